@@ -28,6 +28,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ from typing import TYPE_CHECKING
 import grimp
 
 import grice
+from grice.errors import ModelError
 from grice.metrics.registry import find_metrics
 from grice.runtime.models import Models
 from grice.runtime.registry import KINDS, SCHEMES
@@ -104,7 +106,10 @@ def scored_kinds() -> set[str]:
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         references.update(named.findall(page.read_text("utf-8")))
     with Models(mode="fast", workers=1, cache=None) as models:
-        parts = {part for reference in references for part in models.dependencies(reference)}
+        parts: set[str] = set()
+        for reference in references:
+            with suppress(ModelError):  # it does not ship, and is not here
+                parts.update(models.dependencies(reference))
         return {module_of(KINDS[models.bundle(part).card.kind]) for part in parts}
 
 

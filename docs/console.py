@@ -4,9 +4,10 @@ A block of the kind ``console`` holds commands, ``$ grice …``, and what they p
 ``$ echo $?`` shows the exit status of the one before, and ``> /dev/null`` drops what is not worth
 showing. The blocks of a page run in order, in one folder that holds ``examples/`` and what the page
 names as a file (a line ``FILE:`` in backticks above a block). A published file that a command names
-is taken from GRICE_DATA; where that is not set, the block stays as it is. Of a command that
-describes the machine (:data:`OF_THE_MACHINE`), only the last line has to stay. ``make docs`` writes
-all pages anew, and a test holds them up to date by :func:`drift`.
+is taken from GRICE_DATA, a model that was fetched (:data:`OF_FETCHED_MODELS`) from
+GRICE_TEST_MODELS; where that is not set, the block stays as it is. ``< FILE`` is what a command
+reads. Of a command that describes the machine (:data:`OF_THE_MACHINE`), only the last line has to
+stay. ``make docs`` writes all pages anew, and a test holds them up to date by :func:`drift`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ STATED = {
 }
 FAILED = 2
 OF_THE_MACHINE = frozenset({"doctor"})
+OF_FETCHED_MODELS = frozenset({"chat"})
 STATUS = ["echo", "$?"]
 SILENTLY = [">", "/dev/null"]
 OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
@@ -95,6 +97,8 @@ def run(block: str) -> str:
             if not os.environ.get("GRICE_DATA"):
                 return block
             shutil.copy(Path(os.environ["GRICE_DATA"]) / PUBLISHED[name], name)
+        if OF_FETCHED_MODELS & set(words[1:2]) and not os.environ.get("GRICE_TEST_MODELS"):
+            return block
         if words == STATUS:
             printed = [f"{status}\n"]
         elif words[-2:] == SILENTLY:
@@ -115,8 +119,18 @@ def output(words: list[str]) -> tuple[int, list[str]]:
     """
     if words[0] != "grice":
         raise SystemExit(f"{shlex.join(words)}: only grice runs here; use another kind of block")
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
+    out, err, given = StringIO(), StringIO(), StringIO()
+    if "<" in words:
+        *words, _, read = words
+        given = StringIO(Path(read).read_text("utf-8"))
+    models = os.environ.get("GRICE_TEST_MODELS")
+    fetched = {"GRICE_MODELS": models} if models and words[1] in OF_FETCHED_MODELS else {}
+    with (
+        patch.dict(os.environ, fetched),
+        patch("sys.stdin", given),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         status = grice(words[1:])
     if status >= FAILED:
         raise SystemExit(f"{shlex.join(words)}\n{err.getvalue()}")

@@ -81,19 +81,19 @@ def rows(tmp_path):
     return list(breakdowns.measure(Context(tmp_path)))
 
 
-def one(rows, row, measure):
+def figure_of(rows, row, measure):
     return next(r for r in rows if (r.row, r.measure) == (row, measure))
 
 
 def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
-    seen = one(rows, "relevance", "AUC")
+    seen = figure_of(rows, "relevance", "AUC")
     share = 0.75  # of the breakdowns score low
     assert seen.estimate.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
     assert (seen.metric, seen.signature) == ("relevance", "relevance:1|mode:fast|on:dbdc3")
-    assert one(rows, "friction", "AUC").estimate.value == pytest.approx(seen.estimate.value)
-    assert one(rows, "relevance", "spearman within chatbots").estimate.value > 0.5
-    gap = one(rows, "relevance less position", "difference of AUC")
-    position = one(rows, "position", "AUC").estimate.value
+    assert figure_of(rows, "friction", "AUC").estimate.value == pytest.approx(seen.estimate.value)
+    assert figure_of(rows, "relevance", "spearman within chatbots").estimate.value > 0.5
+    gap = figure_of(rows, "relevance less position", "difference of AUC")
+    position = figure_of(rows, "position", "AUC").estimate.value
     assert gap.estimate.value == pytest.approx(seen.estimate.value - position)
 
 
@@ -106,8 +106,11 @@ def test_every_detector_stands_beside_every_baseline(rows):
 
 def test_the_orders_of_review_stand_beside_the_metrics(rows):
     for name in STACKS:
-        seen = one(rows, name, "lift of the first 10 %")
-        assert seen.estimate.value > one(rows, "position", "lift of the first 10 %").estimate.value
+        seen = figure_of(rows, name, "lift of the first 10 %")
+        assert (
+            seen.estimate.value
+            > figure_of(rows, "position", "lift of the first 10 %").estimate.value
+        )
         assert (seen.kind, seen.metric) == ("ours", "")
         assert seen.signature.startswith(f"{name}@")
 

@@ -107,34 +107,34 @@ def rows(tmp_path):
     return list(abc_eval.measure(SmallContext(tmp_path)))
 
 
-def one(rows, row, measure, on):
+def figure_of(rows, row, measure, on):
     return next(r for r in rows if (r.row, r.measure, r.on) == (row, measure, on))
 
 
 def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
-    assert one(rows, "relevance", "AUC", "ignore").estimate.value == 1.0
-    assert one(rows, "relevance", "AUC within chatbots", "ignore").estimate.value == 1.0
-    blind = one(rows, "relevance", "AUC", "self contradiction")
+    assert figure_of(rows, "relevance", "AUC", "ignore").estimate.value == 1.0
+    assert figure_of(rows, "relevance", "AUC within chatbots", "ignore").estimate.value == 1.0
+    blind = figure_of(rows, "relevance", "AUC", "self contradiction")
     assert 0.3 < blind.estimate.value < 0.7
     assert blind.metric == "relevance"
     assert "of 48 turns are marked" in blind.why
-    assert one(rows, "GPT-3.5", "AUC", "ignore").estimate.value == 1.0
+    assert figure_of(rows, "GPT-3.5", "AUC", "ignore").estimate.value == 1.0
 
 
 def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
-    pointed = one(rows, "coherence", "AUC", "ignore").estimate.value
+    pointed = figure_of(rows, "coherence", "AUC", "ignore").estimate.value
     assert 0.5 < pointed < 1.0
 
 
 def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
-    assert one(rows, "position", "AUC", "redundant").estimate.value == 1.0
-    gap = one(rows, "relevance less position", "difference of AUC", "redundant")
-    value = one(rows, "relevance", "AUC", "redundant").estimate.value
+    assert figure_of(rows, "position", "AUC", "redundant").estimate.value == 1.0
+    gap = figure_of(rows, "relevance less position", "difference of AUC", "redundant")
+    value = figure_of(rows, "relevance", "AUC", "redundant").estimate.value
     assert gap.estimate.value == pytest.approx(value - 1.0)
     assert (gap.metric, gap.baseline) == ("relevance", "position")
-    oracle = one(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
+    oracle = figure_of(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
     assert (oracle.estimate.value, oracle.kind) == (0.5, "baseline")
-    assert one(rows, "relevance", "AUC", abc_eval.ANY).estimate.n == 48
+    assert figure_of(rows, "relevance", "AUC", abc_eval.ANY).estimate.n == 48
 
 
 def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
@@ -144,22 +144,22 @@ def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
 
 
 def test_decisions_fall_at_a_median_of_other_persons(rows):
-    seen = one(rows, "relevance", "balanced accuracy", "ignore")
+    seen = figure_of(rows, "relevance", "balanced accuracy", "ignore")
     assert seen.estimate.value == 1.0
     assert "other half of the persons" in seen.why
-    assert one(rows, "GPT-3.5", "balanced accuracy", "ignore").estimate.value == 1.0
-    assert one(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
+    assert figure_of(rows, "GPT-3.5", "balanced accuracy", "ignore").estimate.value == 1.0
+    assert figure_of(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
 
 
 def test_reading_first_what_scores_low_is_set_beside_chance(rows):
     on, measure = abc_eval.ANY, "lift of the first 10 %"
-    chance = one(rows, "random order", measure, on)
+    chance = figure_of(rows, "random order", measure, on)
     assert chance.estimate.low < chance.estimate.value == 1.0 < chance.estimate.high
-    ideal = one(rows, "relevance", measure, on)  # it scores low what ignores, which is a flaw
-    rate = one(rows, "relevance", "AUC", on).why.split(" ")
+    ideal = figure_of(rows, "relevance", measure, on)  # it scores low what ignores, which is a flaw
+    rate = figure_of(rows, "relevance", "AUC", on).why.split(" ")
     assert ideal.estimate.value == pytest.approx(int(rate[2]) / int(rate[0]))
-    gap = one(rows, "relevance less log_length", f"difference of {measure}", on)
-    length = one(rows, "log_length", measure, on).estimate.value
+    gap = figure_of(rows, "relevance less log_length", f"difference of {measure}", on)
+    length = figure_of(rows, "log_length", measure, on).estimate.value
     assert gap.estimate.value == pytest.approx(ideal.estimate.value - length)
 
 
@@ -222,20 +222,23 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     rows = list(trivial_baselines.measure(context))
     on = "fed_turn:overall"
     assert {row.on for row in rows} == {on}
-    assert one(rows, "engagement", "spearman", on).estimate.value > 0.9
-    assert one(rows, "engagement less log_length", "difference of spearman", on).estimate.value == 0
-    assert one(rows, "engagement", "spearman with log_length", on).estimate.value == pytest.approx(
-        1
+    assert figure_of(rows, "engagement", "spearman", on).estimate.value > 0.9
+    assert (
+        figure_of(rows, "engagement less log_length", "difference of spearman", on).estimate.value
+        == 0
     )
+    assert figure_of(
+        rows, "engagement", "spearman with log_length", on
+    ).estimate.value == pytest.approx(1)
     assert "fed_dialogue" in context.missing
 
 
 def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     write(tmp_path)
     assert find_task("trivial-baselines").title == trivial_baselines.TITLE
-    found = list(figures(load_bench("abc-eval"), SmallContext(tmp_path)))
+    rows = list(figures(load_bench("abc-eval"), SmallContext(tmp_path)))
     run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
-              command="grice bench abc-eval", figures=tuple(found), wins=(), notes={})  # fmt: skip
+              command="grice bench abc-eval", figures=tuple(rows), wins=(), notes={})  # fmt: skip
     limits = limits_of([run])
     assert set(limits.metrics) == MEASURED
     assert limits.baselines == tuple(sorted(abc_eval.TRIVIAL))

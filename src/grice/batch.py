@@ -11,11 +11,11 @@ import msgspec
 
 from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
-from grice.formats import SilenceError, read, records_of
+from grice.formats import SilenceError, check_arrow, read, records_of
 from grice.scoring.api import load
 from grice.scoring.presets import SMALL
 from grice.scoring.run import run
-from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
+from grice.scoring.sink import NoSink, ScoreFile, ScoreStream, ScoreTableFile
 from grice.scoring.summary import Sampled
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def score_files(
         paths: A path, or several: files in any known format, gzipped or not, directories, or
             ``-`` for standard input.
         output: Where the scores are written, one JSON object a line, gzipped if its name ends in
-            ``.gz``; ``-`` is standard output, None writes none.
+            ``.gz``, or a table if it ends in ``.parquet`` or ``.arrow``; ``-`` is standard output,
+            None writes none.
         metrics: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
         format: Name of the files' format; None recognises each.
@@ -266,4 +267,7 @@ def _open_sink(output: str | Path | None, identity: str, stack: ExitStack, *, re
     path = Path(output)
     if destination(path) is None:
         return ScoreStream(stack.enter_context(streaming(path)), identity, path)
+    if path.suffix in (".parquet", ".arrow"):
+        check_arrow()
+        return ScoreTableFile(path, identity, resume=resume)
     return ScoreFile(path, identity, resume=resume)

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["head"]
 
 
-def head(title: str, *, style: str, script: str = "", pictures: Sequence[str] = ()) -> str:
+def head(
+    title: str,
+    *,
+    style: str,
+    script: str = "",
+    pictures: Sequence[str] = (),
+    connects: str = "'none'",
+) -> str:
     """Return the head of a page, from the document type to ``</head>``.
 
     Args:
@@ -26,20 +33,23 @@ def head(title: str, *, style: str, script: str = "", pictures: Sequence[str] = 
         style: Its style sheet, which the head holds.
         script: Its script, which the body holds as it is; empty if it has none.
         pictures: Style sheets of pictures inside the body.
+        connects: Whom its script may ask, as a policy names it: a page of a service, the service.
     """
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
-        f'content="{_policy([style, *pictures], [script] if script else [])}">\n'
+        f'content="{_policy([style, *pictures], [script] if script else [], connects)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n"
     )
 
 
-def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+def _policy(styles: Sequence[str], scripts: Sequence[str], connects: str) -> str:
+    asks = "" if connects == "'none'" else f"connect-src {connects}; "
     return (
         f"default-src 'none'; style-src {_hashes(styles)}; script-src {_hashes(scripts)}; "
+        f"{asks}"
         "base-uri 'none'; form-action 'none'"
     )
 

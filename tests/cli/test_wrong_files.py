@@ -124,6 +124,13 @@ def test_scores_where_conversations_are_expected_are_called_that(tmp_path, capsy
     assert "s.jsonl: holds scores as grice score writes them" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["score", "meta-eval --on"])
+def test_ratings_where_conversations_are_expected_are_called_that(tmp_path, capsys, command):
+    ratings = write(tmp_path / "r.jsonl", {"conversation": "a", "turn": 1, "rating": 4})
+    assert main([*command.split(), ratings]) == 2
+    assert "r.jsonl: holds ratings of turns" in capsys.readouterr().err
+
+
 def test_a_broken_score_is_still_told_by_its_line(tmp_path, capsys):
     scores = write(tmp_path / "s.jsonl", {"conversation": "a", "turn": 1, "value": 0.5})
     assert main(["review", scores]) == 2

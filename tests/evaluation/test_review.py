@@ -34,11 +34,11 @@ def reviewed(*scores, talk=TALK, top=20):
 
 
 def test_the_worst_reply_comes_first_with_its_words():
-    said = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
+    verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
     first, second = reviewed(
         scored(1, "relevance", 0.9),
         scored(3, "relevance", 0.5),
-        scored(3, "repetition", 0.01, said, reason="repeats turn 1 (cosine 1.00)"),
+        scored(3, "repetition", 0.01, verbatim, reason="repeats turn 1 (cosine 1.00)"),
     ).items
     assert (first.rank, first.turn, first.flaw, first.metric) == (1, 3, "repeats", "repetition")
     assert (first.words, first.before, first.reply) == (
@@ -58,10 +58,10 @@ def test_one_empty_reply_stands_for_all():
 
     bad = scored(4, "repetition", 0.3, reason="repeats turn 1")
     scores = [empty(turn) for turn in range(4)]
-    found = reviewed(*scores, bad, top=3)
-    assert [item.turn for item in found.items] == [0, 4, 1]
-    assert [item.flaw for item in found.items] == ["empty reply", "repeats", "empty reply"]
-    assert found.empty == 4
+    result = reviewed(*scores, bad, top=3)
+    assert [item.turn for item in result.items] == [0, 4, 1]
+    assert [item.flaw for item in result.items] == ["empty reply", "repeats", "empty reply"]
+    assert result.empty == 4
     assert [item.flaw for item in reviewed(*scores, bad, top=1).items] == ["empty reply"]
 
 
@@ -74,6 +74,15 @@ def test_an_empty_reply_is_called_that_whatever_speaks_against_it():
     whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
     (item,) = reviewed(*empty, whole, talk=talk).items
     assert (item.turn, item.flaw, item.reason) == (3, "empty reply", "the reply is empty")
+
+
+def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
+    verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
+    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
+    (item,) = reviewed(scored(3, "repetition", 0.0, verbatim), whole).items
+    assert item.flaw == "repeats"
+    (doubtful,) = reviewed(scored(3, "repetition", 0.4, verbatim), whole).items
+    assert doubtful.flaw == "irrelevant"
 
 
 def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
@@ -89,8 +98,8 @@ def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     )
     start = reply.index("the claim")
     spans = [Span(3, start, reply.index("/claim")), Span(3, reply.index("**"), len(reply))]
-    said = [FeatureEvidence("says again", 1.0, span=span) for span in spans]
-    (item,) = reviewed(scored(3, "repetition", 0.01, *said), talk=talk).items
+    verbatim = [FeatureEvidence("says again", 1.0, span=span) for span in spans]
+    (item,) = reviewed(scored(3, "repetition", 0.01, *verbatim), talk=talk).items
     assert item.words == ("the claim", "in Leeds.")
     assert item.before == "Where?"
 
@@ -104,12 +113,12 @@ def test_no_witness_speaks_for_a_flaw_by_a_high_value(witness):
 
 def test_metrics_of_conversations_speak_for_the_turns_that_their_evidence_names():
     complaint = FeatureEvidence("the user complains", 1.0, span=Span(4, 0, 12))
-    found = reviewed(
+    result = reviewed(
         scored(1, "relevance", 0.5),
         scored(3, "relevance", 0.5),
         scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint, reason="other"),
     )
-    first, second = found.items
+    first, second = result.items
     assert (first.turn, first.flaw, first.reason) == (3, "friction", "the user complains")
     assert first.words == ("You said so.",)
     assert second.turn == 1
@@ -125,13 +134,13 @@ def test_what_abstained_failed_or_was_not_run_says_nothing():
 
 
 def test_it_says_what_it_rests_on_and_what_is_missing():
-    found = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
-    used = {witness.metric: witness.turns for witness in found.witnesses}
+    result = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
+    used = {witness.metric: witness.turns for witness in result.witnesses}
     assert used.pop("relevance") == 2
     assert set(used.values()) == {0}
-    assert "relevance" not in found.missing
-    assert "unanswered" in found.missing
-    assert found.stack.startswith("review-small@")
+    assert "relevance" not in result.missing
+    assert "unanswered" in result.missing
+    assert result.stack.startswith("review-small@")
 
 
 @pytest.mark.parametrize("size", ["medium", "large"])

@@ -15,7 +15,7 @@ from grice.errors import InputError, RecordError
 from grice.formats import find_formats, read
 from grice.records import Conversation, Turn, to_json
 
-FORMATS = find_formats().formats
+FORMATS = {name: form for name, form in find_formats().formats.items() if form.example}
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)

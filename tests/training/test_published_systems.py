@@ -78,13 +78,14 @@ def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
     assert main([*added, "--name", "tiny-encoder"]) == 0
     capsys.readouterr()
     chat = tmp_path / "chat.txt"
-    chat.write_text("A: hi 1\nB: i eats bread\n", "utf-8")
+    chat.write_text("A: hi 1\nB: i eats bread\nA: " + "and so on " * 500 + "\n", "utf-8")
     parts = ["--accent-extractor", f"file:{mine}", "--accent-comet", f"file:{comet}"]
     parts += ["--accent-embedder", "model:tiny-encoder", "-o", str(encoder.with_suffix(".jsonl"))]
     assert main(["score", str(chat), "-m", "accent", *parts]) == 0
     lines = encoder.with_suffix(".jsonl").read_text("utf-8").splitlines()
     triples = [item["triple"] for line in lines for item in json.loads(line)["evidence"]]
     assert any("PersonX" in triple["head"] for triple in triples)
+    assert json.loads(lines[-1])["reason"].endswith("more than 4,000")
 
 
 def _trained_comet(tmp_path, capsys):
@@ -222,6 +223,6 @@ def test_bad_examples_say_where(content, problem, deco, tmp_path, capsys):
     path.write_text(content + "\n", "utf-8")
     words = ["train", "accent", str(path), "--from", str(base), "-o", str(tmp_path / "m")]
     assert main(words) == 2
-    said = capsys.readouterr().err
-    assert problem in said
-    assert "bad.jsonl" in said
+    stderr = capsys.readouterr().err
+    assert problem in stderr
+    assert "bad.jsonl" in stderr

@@ -50,7 +50,7 @@ class Cells(NamedTuple):
     """The triples of one reply by relation, those of people and those of an extractor."""
 
     gold: Mapping[str, Pairs]
-    found: Mapping[str, Pairs]
+    extracted: Mapping[str, Pairs]
 
 
 def extraction_measures(
@@ -137,10 +137,10 @@ def _counts(
     cells: Cells, relations: Sequence[str], closest: Likeness | None
 ) -> tuple[int, int, int, float, float]:
     """Return cells of both, of the extractor, of people; of the first BLEU-2 and BERTScore."""
-    extracted = [name for name in relations if cells.found.get(name)]
+    extracted = [name for name in relations if cells.extracted.get(name)]
     gold = [name for name in relations if cells.gold.get(name)]
     both = [name for name in extracted if name in gold]
-    pairs = [(lines_of(cells.found[name]), lines_of(cells.gold[name])) for name in both]
+    pairs = [(lines_of(cells.extracted[name]), lines_of(cells.gold[name])) for name in both]
     likeness = sum(bleu2(mine, goals) for mine, goals in pairs)
     closeness = sum(_best(mine, goals, closest) for mine, goals in pairs) if closest else 0.0
     return len(both), len(extracted), len(gold), likeness, closeness

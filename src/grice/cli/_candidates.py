@@ -6,6 +6,7 @@ import argparse
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.cli._steering import BASE, add_guide, open_base, open_guide
 from grice.cli.flags import add_format, add_json, add_output, positive
 from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
 from grice.errors import InputError, RecordError
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
     from grice.steer import Blend, Ranked
-
-GENERATOR = "model:medium"
 
 __all__ = ["Ranking", "add_candidates", "ranked_candidates"]
 
@@ -58,10 +57,11 @@ def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output
     )
     parser.add_argument(
         "--generator",
-        default=GENERATOR,
+        default=BASE,
         metavar="MODEL",
-        help=f"the model that writes them (default {GENERATOR})",
+        help=f"the model that writes them (default {BASE})",
     )
+    add_guide(parser)
     parser.add_argument(
         "--blend",
         choices=RULES,
@@ -105,6 +105,8 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
     from grice.cli.terminal import warn
     from grice.steer import rerank
 
+    if arguments.guide is not None and arguments.generate is None:
+        raise InputError("--guide steers what is written: give --generate N, too")
     metrics, blend = _asked(arguments)
     check_options(arguments, metrics)
     records = conversations(arguments.files, arguments.format)
@@ -131,17 +133,16 @@ def _generated(
     stack: ExitStack,
 ) -> Iterator[Conversation | RecordError]:
     """Return the contexts with candidates that a model writes, which is closed by the stack."""
-    from grice.folders import cache_folder
-    from grice.steer.generate import opened_generator, with_candidates
+    from grice.runtime.protocols import CausalGenerator, SteerableLM
+    from grice.steer.generate import Writer, with_candidates
+    from grice.steer.guided import GuidedGenerator
 
-    generator = stack.enter_context(
-        opened_generator(
-            arguments.generator,
-            mode=arguments.mode,
-            workers=arguments.workers,
-            cache=None if arguments.no_cache else arguments.cache or cache_folder(),
-        )
-    )
+    generator: Writer
+    if arguments.guide is None:
+        generator = open_base(arguments, arguments.generator, stack, CausalGenerator)
+    else:
+        base = open_base(arguments, arguments.generator, stack, SteerableLM)
+        generator = GuidedGenerator(base, open_guide(arguments, base), arguments.strength)
     return with_candidates(records, generator, count=arguments.generate, field=arguments.candidates)
 
 

@@ -35,13 +35,18 @@ __all__ = [
 
 EXTRAS = {
     "amr": "AMR graphs from a file",
+    "arrow": "Parquet and Arrow files",
+    "dask": "--engine dask",
     "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
     "llm": "models of endpoints, openai:MODEL@URL",
     "onnx": "models of kinds onnx-*",
+    "ray": "--engine ray",
+    "serve": "grice serve",
+    "spark": "--engine spark",
     "stats": "correlations, intervals by Student's t, and fits",
     "train": "models of kinds transformers-*",
 }
-"""What is installed on demand, and for what; ``grice[all]`` is all of it."""
+"""What is installed on demand, and for what; ``grice[all]`` is all of it but the engines."""
 
 
 def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
@@ -49,7 +54,7 @@ def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
     named = "; ".join(f'"grice[{extra}]" for {EXTRAS[extra]}' for extra in sorted(extras))
     parser.epilog = " ".join(
         filter(None, [parser.epilog, f'Installed on demand, by pip install: {named}; "grice[all]" '
-                                     "is everything."])
+                                     "is all of it but engines."])
     )  # fmt: skip
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from grice.folders import cache_folder
 
 if TYPE_CHECKING:
+    import argparse
+
     from grice.runtime.models import Models
 
-__all__ = ["opened_models"]
+__all__ = ["models_as_asked", "opened_models"]
 
 
 def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
@@ -25,4 +27,19 @@ def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
         mode="fast",
         workers=workers or default_workers(),
         cache=cache_folder() if keep else None,
+    )
+
+
+def models_as_asked(arguments: argparse.Namespace) -> Models:
+    """Return models with the arithmetic, workers and cache that the arguments give.
+
+    Args:
+        arguments: Those of :func:`grice.cli.options.add_metric_options`.
+    """
+    from grice.runtime.models import Models, default_workers
+
+    return Models(
+        mode=arguments.mode,
+        workers=arguments.workers or default_workers(),
+        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
     )

@@ -42,8 +42,10 @@ __all__ = [
 ]
 
 
-def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *extras: str) -> None:
     """Add what selects, configures and runs metrics; each metric brings its own options.
+
+    Extras are those that the command may ask for beside those of metrics.
 
     The words of the command line are looked through for plugins, whose options are added too, and
     for the metrics asked for: the help describes the options of those alone, of all metrics they
@@ -72,7 +74,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     )
     add_cache(group)
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
-    add_extras(parser, "llm", "onnx", "stats", "train")
+    add_extras(parser, "arrow", "llm", "onnx", "stats", "train", *extras)
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)

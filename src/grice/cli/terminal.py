@@ -68,7 +68,7 @@ def note(message: str) -> None:
         warn(message)
 
 
-def print_summary(summary: Summary, found: Review | None = None) -> None:
+def print_summary(summary: Summary, worst: Review | None = None) -> None:
     """Print a run: a line per metric, the lowest replies, and those to look at first."""
     out = console()
     conversations = plural(summary.conversations, "conversation")
@@ -86,8 +86,8 @@ def print_summary(summary: Summary, found: Review | None = None) -> None:
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)
-    if found is not None and found.items:
-        _print_first(out, found)
+    if worst is not None and worst.items:
+        _print_first(out, worst)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
         out.print(f"\n{skipped} could not be read", style="bold red")
@@ -105,9 +105,9 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
         _print_turn(out, low.value, _place(low.conversation, low.turn, low.text), low.reason)
 
 
-def _print_first(out: Console, found: Review) -> None:
+def _print_first(out: Console, worst: Review) -> None:
     out.print("\nto look at first, by the probability that a person would mark it", style="bold")
-    for item in found.items:
+    for item in worst.items:
         why = f"{item.headline}, by {item.metric}" + (f": {item.reason}" if item.reason else "")
         _print_turn(out, item.probability, _place(item.conversation, item.turn, item.reply), why)
 
@@ -122,10 +122,10 @@ def _print_turn(out: Console, value: float, place: Text, reason: str | None) -> 
     out.print(grid)
 
 
-def _place(conversation: str, turn: int | None, said: str) -> Text:
+def _place(conversation: str, turn: int | None, text_of: str) -> Text:
     where = conversation if turn is None else f"{conversation} #{turn}"
     text = Text(f"{one_line(where)}  ", style="dim")
-    return text.append(one_line(as_read(said)), style="not dim") if said else text
+    return text.append(one_line(as_read(text_of)), style="not dim") if text_of else text
 
 
 def print_scores(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> None:

@@ -205,8 +205,8 @@ def opposite(clause: str) -> str | None:
     >>> opposite("I feel happy"), opposite("PersonX feels happy"), opposite("to the moon")
     ("I don't feel happy", "PersonX doesn't feel happy", None)
     """
-    told = re.sub(r"Person[XY]\b(?!')", lambda match: PEOPLE[match[0]], clause)
-    turned = negated(told) or _antonymous(told)
+    spoken = re.sub(r"Person[XY]\b(?!')", lambda match: PEOPLE[match[0]], clause)
+    turned = negated(spoken) or _antonymous(spoken)
     if turned is None:
         return None
     people = {pronoun: name for name, pronoun in PEOPLE.items() if name in clause}
@@ -293,8 +293,8 @@ def _triple_rates(
 
 
 def _negated_tail(triple: Triple) -> Triple | None:
-    told = re.sub(r"Person[XY]\b(?!')", lambda match: PEOPLE[match[0]], triple.tail)
-    turned = negated(told)
+    spoken = re.sub(r"Person[XY]\b(?!')", lambda match: PEOPLE[match[0]], triple.tail)
+    turned = negated(spoken)
     return None if turned is None else msgspec.structs.replace(triple, tail=_named(turned))
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError, RecordError, plural
+from grice.evaluation.review_flaws import EMPTY_REPLY, empty_of, flaw_of, is_empty, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import read_scores
 from grice.formats import read, records_of
 from grice.records import Evidence, FeatureEvidence, TripleEvidence, TurnEvidence
-from grice.scoring.flags import EMPTY
 from grice.scoring.items import unspoken
 from grice.text.markdown import as_read
 
@@ -36,16 +36,6 @@ TOP = 20
 """Replies that are shown unless told otherwise."""
 WORDS = 3
 """Stretches of text that are quoted for a reply."""
-FLAWS = {
-    "contradiction": "contradicts",
-    "repetition": "repeats",
-    "unanswered": "unanswered",
-    "nonsense": "senseless",
-    "dull": "dull",
-}
-"""What is said of a flaw that the evidence of a metric names."""
-EMPTY_REPLY = "empty reply"
-"""What is said of a reply without a word, whichever metric speaks most against it."""
 
 
 class Further(msgspec.Struct, frozen=True):
@@ -104,7 +94,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     def spans(self) -> list[Span]:
         """Where the words stand that speak against it."""
         return _spans_of(
-            [*self.evidence, *(piece for one in self.further for piece in one.evidence)]
+            [*self.evidence, *(piece for other in self.further for piece in other.evidence)]
         )
 
 
@@ -202,7 +192,7 @@ class Reviewer:
                 self._offer(_Candidate(probability, next(self._orders), turn, seen, effects, talk))
 
     def _offer(self, candidate: _Candidate) -> None:
-        empty = any(_is_empty(seen.score) for seen in candidate.seen.values())
+        empty = any(is_empty(seen.score) for seen in candidate.seen.values())
         self._empties += empty
         first = self._empty if empty else self._first
         full = len(first) == self._top
@@ -227,7 +217,8 @@ class Reviewer:
             tuple(_flagged(rank, candidate, stack) for rank, candidate in enumerate(best, 1)),
             tuple(self._above[threshold.probability] for threshold in stack.thresholds),
             tuple(
-                WitnessUse(one.metric, one.feature, self._used[one.name]) for one in stack.witnesses
+                WitnessUse(witness.metric, witness.feature, self._used[witness.name])
+                for witness in stack.witnesses
             ),
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
@@ -258,17 +249,17 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
         talks = records_of(readings) if files else None
         for group in _groups(scores):
             reviewer.add_scores(group, None if talks is None else _talk(talks, group, scores))
-    found = reviewer.review()
-    if not found.turns:
+    reviewed = reviewer.review()
+    if not reviewed.turns:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
         raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
-    return found
+    return reviewed
 
 
 def _groups(scores: str) -> Iterator[list[Score]]:
     """Yield the scores of each conversation, which stand together."""
     lines = (score for _, score in read_scores(scores))
-    for _, group in groupby(lines, key=lambda one: (one.meta.get("file"), one.conversation)):
+    for _, group in groupby(lines, key=lambda line: (line.meta.get("file"), line.conversation)):
         yield list(group)
 
 
@@ -296,35 +287,36 @@ def _chosen(signatures: Mapping[str, str]) -> Stack:
     return max(stacks, key=lambda stack: (len(stack.known(signatures)), -len(stack.metrics)))
 
 
-def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:
+def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     witnesses = {witness.name: witness for witness in stack.witnesses}
-    empty = [name for name in one.effects if _is_empty(one.seen[witnesses[name].metric].score)]
-    worst = max(empty or one.effects, key=lambda name: one.effects[name])
+    values = {name: candidate.seen[witnesses[name].metric] for name in candidate.effects}
+    empty, plain = empty_of(values), verbatim_of(values, candidate.effects, witnesses)
+    worst = max(empty or plain or candidate.effects, key=lambda name: candidate.effects[name])
     witness = witnesses[worst]
-    score = one.seen[witness.metric].score
-    evidence = _evidence_of(score, one.turn)
-    turns = () if one.talk is None else one.talk.turns
-    heard = (turn.text for turn in reversed(turns[: one.turn]) if not unspoken(turn))
-    before = next(filter(str.strip, heard), "")
-    further = tuple(_further(one, witnesses, witness.metric))
+    score = candidate.seen[witness.metric].score
+    evidence = _evidence_of(score, candidate.turn)
+    turns = () if candidate.talk is None else candidate.talk.turns
+    utterances = (turn.text for turn in reversed(turns[: candidate.turn]) if not unspoken(turn))
+    before = next(filter(str.strip, utterances), "")
+    further = tuple(_further(candidate, witnesses, witness.metric))
     pieces = [*evidence, *(piece for other in further for piece in other.evidence)]
-    flaw = _flaw(witness, evidence) if one.effects[worst] > 0 else "none"
+    flaw = flaw_of(witness, evidence) if candidate.effects[worst] > 0 else "none"
     return FlaggedTurn(
         rank,
         score.conversation,
-        one.turn,
-        one.probability,
+        candidate.turn,
+        candidate.probability,
         EMPTY_REPLY if empty else flaw,
         witness.metric,
-        one.seen[witness.metric].value,
+        candidate.seen[witness.metric].value,
         _reason(score, evidence),
         tuple(islice(_words(_spans_of(pieces), [turn.text for turn in turns]), WORDS)),
-        one.effects,
+        candidate.effects,
         evidence,
         further,
-        turns[one.turn].speaker if turns else "",
+        turns[candidate.turn].speaker if turns else "",
         before,
-        turns[one.turn].text if turns else "",
+        turns[candidate.turn].text if turns else "",
         str(file) if (file := score.meta.get("file")) else None,
     )
 
@@ -333,47 +325,38 @@ def _evidence_of(score: Score, turn: int) -> tuple[Evidence, ...]:
     """Return the evidence of a score; of a whole conversation's, what is said of one turn."""
     if score.turn is not None:
         return score.evidence
-    named = dropwhile(lambda one: getattr(one, "turn", None) != turn, score.evidence)
+    named = dropwhile(lambda piece: getattr(piece, "turn", None) != turn, score.evidence)
     own = list(islice(named, 1))
-    return (*own, *takewhile(lambda one: not isinstance(one, TurnEvidence), named))
+    return (*own, *takewhile(lambda piece: not isinstance(piece, TurnEvidence), named))
 
 
-def _further(one: _Candidate, witnesses: Mapping[str, Witness], first: str) -> Iterator[Further]:
+def _further(
+    candidate: _Candidate, witnesses: Mapping[str, Witness], first: str
+) -> Iterator[Further]:
     """Yield the scores of other metrics that speak against a reply and point at words of it."""
-    against = sorted(one.effects.items(), key=lambda effect: -effect[1])
+    against = sorted(candidate.effects.items(), key=lambda effect: -effect[1])
     metrics = dict.fromkeys(witnesses[name].metric for name, effect in against if effect > 0)
     for metric in metrics:
-        seen = one.seen[metric]
-        evidence = _evidence_of(seen.score, one.turn)
-        if metric != first and any(span.turn == one.turn for span in _spans_of(evidence)):
+        seen = candidate.seen[metric]
+        evidence = _evidence_of(seen.score, candidate.turn)
+        if metric != first and any(span.turn == candidate.turn for span in _spans_of(evidence)):
             yield Further(metric, seen.value, _reason(seen.score, evidence), evidence)
-
-
-def _is_empty(score: Score) -> bool:
-    return score.turn is not None and EMPTY in score.flags
-
-
-def _flaw(witness: Witness, evidence: Sequence[Evidence]) -> str:
-    if witness.flaw:
-        return witness.flaw
-    names = (one.name for one in evidence if isinstance(one, FeatureEvidence))
-    return next((FLAWS[name] for name in names if name in FLAWS), "senseless")
 
 
 def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
     """Return why a reply is flagged; a metric of conversations gives the reason of its turn."""
     if score.turn is not None:
         return score.reason
-    names = [one.name for one in evidence if isinstance(one, FeatureEvidence)]
+    names = [piece.name for piece in evidence if isinstance(piece, FeatureEvidence)]
     return ", ".join(names) or ("less coherent than turns around it" if evidence else None)
 
 
 def _spans_of(evidence: Sequence[Evidence]) -> list[Span]:
     """Return the places that evidence points at: of features, and of the least plausible triple."""
-    spans = [one.span for one in evidence if isinstance(one, FeatureEvidence)]
-    triples = [one for one in evidence if isinstance(one, TripleEvidence)]
+    spans = [piece.span for piece in evidence if isinstance(piece, FeatureEvidence)]
+    triples = [piece for piece in evidence if isinstance(piece, TripleEvidence)]
     if triples:
-        worst = min(triples, key=lambda one: one.plausibility).triple
+        worst = min(triples, key=lambda piece: piece.plausibility).triple
         spans += [worst.head_span, worst.tail_span]
     return [span for span in spans if span is not None]
 

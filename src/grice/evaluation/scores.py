@@ -9,7 +9,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -17,9 +17,10 @@ from grice.errors import InputError, RecordError, os_reason
 from grice.formats import recognise
 from grice.metrics.signature import current_signature
 from grice.records import Score, Status
+from grice.scoring.score_tables import is_table, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "TURNS",
@@ -193,16 +194,16 @@ def _text(line: bytes, file: str, number: int) -> str:
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
+def _opened(file: str) -> Iterator[Iterable[bytes]]:
     try:
         if file == "-":
             yield sys.stdin.buffer
         elif file.endswith(".gz"):
             with gzip.open(file, "rb") as packed:
-                yield packed  # type: ignore[misc]
+                yield packed
         else:
             with Path(file).open("rb") as plain:
-                yield plain
+                yield lines_of(plain, file) if is_table(plain.peek(6)) else plain
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
 

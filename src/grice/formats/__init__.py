@@ -8,10 +8,11 @@ offer one through the entry point group ``grice.formats``.
 
 from __future__ import annotations
 
+from grice.formats._arrow import check_arrow, from_table
 from grice.formats._document import document
 from grice.formats._find import find_conversation
-from grice.formats._format import Format, Line
-from grice.formats._objects import from_objects
+from grice.formats._format import Format, Found, Line
+from grice.formats._objects import from_objects, from_record
 from grice.formats._reading import Reading, part_read, read, records_of
 from grice.formats._registry import Formats, find_formats, recognise
 from grice.formats._silence import SilenceError
@@ -19,13 +20,17 @@ from grice.formats._silence import SilenceError
 __all__ = [
     "Format",
     "Formats",
+    "Found",
     "Line",
     "Reading",
     "SilenceError",
+    "check_arrow",
     "document",
     "find_conversation",
     "find_formats",
     "from_objects",
+    "from_record",
+    "from_table",
     "part_read",
     "read",
     "recognise",

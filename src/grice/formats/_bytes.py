@@ -45,7 +45,6 @@ _BINARY = {
     b"\xfd7zXZ\x00": "compressed with xz; unpack it, or pipe it in with: xzcat FILE | …",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or pipe it in with: zstdcat FILE | …",
     b"\x1f\x8b": "compressed twice with gzip; unpack it once",
-    b"PAR1\x15": "a Parquet file; export it as JSON lines",
     b"SQLite format 3\x00": "an SQLite data base; export it as JSON lines or CSV",
     b"\x7fELF": "a program",
     b"\xff\xfe": "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8",

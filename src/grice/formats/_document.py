@@ -42,15 +42,19 @@ the first line that comes.
 
 
 def _section(form: Format) -> str:
+    head = (
+        f"## {form.name}\n\n{form.summary[:1].upper()}{form.summary[1:]}.\n\n{form.description}\n"
+    )
+    return head + _example(form) if form.example else head
+
+
+def _example(form: Format) -> str:
     lines = form.example.encode().splitlines()
     records = form.read((Line(number, line) for number, line in enumerate(lines, 1)), "FILE")
     result = "\n".join(
         str(record) if isinstance(record, RecordError) else to_json(record) for record in records
     )
-    return (
-        f"## {form.name}\n\n{form.summary[:1].upper()}{form.summary[1:]}.\n\n{form.description}\n\n"
-        f"```text\n{form.example.rstrip()}\n```\n\nis read as\n\n```json\n{result}\n```\n"
-    )
+    return f"\n```text\n{form.example.rstrip()}\n```\n\nis read as\n\n```json\n{result}\n```\n"
 
 
 def document() -> str:

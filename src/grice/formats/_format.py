@@ -72,7 +72,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         name: What ``--format`` takes.
         summary: One line that says where files of this kind come from.
         description: How fields become conversations, turns and targets, in Markdown.
-        example: The content of a small file of this format.
+        example: The content of a small file of this format; empty where such a file is no text.
         sniff: Gets the first bytes of an input (at most 64 KiB, the last line may be cut) and
             returns how sure it is that it can read it: 0 not at all, 1 certain.
         read: Gets the lines (a RecordError where one cannot be had) and the name of the file,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = ["from_objects"]
+__all__ = ["from_objects", "from_record"]
 
 
 def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
@@ -32,5 +32,22 @@ def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
     build, field = (messages.build, "messages") if is_chat else (turns.build, "turns")
     try:
         return build({field: copies}, name)
+    except Bad as bad:
+        raise RecordError(bad.problem, file=name, field=bad.field) from None
+
+
+def from_record(record: Mapping[str, Any], name: str) -> Conversation:
+    """Return the conversation of an object with ``messages`` or ``turns``, as lines of JSON have.
+
+    Args:
+        record: The object; not changed.
+        name: Its id, unless it has one.
+
+    Raises:
+        RecordError: If it is none.
+    """
+    build = messages.build if "messages" in record else turns.build
+    try:
+        return build(deepcopy(dict(record)), name)
     except Bad as bad:
         raise RecordError(bad.problem, file=name, field=bad.field) from None

@@ -199,10 +199,10 @@ def _file(source: str, form: Format | None) -> tuple[Opened, Format, Iterator[Fo
     opened = open_input(source, peek=PREFIX if form is None else _MAGIC)
     try:
         form = form or recognise(opened.prefix, opened.name)
+        return opened, form, form.read(opened.lines, opened.name)
     except InputError:
         opened.closing.close()
         raise
-    return opened, form, form.read(opened.lines, opened.name)
 
 
 def _directory(files: list[str], form: Format | None, progress: _Progress) -> Iterator[Found]:

@@ -67,6 +67,8 @@ def find_formats() -> Formats:
 _SURE_ENOUGH = 0.3
 SCORE = frozenset({"conversation", "metric", "signature", "status", "value"})
 """Fields of a line that ``grice score`` writes."""
+LABEL = frozenset({"conversation", "turn", "rating"})
+"""Fields of a line with what a person gave to a turn."""
 
 
 def named(name: str) -> Format:
@@ -101,14 +103,20 @@ def _unknown(prefix: bytes) -> str:
     objects = samples(prefix) or [closed(prefix)]
     while isinstance(objects, list) and objects and isinstance(objects[0], list):
         objects = objects[0]
-    if objects and isinstance(objects[0], dict) and objects[0].keys() >= SCORE:
+    fields = objects[0].keys() if objects and isinstance(objects[0], dict) else frozenset()
+    if fields >= LABEL:
+        return (
+            "holds ratings of turns, where conversations are expected; grice calibrate and "
+            "estimate read ratings, each beside a file of scores"
+        )
+    if fields >= SCORE:
         return (
             "holds scores as grice score writes them, where conversations are expected; grice "
             "review, compare, gate, verify, calibrate and estimate read scores"
         )
     if objects and isinstance(objects[0], dict):
-        fields = ", ".join(sorted(objects[0])[:12]) or "none"
-        seen = f"JSON objects with the fields {fields}"
+        named_fields = ", ".join(sorted(fields)[:12]) or "none"
+        seen = f"JSON objects with the fields {named_fields}"
     else:
         line = prefix.strip().split(b"\n", 1)[0].decode("utf-8", "replace")
         seen = f"text that begins {excerpt(line, 60)!r}"

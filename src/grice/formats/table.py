@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "Header", "header_of", "turn_rows"]
 
 _DELIMITERS = "\t,;|"
 _CONVERSATION = ("conversation_id", "dialogue_id", "dialog_id", "conv_id", "conversation")
@@ -28,7 +28,7 @@ _TIME = ("time", "timestamp")
 _REFERENCE = re.compile(r"references?(?:_?\d+)?")
 
 
-class _Header(NamedTuple):
+class Header(NamedTuple):
     """The columns of a table that mean something; the others are meta."""
 
     delimiter: str
@@ -52,11 +52,8 @@ class _Header(NamedTuple):
         return None
 
 
-def _header(text: str, delimiter: str) -> _Header:
-    try:
-        names = next(csv.reader([text], delimiter=delimiter), [])
-    except csv.Error:
-        names = []
+def header_of(names: list[str], delimiter: str = ",") -> Header:
+    """Return what the columns of a table mean, by their names."""
     plain = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in names]
 
     def column(known: tuple[str, ...]) -> int | None:
@@ -64,7 +61,7 @@ def _header(text: str, delimiter: str) -> _Header:
 
     # Where a row is a turn, `id` may name the turn: what names the conversation comes first.
     single = column(RESPONSE) is not None
-    return _Header(
+    return Header(
         delimiter,
         names,
         column(("id", *_CONVERSATION) if single else (*_CONVERSATION, "id")),
@@ -78,13 +75,20 @@ def _header(text: str, delimiter: str) -> _Header:
     )
 
 
-def _best_header(text: str) -> _Header:
+def _names(text: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def _best_header(text: str) -> Header:
     """Return the header parted in the way that gives columns with a meaning."""
-    headers = [_header(text, delimiter) for delimiter in _DELIMITERS]
+    headers = [header_of(_names(text, delimiter), delimiter) for delimiter in _DELIMITERS]
     return max(headers, key=lambda header: (header.per_row is not None, len(header.names)))
 
 
-def _meta(header: _Header, cells: list[str], used: set[int | None]) -> dict[str, Json]:
+def _meta(header: Header, cells: list[str], used: set[int | None]) -> dict[str, Json]:
     pairs = zip(header.names, cells, strict=True)
     return {name: cell for index, (name, cell) in enumerate(pairs) if index not in used}
 
@@ -93,7 +97,7 @@ def _cell(cells: list[str], column: int | None) -> str | None:
     return None if column is None else cells[column] or None
 
 
-def _response_row(header: _Header, row: Row, default_id: str) -> Conversation:
+def _response_row(header: Header, row: Row, default_id: str) -> Conversation:
     cells = row.cells
     assert header.context is not None
     assert header.response is not None
@@ -109,7 +113,7 @@ def _response_row(header: _Header, row: Row, default_id: str) -> Conversation:
 class _Turns:
     """Gathers rows of one conversation that stand together."""
 
-    def __init__(self, header: _Header, name: str) -> None:
+    def __init__(self, header: Header, name: str) -> None:
         self._header = header
         self._name = name
         self._base = stem(name)
@@ -165,7 +169,7 @@ class _Turns:
 
 
 def _checked(
-    rows_read: Iterable[Row | RecordError], header: _Header, name: str
+    rows_read: Iterable[Row | RecordError], header: Header, name: str
 ) -> Iterator[Row | RecordError]:
     """Replace rows that have not as many cells as the header."""
     expected = len(header.names)
@@ -199,7 +203,7 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
         return
     checked = _checked(rows(source, name, header.delimiter), header, name)
     if header.per_row == "turn":
-        yield from _turn_rows(checked, header, name)
+        yield from turn_rows(checked, header, name)
         return
     base = stem(name)
     for row in checked:
@@ -212,7 +216,8 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
             yield bad.at(name, row.line)
 
 
-def _turn_rows(checked: Iterable[Row | RecordError], header: _Header, name: str) -> Iterator[Found]:
+def turn_rows(checked: Iterable[Row | RecordError], header: Header, name: str) -> Iterator[Found]:
+    """Yield the conversations of rows that are a turn each; rows of one stand together."""
     turns = _Turns(header, name)
     for row in checked:
         if isinstance(row, RecordError):

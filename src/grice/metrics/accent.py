@@ -28,6 +28,8 @@ __all__ = ["PROMPTS", "accent", "extraction_source", "parsed_events"]
 
 NEUTRAL = 0.5
 """ACCENT's score of a reply without a triple."""
+LONGEST = 4_000
+"""Characters of a reply and its history: T5 learned on half as much."""
 TURNS = 4
 """Slots of a history; those of a shorter one are empty, in front."""
 BEAMS, PIECES, NO_REPEAT = 10, 64, 2
@@ -143,6 +145,9 @@ def _nothing_to_judge(response: Response) -> str | None:
         return f"the reply {reason}"
     if language := other_language(response.text):
         return f"the reply is in {language}, not in English"
+    length = len(_history(response)) + len(response.text)
+    if length > LONGEST:
+        return f"the reply and its history have {length:,} characters, more than {LONGEST:,}"
     return None
 
 

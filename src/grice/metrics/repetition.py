@@ -81,7 +81,7 @@ class _Likeness(NamedTuple):
         position: Index of the earlier turn in the conversation.
         turn: Cosine of the two turns.
         sentence: The largest cosine of two of their sentences.
-        said: That sentence of the reply.
+        in_reply: That sentence of the reply.
         before: That sentence of the earlier turn.
         words: The earlier turn's content words.
     """
@@ -89,7 +89,7 @@ class _Likeness(NamedTuple):
     position: int
     turn: float
     sentence: float
-    said: Stretch
+    in_reply: Stretch
     before: Stretch
     words: frozenset[str]
 
@@ -135,7 +135,7 @@ def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encode
     shared = [word for word in words if word.text in nearest.words]
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(nearest.position, value - without),
-        _feature("says again", nearest.sentence, response.turn, nearest.said),
+        _feature("says again", nearest.sentence, response.turn, nearest.in_reply),
         _feature("said before", nearest.sentence, nearest.position, nearest.before),
         *(_feature(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
     )

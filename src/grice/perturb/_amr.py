@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from grice.errors import InputError
-from grice.perturb.declaration import Change, Perturbed, said
+from grice.perturb.declaration import Change, Perturbed, with_texts
 
 if TYPE_CHECKING:
     from grice.perturb.declaration import Material
@@ -45,11 +45,11 @@ class Graphs(NamedTuple):
 
     Attributes:
         trees: Graph of each turn, None where there is none; safe to change.
-        said: What turns a graph into words.
+        to_text: What turns a graph into words.
     """
 
     trees: list[Node | None]
-    said: Callable[[str], str]
+    to_text: Callable[[str], str]
 
 
 def read_graphs(conversation: Conversation, material: Material) -> Graphs | None:
@@ -212,7 +212,7 @@ def finish(
     for place, notes in sorted(done.items()):
         tree = graphs.trees[place]
         assert tree is not None
-        texts[place] = graphs.said(written(tree))
+        texts[place] = graphs.to_text(written(tree))
         before = conversation.turns[place].text
         changes.append(Change(kind, (place,), "; ".join(notes), before, texts[place]))
-    return Perturbed(said(conversation, texts), tuple(changes)) if changes else None
+    return Perturbed(with_texts(conversation, texts), tuple(changes)) if changes else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
 from grice.perturb.negation import negated
 from grice.perturb.wording import agreeing, antonyms, replace, sentences, words
 
@@ -29,7 +29,7 @@ def contradiction(conversation: Conversation, draw: Random, _: Material) -> Pert
     for place in places:
         change = _contradict(broken, conversation, place, draw)
         if change is not None:
-            broken = said(broken, {change.turns[0]: change.after})
+            broken = with_texts(broken, {change.turns[0]: change.after})
             changes.append(change)
         if len(changes) == wanted:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
 from grice.perturb.wording import lemma, replace, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
@@ -92,7 +92,7 @@ def coreference(conversation: Conversation, draw: Random, _: Material) -> Pertur
             after = replace(text, edits)
             what = f"{PERSONS[person].subject} to {other.subject}"
             change = Change("coreference", (place,), what, text, after)
-            return Perturbed(said(conversation, {place: after}), (change,))
+            return Perturbed(with_texts(conversation, {place: after}), (change,))
     return None
 
 

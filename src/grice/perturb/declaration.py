@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = ["Change", "Level", "Material", "Perturbation", "Perturbed", "perturbation", "said"]
+__all__ = ["Change", "Level", "Material", "Perturbation", "Perturbed", "perturbation", "with_texts"]
 
 Level: TypeAlias = Literal["text", "semantic", "amr"]
 """``text``: turns are moved. ``semantic``: wording is changed. ``amr``: meaning graphs are."""
@@ -91,7 +91,7 @@ def perturbation(name: str, level: Level, source: str) -> Callable[[Function], P
     return declare
 
 
-def said(conversation: Conversation, texts: Mapping[int, str]) -> Conversation:
+def with_texts(conversation: Conversation, texts: Mapping[int, str]) -> Conversation:
     """Return the conversation with other texts in some turns."""
     turns = list(conversation.turns)
     for index, text in texts.items():

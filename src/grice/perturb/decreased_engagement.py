@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
 from grice.perturb.wording import sentences, words
 from grice.text.wordlists import PREPOSITIONS
 
@@ -39,7 +39,7 @@ def decreased_engagement(conversation: Conversation, draw: Random, _: Material) 
     if not changes:
         return None
     texts = {change.turns[0]: change.after for change in changes}
-    return Perturbed(said(conversation, texts), tuple(changes))
+    return Perturbed(with_texts(conversation, texts), tuple(changes))
 
 
 def _shorter(text: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
 from grice.perturb.wording import agreeing, lemma, replace, words
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Pertur
     if not changes:
         return None
     replaced = {change.turns[0]: change.after for change in changes}
-    return Perturbed(said(conversation, replaced), tuple(changes))
+    return Perturbed(with_texts(conversation, replaced), tuple(changes))
 
 
 def exchanged(

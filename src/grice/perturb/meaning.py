@@ -70,7 +70,7 @@ def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
         rows = (graph or "").splitlines()
         return "\n".join(row for row in rows if not row.startswith("#")) or None
 
-    def said(graph: str) -> str:
+    def sentence(graph: str) -> str:
         return str(generator.generate([graph])[0][0])
 
-    return parsed, said
+    return parsed, sentence

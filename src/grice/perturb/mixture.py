@@ -96,12 +96,14 @@ def _remembering(material: Material) -> Material:
         return material
     made: dict[str, str] = {}
 
-    def said(graph: str) -> str:
+    def sentence_of(graph: str) -> str:
         text = sentences(graph)
         made[text] = graph
         return text
 
-    return material._replace(graphs=lambda text: made.get(text) or graphs(text), sentences=said)
+    return material._replace(
+        graphs=lambda text: made.get(text) or graphs(text), sentences=sentence_of
+    )
 
 
 def _apply(

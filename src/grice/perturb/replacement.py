@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
 
 if TYPE_CHECKING:
     from random import Random
@@ -28,7 +28,7 @@ def turn_replacement(
     place = draw.randrange(len(conversation.turns))
     before = conversation.turns[place].text
     change = Change("turn-replacement", (place,), "from another conversation", before, text)
-    return Perturbed(said(conversation, {place: text}), (change,))
+    return Perturbed(with_texts(conversation, {place: text}), (change,))
 
 
 @perturbation("section-replacement", "text", "section swap, Vakulenko et al. 2018")
@@ -50,7 +50,7 @@ def section_replacement(
         return None
     what = f"{length} turns from another conversation"
     change = Change("section-replacement", tuple(texts), what)
-    return Perturbed(said(conversation, texts), (change,))
+    return Perturbed(with_texts(conversation, texts), (change,))
 
 
 def _other_conversation(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,4 +120,4 @@ def _moved(
         if conversation.turns[place].text != conversation.turns[other].text
     }
     change = Change(kind, tuple(sorted(texts)), what)
-    return Perturbed(said(conversation, texts), (change,))
+    return Perturbed(with_texts(conversation, texts), (change,))

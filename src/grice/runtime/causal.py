@@ -9,30 +9,44 @@ row depend on the rows beside it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+import math
+import zlib
+from functools import cached_property, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar, cast
 
 import ctranslate2
 import msgspec
+import numpy as np
 
 from grice.errors import InputError
+from grice.progress import track
 from grice.runtime.batching import MAX_BATCH_TOKENS, run_batches
 from grice.runtime.memo import remember
 from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import CausalLM, Generated
 from grice.runtime.registry import Settings, model_kind
+from grice.runtime.stepwise import Chosen, Sampler, choose_tokens, reply_logits
 from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
     from grice.runtime.memo import Memo
     from grice.runtime.protocols import Passage, TokenScore
     from grice.runtime.registry import Opener
+    from grice.runtime.stepwise import Chooser
 
 __all__ = ["CausalSettings", "Decoder", "EmbeddedCausalLM", "causal_lm"]
 
+Answer = TypeVar("Answer")
+
+KEPT = 32
+"""Prompts after which an engine is opened anew."""
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
 COMPUTE = {"exact": "float32", "fast": "int8"}
@@ -63,13 +77,15 @@ class Decoder:
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._memo = memo
         self._threads = threads
-        self._engine = ctranslate2.Generator(
+        self._open = partial(
+            ctranslate2.Generator,
             str(bundle.folder),
             device="auto",
             compute_type=COMPUTE[mode],
             inter_threads=threads,
             intra_threads=1,
         )
+        self._engine = self._open()
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
@@ -143,6 +159,134 @@ class EmbeddedCausalLM(Decoder):
         asked = _Asked(count, "", stop, max_tokens)
         return self._remembered("alternatives", prompts, asked, self._parted)
 
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The piece of each token id."""
+        return tuple(self._tokenizer.pieces())
+
+    def choose(
+        self,
+        prompts: Sequence[str],
+        choosers: Sequence[Chooser],
+        *,
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[Chosen]:
+        """Return continuations; see :class:`~grice.runtime.protocols.SteerableLM`.
+
+        Of a prompt the end is read, a quarter of a window.
+
+        Raises:
+            InputError: For texts of no token, or longer ones than half a window.
+        """
+        self._check(1, max_tokens)
+        ends = frozenset(self._tokenizer.ends(stop))
+        written = [Chosen("", 0, ended=False)] * len(prompts)
+
+        def compute(batch: list[int]) -> None:
+            for i in batch:
+                before = self._tokenizer.last_tokens(prompts[i], self._max_tokens // 4)
+                if before:
+                    ids = choose_tokens(
+                        self._engine,
+                        before,
+                        choosers[i],
+                        self.vocabulary,
+                        ends=ends,
+                        max_tokens=max_tokens,
+                    )
+                    text = self._tokenizer.text(ids).partition(stop)[0].strip()
+                    written[i] = Chosen(text, len(ids), ended=ids[-1] in ends)
+
+        self._run_apart(compute, len(prompts))
+        return written
+
+    def _run_apart(self, compute: Callable[[list[int]], None], count: int) -> None:
+        """Compute each of so many prompts, with an engine that keeps no more than a few of them.
+
+        It keeps what it has read of every prompt, some 20 MB of one of a hundred tokens, and
+        forgets it only when it is closed.
+        """
+        starts = range(0, count, KEPT)
+        groups = [range(start, min(start + KEPT, count)) for start in starts]
+        for group in track(groups, "texts", count, len):
+            run_batches(compute, [[i] for i in group], self._threads)
+            if len(group) == KEPT:
+                self._engine = self._open()
+
+    def sample(
+        self,
+        prompts: Sequence[str],
+        *,
+        count: int,
+        seed: int,
+        temperature: float = 1.0,
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[tuple[Chosen, ...]]:
+        """Return texts that are drawn; see :class:`~grice.runtime.protocols.SteerableLM`.
+
+        Raises:
+            InputError: For less than one text, longer ones than half a window, or a temperature
+                that is not above 0.
+        """
+        self._check(count, max_tokens)
+        if not (math.isfinite(temperature) and temperature > 0):
+            raise InputError(f"a temperature is above 0, found {temperature}")
+
+        def draw(items: Sequence[str]) -> list[tuple[Chosen, ...]]:
+            repeated = [prompt for prompt in items for _ in range(count)]
+            samplers = [
+                Sampler(temperature, [seed, zlib.crc32(prompt.encode()), number])
+                for prompt in items
+                for number in range(count)
+            ]
+            drawn = iter(self.choose(repeated, samplers, stop=stop, max_tokens=max_tokens))
+            return [tuple(islice(drawn, count)) for _ in items]
+
+        return remember(
+            self._memo,
+            f"{self.identity}/sample {count} {seed} {temperature} {max_tokens} {stop}",
+            prompts,
+            draw,
+            msgspec.json.encode,
+            msgspec.json.Decoder(tuple[Chosen, ...]).decode,
+        )
+
+    def read_logits(
+        self,
+        prompts: Sequence[str],
+        replies: Sequence[str],
+        use: Callable[[NDArray[np.float32], list[int]], Answer],
+    ) -> list[Answer]:
+        """Return what a function makes of each reply; see ``SteerableLM``.
+
+        Of a prompt the end is read, and of a reply the beginning, a quarter of a window each.
+        """
+        answers: list[Answer | None] = [None] * len(prompts)
+        room = self._max_tokens // 4
+
+        def compute(batch: list[int]) -> None:
+            for i in batch:
+                before = self._tokenizer.last_tokens(prompts[i], room)
+                ids = self._tokenizer.ids(replies[i], room)
+                pieces = [self.vocabulary[token] for token in ids]
+                if before and ids:
+                    logits = reply_logits(self._engine, before, pieces)
+                else:
+                    logits, ids = np.zeros((0, len(self.vocabulary)), np.float32), []
+                answers[i] = use(logits, ids)
+
+        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        return cast("list[Answer]", answers)
+
+    def _check(self, texts: int, max_tokens: int) -> None:
+        if texts < 1 or not 1 <= max_tokens <= self._max_tokens // 2:
+            raise InputError(
+                f"{texts} texts of {max_tokens} tokens: at least one text is needed, "
+                f"of 1 to {self._max_tokens // 2} tokens"
+            )
+
     def _remembered(
         self,
         name: str,
@@ -151,11 +295,7 @@ class EmbeddedCausalLM(Decoder):
         write: Callable[[Sequence[str], _Asked], list[tuple[Generated, ...]]],
     ) -> list[tuple[Generated, ...]]:
         """Return continuations of each prompt; what was written before is not written again."""
-        if asked.width < 1 or not 1 <= asked.max_tokens <= self._max_tokens // 2:
-            raise InputError(
-                f"{asked.width} texts of {asked.max_tokens} tokens: at least one text is needed, "
-                f"of 1 to {self._max_tokens // 2} tokens"
-            )
+        self._check(asked.width, asked.max_tokens)
         return remember(
             self._memo,
             f"{self.identity}/{name} {asked.width} {asked.max_tokens}",
@@ -210,7 +350,7 @@ class EmbeddedCausalLM(Decoder):
                     texts.append(Generated(text, score))
                 written[i] = tuple(texts)
 
-        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        self._run_apart(compute, len(prompts))
         return written
 
     def _search(

@@ -79,6 +79,15 @@ class PassageTokenizer:
         )
         return [token for token, text in enumerate(texts) if stop in text or token in added]
 
+    def pieces(self) -> list[str]:
+        """Return the piece of the vocabulary of each id."""
+        size = self._tokenizer.get_vocab_size()
+        return [self._tokenizer.id_to_token(token) or "" for token in range(size)]
+
+    def ids(self, text: str, room: int) -> list[int]:
+        """Return the ids of the first tokens of a text, as many as there is room for."""
+        return self._encoded(beginning(text, room)).ids[:room]
+
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens; those that stand for no text are left out."""
         return str(self._tokenizer.decode(list(ids)))

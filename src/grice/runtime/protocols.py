@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from grice.runtime.stepwise import Chooser, Chosen
 
     Vector: TypeAlias = NDArray[np.float32]
 
@@ -31,11 +33,14 @@ __all__ = [
     "PassageEncoder",
     "Segment",
     "SpanTagger",
+    "SteerableLM",
     "TaggedSpan",
     "TextScorer",
     "TokenScore",
     "Unanswered",
 ]
+
+Answer = TypeVar("Answer")
 
 
 class Pair(NamedTuple):
@@ -253,6 +258,72 @@ class CausalGenerator(CausalLM, Protocol):
 
 
 @runtime_checkable
+class SteerableLM(CausalGenerator, Protocol):
+    """A causal language model that shows the logits of every step and lets others choose."""
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The piece of each token id."""
+        ...
+
+    def choose(
+        self,
+        prompts: Sequence[str],
+        choosers: Sequence[Chooser],
+        *,
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[Chosen]:
+        """Return continuations whose tokens are chosen.
+
+        Args:
+            prompts: What is continued.
+            choosers: What chooses, one of its own for each prompt.
+            stop: Characters before which a text ends.
+            max_tokens: Longest text.
+        """
+        ...
+
+    def sample(
+        self,
+        prompts: Sequence[str],
+        *,
+        count: int,
+        seed: int,
+        temperature: float = 1.0,
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[tuple[Chosen, ...]]:
+        """Return continuations that are drawn as the model finds them probable.
+
+        Args:
+            prompts: What is continued.
+            count: How many texts of each; equal ones are not left out.
+            seed: Of what is drawn; texts of a prompt depend on no other prompt.
+            temperature: Logits are divided by it.
+            stop: Characters before which a text ends.
+            max_tokens: Longest text.
+        """
+        ...
+
+    def read_logits(
+        self,
+        prompts: Sequence[str],
+        replies: Sequence[str],
+        use: Callable[[NDArray[np.float32], list[int]], Answer],
+    ) -> list[Answer]:
+        """Return what a function makes of each reply.
+
+        Args:
+            prompts: What stands before.
+            replies: What is read, one per prompt; what ends a reply may stand behind it.
+            use: Is given the logits before each token of the reply, shape ``(tokens,
+                vocabulary)``, and the ids of these tokens.
+        """
+        ...
+
+
+@runtime_checkable
 class PassageEncoder(Protocol):
     """Turns segments of passages into vectors that depend on all that stands before."""
 
@@ -266,9 +337,6 @@ class PassageEncoder(Protocol):
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
         ...
-
-
-Answer = TypeVar("Answer")
 
 
 @runtime_checkable

@@ -151,12 +151,12 @@ class EmbeddedSeq2Seq:
                 return_end_token=True,
             )
             for i, result in zip(batch, results, strict=True):
-                found = list(zip(result.hypotheses, map(float, result.scores), strict=True))
+                hypotheses = list(zip(result.hypotheses, map(float, result.scores), strict=True))
                 if search.no_repeat:
-                    found = self._ranked(sources[i], result.hypotheses)
+                    hypotheses = self._ranked(sources[i], result.hypotheses)
                 written[i] = tuple(
                     Generated(self._text(pieces), score)
-                    for pieces, score in found[: search.returned]
+                    for pieces, score in hypotheses[: search.returned]
                 )
 
         most = 1 if self._alone else max(1, ROWS // search.beams)

@@ -140,8 +140,8 @@ class TransformersCausalLM:
         logits = self._network.logits(input_ids=ids)
         values = logits[:-1].log_softmax(-1)
         taken = self._network.torch.tensor(ids[1:], device=self._network.device)
-        found: list[float] = values.gather(-1, taken[:, None])[:, 0].tolist()
-        return found
+        chosen: list[float] = values.gather(-1, taken[:, None])[:, 0].tolist()
+        return chosen
 
 
 @model_kind("transformers-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from grice.scoring.api import Grader, load, score
+from grice.scoring.arrow import score_table
 
-__all__ = ["Grader", "load", "score"]
+__all__ = ["Grader", "load", "score", "score_table"]

@@ -130,13 +130,13 @@ def opening(conversation: Conversation) -> int | None:
 
     A conversation is best known by it; None if nobody says a word.
     """
-    said = [
+    spoken = [
         i
         for i, turn in enumerate(conversation.turns)
         if not unspoken(turn) and plain_text(turn.text).text.strip()
     ]
-    users = (i for i in said if _role(conversation.turns[i]) not in ASSISTANTS)
-    return next(users, said[0] if said else None)
+    users = (i for i in spoken if _role(conversation.turns[i]) not in ASSISTANTS)
+    return next(users, spoken[0] if spoken else None)
 
 
 def _role(turn: Turn) -> str:

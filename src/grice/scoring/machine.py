@@ -201,11 +201,11 @@ def _engine_kernels() -> dict[str, str]:
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return {}
-    told = dict(re.findall(r"- (Selected ISA|SGEMM backend|GEMM_S8 backend): (\w+)", log))
-    if len(told) < 3:
+    stated = dict(re.findall(r"- (Selected ISA|SGEMM backend|GEMM_S8 backend): (\w+)", log))
+    if len(stated) < 3:
         return {}
     isa, float32, int8 = (
-        told[name] for name in ("Selected ISA", "SGEMM backend", "GEMM_S8 backend")
+        stated[name] for name in ("Selected ISA", "SGEMM backend", "GEMM_S8 backend")
     )
     return {"ctranslate2": f"{isa}, float32 {float32}, int8 {int8}"}
 

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["NoSink", "ScoreFile", "ScoreStream", "Sink", "State", "encode_scores"]
+__all__ = [
+    "NoSink",
+    "ScoreFile",
+    "ScoreStream",
+    "ScoreTableFile",
+    "Sink",
+    "State",
+    "encode_scores",
+]
 
 
 KEPT = "what was scored before is kept beside it, and the same command goes on from there"
@@ -231,6 +239,31 @@ class ScoreFile:
         # Lines that counted are on the disk; what could not be written was said when it failed.
         with suppress(OSError):
             self._file.close()
+
+
+class ScoreTableFile(ScoreFile):
+    """Scores as a Parquet or Arrow file; see :mod:`grice.scoring.score_tables`.
+
+    Until the run ends they stand in the unfinished file as JSON lines: such a table ends with what
+    its reader begins with, and what is unfinished of one is lost.
+    """
+
+    def finish(self) -> None:
+        """Write the table from the lines."""
+        from grice.scoring.score_tables import write_lines_as
+
+        self.close()
+        try:
+            with (
+                os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as lines,
+                renaming(self._target) as fresh,
+                fresh.open("wb") as table,
+            ):
+                write_lines_as(self.path.suffix, lines, table)
+            self._state.unlink(missing_ok=True)
+            self._partial.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(self.path, error, KEPT) from error
 
 
 def _gzipped(path: Path | None) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
@@ -15,13 +14,11 @@ from grice.steer.rerank import FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from grice.records import Conversation
-    from grice.runtime.embedded import Mode
-    from grice.runtime.protocols import CausalGenerator
+    from grice.runtime.protocols import Generated
 
-__all__ = ["chat_prompt", "opened_generator", "with_candidates"]
+__all__ = ["END", "MAX_TOKENS", "Writer", "chat_prompt", "with_candidates"]
 
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
 BEGIN, END = "<|im_start|>", "<|im_end|>"
@@ -31,34 +28,19 @@ WINDOW = 16
 """Contexts whose candidates are written before they are passed on."""
 
 
-@contextmanager
-def opened_generator(
-    reference: str, *, mode: Mode = "fast", workers: int | None = None, cache: Path | None = None
-) -> Iterator[CausalGenerator]:
-    """Open a causal language model that writes, and close it in the end.
+class Writer(Protocol):
+    """What writes candidates: any causal generator, or one that a guide steers."""
 
-    Args:
-        reference: Names the model, as ``model:medium``.
-        mode: Arithmetic of the engine.
-        workers: Threads; as many as there are processors if None.
-        cache: Folder of what was computed before; nothing is kept if None.
-
-    Raises:
-        ModelError: If there is no such model here, or it is of another kind.
-    """
-    from grice.runtime.models import Models, default_workers
-    from grice.runtime.protocols import CausalGenerator
-
-    models = Models(mode=mode, workers=workers or default_workers(), cache=cache)
-    try:
-        yield models.open(reference, CausalGenerator)
-    finally:
-        models.close()
+    def alternatives(
+        self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
+    ) -> list[tuple[Generated, ...]]:
+        """Return texts that differ from their first token on."""
+        ...
 
 
 def with_candidates(
     records: Iterable[Conversation | RecordError],
-    generator: CausalGenerator,
+    generator: Writer,
     *,
     count: int,
     field: str = FIELD,
@@ -86,7 +68,7 @@ def with_candidates(
 
 def _written(
     records: Iterator[Conversation | RecordError],
-    generator: CausalGenerator,
+    generator: Writer,
     count: int,
     field: str,
     max_tokens: int,

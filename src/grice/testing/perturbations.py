@@ -77,7 +77,7 @@ def check_prefers_intact(
     share = sum(0.5 if margin == 0 else float(margin > 0) for margin, _, _ in margins)
     share /= len(margins)
     if share < at_least:
-        margin, name, broken = min(margins, key=lambda one: one[0])
+        margin, name, broken = min(margins, key=lambda margin_of: margin_of[0])
         raise AssertionError(
             f"{kind}: {share:.0%} of {len(margins)} broken conversations score lower, expected "
             f"at least {at_least:.0%}; worst: {name}, {-margin:.3g} higher although "

@@ -46,7 +46,7 @@ ARTICLE = re.compile(r"^(?:the|an?) ")
 class Read(NamedTuple):
     """The entities of a statement with their labels: what a tagger found, what was released."""
 
-    found: Sequence[tuple[str, str]]
+    tagged: Sequence[tuple[str, str]]
     gold: Sequence[tuple[str, str]]
 
 

@@ -192,7 +192,7 @@ def _rows(
 
 def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
     """Return BERTScore's F1 by the shipped encoder, with all texts encoded at once."""
-    sides = [side for reply in cells for side in (reply.found, reply.gold)]
+    sides = [side for reply in cells for side in (reply.extracted, reply.gold)]
     texts = [text for side in sides for pairs in side.values() for text in lines_of(pairs)]
     encoder = EmbeddedEncoder(open_bundle(shipped_bundles()["encoder"]), mode="exact", threads=1)
     return TokenLikeness(encoder, texts)

@@ -1,6 +1,7 @@
 """Draw the rated replies that ship for ``grice audit``: one reply of each of 100 conversations.
 
-    python -m grice_research.recipes.audit_items --data $GRICE_DATA --out src/grice/data/audit/items.jsonl
+    python -m grice_research.recipes.audit_items --data $GRICE_DATA \
+        --out src/grice/data/audit/items.jsonl
 
 They are of ConTurE (Ghazarian et al. 2022, github.com/alexa/conture, CC BY 4.0), which no shipped
 model was trained on or chosen by: a person's rating of the reply, 0 to 2, by the majority of three.

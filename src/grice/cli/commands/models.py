@@ -249,8 +249,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
     export_model(arguments.name, arguments.output)
     row = {"name": arguments.name, "output": str(arguments.output)}
-    said = Lines([f"{arguments.output}: take it in with grice models import"])
-    emit(row, [said], as_json=arguments.json)
+    hint = Lines([f"{arguments.output}: take it in with grice models import"])
+    emit(row, [hint], as_json=arguments.json)
     return DONE
 
 
@@ -268,8 +268,8 @@ def _wheel(arguments: argparse.Namespace) -> int:
     from grice.runtime.store.wheel import build_wheel
 
     wheel = build_wheel(arguments.name, arguments.output)
-    said = Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])
-    emit({"name": arguments.name, "output": str(wheel)}, [said], as_json=arguments.json)
+    hint = Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])
+    emit({"name": arguments.name, "output": str(wheel)}, [hint], as_json=arguments.json)
     return DONE
 
 
@@ -285,6 +285,6 @@ def _use(arguments: argparse.Namespace) -> int:
             emit(row, [Lines([line])], as_json=arguments.json)
         return DONE
     file = set_default(arguments.preset)
-    said = Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])
-    emit({"name": arguments.preset, "file": str(file)}, [said], as_json=arguments.json)
+    hint = Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])
+    emit({"name": arguments.preset, "file": str(file)}, [hint], as_json=arguments.json)
     return DONE

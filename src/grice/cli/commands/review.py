@@ -41,22 +41,22 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.files import write_lines
     from grice.records import json_line
 
-    found = review(arguments.scores, arguments.conversations, top=arguments.top)
+    reviewed = review(arguments.scores, arguments.conversations, top=arguments.top)
     if arguments.output is not None:
-        write_lines(arguments.output, (json_line(item) + b"\n" for item in found.items))
-    emit(found, _view(found), as_json=arguments.json)
+        write_lines(arguments.output, (json_line(item) + b"\n" for item in reviewed.items))
+    emit(reviewed, _view(reviewed), as_json=arguments.json)
     return 0
 
 
-def _view(found: Review) -> View:
-    used = {witness.metric: witness.turns for witness in found.witnesses if witness.turns}
+def _view(reviewed: Review) -> View:
+    used = {witness.metric: witness.turns for witness in reviewed.witnesses if witness.turns}
     names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used.items())
-    yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
-    if found.missing:
-        yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
-    if found.empty > 1:
-        yield Lines([f"{found.empty:,} replies are empty; one stands for them"], style="dim")
-    levels = list(zip(found.thresholds, found.above, strict=True))
+    yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
+    if reviewed.missing:
+        yield Lines([f"not run: {', '.join(reviewed.missing)}"], style="dim")
+    if reviewed.empty > 1:
+        yield Lines([f"{reviewed.empty:,} replies are empty; one stands for them"], style="dim")
+    levels = list(zip(reviewed.thresholds, reviewed.above, strict=True))
     reached = [level for level in levels if level[1]] or levels
     for threshold, above in reached[-1:]:
         yield Lines(
@@ -66,7 +66,7 @@ def _view(found: Review) -> View:
             ],
             style="dim",
         )
-    for item in found.items:
+    for item in reviewed.items:
         yield from flagged_view(item)
 
 
@@ -77,8 +77,8 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
 
     place = f"{item.conversation} #{item.turn}"
     yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.headline}, {place}"], style="bold")
-    said = (item.before, item.reply)
-    yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in said if text], indent=3)
+    texts = (item.before, item.reply)
+    yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in texts if text], indent=3)
     against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
     for score in against:
         why = f": {score.reason}" if score.reason else ""

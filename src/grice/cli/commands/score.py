@@ -8,6 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.flags import (
     add_endpoints,
@@ -47,7 +48,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="FILE",
         help="conversations in any known format, gzipped or not; a directory; - for standard input",
     )
-    add_output(parser, "OUT.jsonl", "a score a line; what is printed is then their summary")
+    add_output(
+        parser,
+        "OUT.jsonl",
+        "a score a line, or a table (.parquet, .arrow); what is printed is then their summary",
+    )
     add_report(parser)
     add_json(parser)
     add_format(parser)
@@ -72,13 +77,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="score N conversations, drawn at random, instead of all",
     )
     add_seed(parser, "--sample")
+    add_engine(parser)
     parser.add_argument(
         "--dry-run",
         action="store_true",
         help="say how much would be sent to endpoints, about, and send and write nothing",
     )
     add_endpoints(parser)
-    add_metric_options(parser, words)
+    add_metric_options(parser, words, *ENGINES)
     check_settings(parser)
 
 
@@ -90,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.formats import read
 
     check_options(arguments)
+    if arguments.engine is not None:
+        return run_on_engine(arguments)
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files

@@ -1,10 +1,12 @@
-"""``grice train``: a shipped model made to know your replies, or a published system itself."""
+"""``grice train``: models of your own."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
+from grice.cli import _train_guide, _train_published
+from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.flags import (
     add_extras,
     add_format,
@@ -12,7 +14,6 @@ from grice.cli.flags import (
     add_output,
     add_scale,
     add_seed,
-    add_trust_pickle,
 )
 from grice.cli.output import emit
 from grice.errors import InputError, plural
@@ -24,30 +25,43 @@ if TYPE_CHECKING:
 
     from grice.tables import View
     from grice.training.adapt import Report
-    from grice.training.published.recipes import Recipe
-    from grice.training.published.run import PublishedReport
 
-HELP = "adapt relevance or engagement to your own labels, or train a published system"
+HELP = "train a model of your own: a metric, a guide for a chatbot, or a published system"
 
-MODELS = ("engagement", "relevance")
-PUBLISHED = ("accent", "comet", "deam")
-"""Recipes of published systems, as ``grice/data/recipes`` has them."""
+ADAPTED = "adapt {} to your own labelled conversations"
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
-    parser.add_argument(
-        "model",
-        choices=(*MODELS, *PUBLISHED),
-        help="what is adapted to your labels, or the published system that is trained",
-    )
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the models that can be trained, each with its arguments."""
+    actions = [
+        Action(name, ADAPTED.format(name), partial(_configure, name=name), _adapt)
+        for name in ("engagement", "relevance")
+    ]
+    guide = partial(_train_guide.configure, words=words)
+    actions.append(Action("guide", _train_guide.ABOUT, guide, _train_guide.run))
+    actions += [
+        Action(
+            system,
+            _train_published.about(system),
+            partial(_train_published.configure, system=system),
+            _train_published.run,
+        )
+        for system in _train_published.SYSTEMS
+    ]
+    add_actions(parser, actions)
+
+
+run = run_action
+
+
+def _configure(parser: argparse.ArgumentParser, name: str) -> None:
+    parser.set_defaults(model=name)
     parser.add_argument(
         "files",
         nargs="+",
         metavar="FILE",
-        help="conversations or single replies with labels; for a published system its examples",
+        help="conversations or single replies with labels",
     )
-    _configure_published(parser)
     add_output(parser, "MODEL", "the folder of the new model", required=True)
     add_format(parser)
     parser.add_argument(
@@ -61,45 +75,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     add_seed(parser, "every split")
     add_json(parser)
-    add_extras(parser, "stats", "train")
+    add_extras(parser, "stats")
 
 
-def _configure_published(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "published systems",
-        "with the hyper-parameters of the paper, each printed with its source; "
-        "a training that was interrupted goes on with the same command",
-    )
-    group.add_argument(
-        "--from",
-        dest="base",
-        type=Path,
-        metavar="FOLDER",
-        help="the checkpoint to start from: config.json, *.safetensors, tokenizer.json",
-    )
-    group.add_argument(
-        "--test",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="examples to measure on; default: every tenth conversation of the others",
-    )
-    group.add_argument(
-        "--set",
-        dest="changes",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="another hyper-parameter than the paper's; may be repeated",
-    )
-    add_trust_pickle(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def _adapt(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
-    if arguments.model in PUBLISHED:
-        return _run_published(arguments)
     from grice.cli._reading import conversations
     from grice.cli.models import opened_models
     from grice.evaluation.trained import record_texts
@@ -108,8 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
-    if arguments.base or arguments.test or arguments.changes:
-        raise InputError(f"--from, --test and --set are for {', '.join(PUBLISHED)}")
     records = conversations(arguments.files, arguments.format)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
@@ -150,63 +128,3 @@ def _view(report: Report, arguments: argparse.Namespace) -> View:
         yield Lines([f"gain in Spearman {figures}: {outcome}"], style=style)
     name, place = arguments.model, arguments.output
     yield Lines([f"use it: grice score FILE -m {name} --{name}-model file:{place}"], style="dim")
-
-
-def _run_published(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import show
-    from grice.training.published.recipes import find_recipe
-    from grice.training.published.run import Order, train_published
-
-    recipe = find_recipe(arguments.model)
-    if arguments.base is None:
-        raise InputError(
-            f"{recipe.name}: name the checkpoint to start from, --from FOLDER; the paper starts "
-            f"from {recipe.base}"
-        )
-    order = Order(
-        recipe,
-        [Path(file) for file in arguments.files],
-        arguments.base,
-        arguments.output,
-        arguments.test,
-        arguments.changes,
-        arguments.trust_pickle,
-    )
-    recipe.values(order.changes)  # before anything is printed
-    if not arguments.json:
-        show(_recipe_view(recipe, order.changes))
-    report = train_published(order)
-    emit(report, _published_view(report, arguments), as_json=arguments.json)
-    return 0
-
-
-def _recipe_view(recipe: Recipe, changes: Sequence[str]) -> View:
-    changed = {name: value for name, _, value in (change.partition("=") for change in changes)}
-    rows = [
-        (name, str(changed.get(name, stated.value)), _source(stated.source, name in changed))
-        for name, stated in recipe.hyperparameters.items()
-    ]
-    yield Lines([recipe.summary], style="bold")
-    yield Table(("hyper-parameter", "value", "where it is stated"), rows, words=2)
-
-
-def _source(source: str, changed: bool) -> str:  # noqa: FBT001
-    return f"yours; {source}" if changed else source
-
-
-def _published_view(report: PublishedReport, arguments: argparse.Namespace) -> View:
-    first, last = report.curve[0], report.curve[-1]
-    yield Lines(
-        [
-            f"{plural(report.examples, 'example')} on {report.device}: loss {first.loss:.3f} to "
-            f"{last.loss:.3f} in {plural(last.step, 'step')}"
-        ],
-        style="bold",
-    )
-    rows = [
-        ("before", number(report.before.value), bounds(report.before)),
-        ("after", number(report.after.value), bounds(report.after)),
-    ]
-    yield Table((f"{report.held_out} held out", "measure", "95 % interval"), rows)
-    yield Lines([f"{report.measure}; chance is 0.5"])
-    yield Lines([f"model: file:{arguments.output}; curve: curve.svg in it"], style="dim")

@@ -151,5 +151,5 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         if not isinstance(heads, TripletModels):
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
         readings = opened(arguments.files, arguments.format)
-        found = links_of_records(all_records(readings), heads, wanted)
-        yield from track(found, "conversations", part=partial(part_read, readings))
+        linked = links_of_records(all_records(readings), heads, wanted)
+        yield from track(linked, "conversations", part=partial(part_read, readings))

@@ -237,12 +237,12 @@ def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Ar
     features = np.zeros((len(texts), AGAIN), np.float32)
     known: dict[tuple[str, ...], set[str]] = {}
     for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
-        told = [
+        spoken = [
             tuple(CONTRACTED_WORDS.findall(sentence))
             for sentence in SENTENCES.findall(text.lower())
         ]
-        count = max(1, sum(map(len, told)))
-        long = [sentence for sentence in told if len(sentence) >= FEWEST_WORDS]
+        count = max(1, sum(map(len, spoken)))
+        long = [sentence for sentence in spoken if len(sentence) >= FEWEST_WORDS]
         for sentence in long:
             before = known.get(sentence, set())
             features[i, 0] += len(sentence) * (str(speaker) in before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
@@ -12,7 +12,7 @@ from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
 from grice.errors import BundleError
 from grice.runtime.conversion.gguf import read_gguf
 from grice.runtime.conversion.huggingface import read_folder
-from grice.runtime.conversion.saturation import desaturate
+from grice.runtime.conversion.written import write_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
 
     from grice.runtime.conversion.checkpoint import Checkpoint, Shape, Tensor
+    from grice.runtime.conversion.written import Quantization
 
 __all__ = ["convert", "convert_states"]
-
-Quantization: TypeAlias = Literal["int8", "float32"]
 
 
 def convert(source: Path, target: Path, *, quantization: Quantization = "int8") -> Shape:
@@ -105,12 +104,7 @@ def _write(
         spec = specify(checkpoint)
     except BundleError as error:
         raise BundleError(f"{source}: {error}") from None
-    spec.validate()
-    spec.optimize(quantization=quantization)
-    spec.save(str(target))
-    if quantization == "int8":
-        desaturate(target / "model.bin")
-    (target / "tokenizer.json").write_text(checkpoint.tokenizer, "utf-8")
+    write_network(spec, checkpoint.tokenizer, target, quantization=quantization)
     return checkpoint.shape
 
 

@@ -12,15 +12,15 @@ from ctranslate2.specs.common_spec import EmbeddingsMerge, LinearSpec
 
 from grice.errors import BundleError
 from grice.runtime.conversion.huggingface import Published, read_published, tokens_of
-from grice.runtime.conversion.saturation import desaturate
 from grice.runtime.conversion.seq2seq import activation_of, needed, set_linear, set_norm
+from grice.runtime.conversion.written import write_network
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ctranslate2.specs.transformer_spec import TransformerEncoderLayerSpec
 
-    from grice.runtime.conversion.convert import Quantization
+    from grice.runtime.conversion.written import Quantization
 
 __all__ = ["FAMILIES", "HEAD", "Reader", "convert_classifier", "convert_encoder"]
 
@@ -70,13 +70,8 @@ def convert_encoder(
         raise BundleError(f"{source}: config.json cannot be used ({problem})") from error
     except BundleError as error:
         raise BundleError(f"{source}: {error}") from None
-    spec.validate()
-    spec.optimize(quantization=quantization)
-    spec.save(str(target))
-    if quantization == "int8":
-        desaturate(target / "model.bin")
     tokenizer = json.dumps(published.tokenizer, ensure_ascii=False)
-    (target / "tokenizer.json").write_text(tokenizer, "utf-8")
+    write_network(spec, tokenizer, target, quantization=quantization)
     return reader
 
 

@@ -13,7 +13,7 @@ from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
 
 from grice.errors import BundleError
 from grice.runtime.conversion.huggingface import read_published, tokens_of
-from grice.runtime.conversion.saturation import desaturate
+from grice.runtime.conversion.written import write_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     )
 
     from grice.runtime.conversion.checkpoint import Tensor
-    from grice.runtime.conversion.convert import Quantization
     from grice.runtime.conversion.huggingface import Published
+    from grice.runtime.conversion.written import Quantization
 
 __all__ = [
     "Converted",
@@ -90,13 +90,8 @@ def convert_seq2seq(
         raise BundleError(f"{source}: config.json cannot be used ({problem})") from error
     except BundleError as error:
         raise BundleError(f"{source}: {error}") from None
-    spec.validate()
-    spec.optimize(quantization=quantization)
-    spec.save(str(target))
-    if quantization == "int8":
-        desaturate(target / "model.bin")
     tokenizer = json.dumps(published.tokenizer, ensure_ascii=False)
-    (target / "tokenizer.json").write_text(tokenizer, "utf-8")
+    write_network(spec, tokenizer, target, quantization=quantization)
     return converted
 
 

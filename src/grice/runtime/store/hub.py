@@ -93,12 +93,12 @@ def fetch_files(source: HubSource, folder: Path, downloads: Path, listener: List
     """
     files = _Files(source, folder, downloads, listener)
     if source.files:
-        got = [files.fetch(file) for file in source.files]
+        fetched = [files.fetch(file) for file in source.files]
     else:
-        got = [files.fetch(HubFile(path=path)) for path in NEEDED]
-        got += files.weights()
-        got += [file for path in USEFUL if (file := files.optional(path))]
-    return HubSource(repo=source.repo, commit=source.commit, files=tuple(got))
+        fetched = [files.fetch(HubFile(path=path)) for path in NEEDED]
+        fetched += files.weights()
+        fetched += [file for path in USEFUL if (file := files.optional(path))]
+    return HubSource(repo=source.repo, commit=source.commit, files=tuple(fetched))
 
 
 class _Files:

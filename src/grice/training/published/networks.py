@@ -155,7 +155,9 @@ class _TextToText(_Checkpoint):
     def loss(self, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
         """Return the cross entropy of the pieces of the targets."""
         labels = self._labels([example.target for example in examples])
-        return self.network(**self._inputs([one.source for one in examples]), labels=labels).loss
+        return self.network(
+            **self._inputs([example.source for example in examples]), labels=labels
+        ).loss
 
     def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
         """Return whether each target is likelier, a piece, than another target after its source."""
@@ -198,8 +200,12 @@ class _Classifier(_Checkpoint):
 
     def loss(self, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
         """Return the cross entropy of the labels."""
-        labels = self._torch.tensor([int(one.target) for one in examples], device=self.device)
-        return self.network(**self._inputs([one.source for one in examples]), labels=labels).loss
+        labels = self._torch.tensor(
+            [int(example.target) for example in examples], device=self.device
+        )
+        return self.network(
+            **self._inputs([example.source for example in examples]), labels=labels
+        ).loss
 
     def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
         """Return whether the label of each is the likelier one."""
@@ -207,8 +213,8 @@ class _Classifier(_Checkpoint):
         with self._torch.inference_mode():
             for example in examples:
                 logits = self.network(**self._inputs([example.source])).logits[0].tolist()
-                said = int(logits[1] > logits[0])
-                right.append(float(said == int(example.target)))
+                label = int(logits[1] > logits[0])
+                right.append(float(label == int(example.target)))
         return right
 
 
@@ -216,7 +222,7 @@ def _other(examples: Sequence[TrainingExample], place: int) -> str:
     """Return the next target that differs, of the same kind if there is one."""
     own = examples[place]
     around = [*examples[place + 1 :], *examples[:place]]
-    differing = [one for one in around if one.target != own.target]
+    differing = [example for example in around if example.target != own.target]
     if not differing:
         raise InputError("all held-out targets are the same: there is nothing to compare with")
-    return next((one for one in differing if one.kind == own.kind), differing[0]).target
+    return next((example for example in differing if example.kind == own.kind), differing[0]).target

@@ -176,12 +176,14 @@ def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[
             break
     model.load_state_dict(state)
     with torch.no_grad():
-        told = np.corrcoef(model(inputs[held])[:, 0].numpy(), rated.ratings[rated.held_out])[0, 1]
+        correlation = np.corrcoef(model(inputs[held])[:, 0].numpy(), rated.ratings[rated.held_out])[
+            0, 1
+        ]
     first, last = model[0], model[3]
     weight = first.weight.detach().numpy().T / spread[:, None]
     bias = first.bias.detach().numpy() - mean @ weight
     layers = [(weight, bias), (last.weight.detach().numpy().T, last.bias.detach().numpy())]
-    return Mlp(layers), float(told)
+    return Mlp(layers), float(correlation)
 
 
 def describe(out: Path, baseline: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:

@@ -126,9 +126,9 @@ def _choose(net: ThreadNet, given: Prepared) -> _Chosen:
     share = max((trial for trial in tried if trial[1] >= floor), key=lambda trial: trial[2])[0]
     quality = [_figure("accuracy, intact above broken, held out", kind, np.mean(hits), len(hits))
                for kind, hits in figures(share).items()]  # fmt: skip
-    told = wins(held.rows @ weights[share], again.rows @ weights[share], again.items)
-    quality += [_figure("accuracy, intact above broken, held out", kind, np.mean(told[kind]),
-                        len(told[kind])) for kind in AGAIN_KINDS]  # fmt: skip
+    right = wins(held.rows @ weights[share], again.rows @ weights[share], again.items)
+    quality += [_figure("accuracy, intact above broken, held out", kind, np.mean(right[kind]),
+                        len(right[kind])) for kind in AGAIN_KINDS]  # fmt: skip
     quality.append(_rank(rated.rows @ weights[share], people))
     chosen, bias = _calibrated(weights[share], held, bad)
     turns = turn_weights(net, given, given.items["weigh"])

@@ -41,13 +41,13 @@ class Exchanged(NamedTuple):
 
     Attributes:
         kind: What was done.
-        said: The turn.
+        original: The turn.
         text: What became of it.
         spans: Which characters of the text do not belong; where words are missing those beside.
     """
 
     kind: str
-    said: str
+    original: str
     text: str
     spans: Spans
 

@@ -63,14 +63,14 @@ class Twin(NamedTuple):
     Attributes:
         kind: What was done.
         held_out: Whether it is never trained on.
-        said: States of the tokens of the turn, half precision.
+        original: States of the tokens of the turn, half precision.
         states: States of the tokens of what became of it.
         labels: Which of those do not belong.
     """
 
     kind: str
     held_out: bool
-    said: NDArray[np.float16]
+    original: NDArray[np.float16]
     states: NDArray[np.float16]
     labels: NDArray[np.float32]
 
@@ -114,7 +114,7 @@ def states() -> None:
                         [getattr(exchange, name) for exchange, _ in part]
                     )
                 ]
-                for name in ("said", "text")
+                for name in ("original", "text")
             )
             path.write_bytes(pickle.dumps([
                 Twin(exchange.kind, held, before.states.astype(np.float16),
@@ -137,7 +137,7 @@ def _exchanged(made: dict[str, list[Any]], *, held: bool) -> Iterator[Exchanged]
         i = number[twin.source, twin.id]
         if twin.kind in kinds and (held or not only_weighs(i)):
             yield from (exchange for exchange in as_perturbed(whole[i], twin)
-                        if max(len(exchange.text), len(exchange.said)) < LONGEST)  # fmt: skip
+                        if max(len(exchange.text), len(exchange.original)) < LONGEST)  # fmt: skip
 
 
 def _labels(exchange: Exchanged, hidden: Hidden) -> NDArray[np.float32]:
@@ -161,7 +161,7 @@ def fit() -> None:
     """Fit a network for each seed, and join them to one."""
     twins = [twin for path in sorted((WORK / "states").glob("*.pickle"))
              for twin in pickle.loads(path.read_bytes())
-             if min(len(twin.said), len(twin.states)) > 2]  # fmt: skip
+             if min(len(twin.original), len(twin.states)) > 2]  # fmt: skip
     held = [twin for twin in twins if twin.held_out]
     twins = [twin for twin in twins if not twin.held_out]
     for seed in SEEDS:
@@ -176,7 +176,7 @@ def fit() -> None:
 def _trained(twins: list[Twin], seed: int) -> TokenNet:
     torch.manual_seed(seed)
     draw = Random(seed)
-    net = TokenNet(twins[0].said.shape[1])
+    net = TokenNet(twins[0].original.shape[1])
     optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
     batches = -(-len(twins) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=EPOCHS * batches)
@@ -196,7 +196,7 @@ def _trained(twins: list[Twin], seed: int) -> TokenNet:
 
 
 def _loss(net: TokenNet, twins: list[Twin]) -> torch.Tensor:
-    read = [_read(twin.said) for twin in twins] + [_read(twin.states) for twin in twins]
+    read = [_read(twin.original) for twin in twins] + [_read(twin.states) for twin in twins]
     odds = net(torch.from_numpy(np.concatenate(read)))
     labels = [np.zeros(len(part), np.float32) for part in read[: len(twins)]]
     labels += [twin.labels[1:-1] for twin in twins]
@@ -211,7 +211,7 @@ def _told(net: TokenNet, held: list[Twin]) -> dict[str, tuple[float, int]]:
     """Return for each kind how often the turn as it was said is less odd, and of how many."""
     hits: dict[str, list[bool]] = {}
     for twin in held:
-        read = [_read(twin.said), _read(twin.states)]
+        read = [_read(twin.original), _read(twin.states)]
         odds = net(torch.from_numpy(np.concatenate(read)))
         odds_before, became = net.turns(odds, [len(part) for part in read])
         hits.setdefault(twin.kind, []).append(bool(odds_before < became))

@@ -136,23 +136,23 @@ def main() -> None:
         if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
     kept, _ = without_evaluated(replies, options.data)
-    ones = [
+    samples = [
         labelled([reply for reply in kept if reply.source == source], options.model)
         for source in SOURCES
     ]
     values = {
-        route: [carried(*pair, names) for pair in (ones, ones[::-1])]
+        route: [carried(*pair, names) for pair in (samples, samples[::-1])]
         for route, names in ROUTES.items()
     }
-    drawn = [_resampled(judged, seed) for seed, judged in enumerate(ones[::-1])]
-    base = _means(values["length"], ones[::-1], drawn)
+    drawn = [_resampled(judged, seed) for seed, judged in enumerate(samples[::-1])]
+    base = _means(values["length"], samples[::-1], drawn)
     for route, both in values.items():
-        means = _means(both, ones[::-1], drawn)
+        means = _means(both, samples[::-1], drawn)
         line: dict[str, object] = {"route": route}
         for name, column in (("mean area", means), ("less that of length", means - base)):
             low, high = np.percentile(column[1:], (2.5, 97.5))
             line[name] = [round(float(figure), 4) for figure in (column[0], low, high)]
-        print(json.dumps({**line, "n": sum(len(labelled_set.truth) for labelled_set in ones)}))
+        print(json.dumps({**line, "n": sum(len(labelled_set.truth) for labelled_set in samples)}))
 
 
 def _resampled(judged: Labelled, seed: int) -> list[Integers]:

@@ -36,7 +36,7 @@ def main() -> None:
         cells.append(Cells(gold, ours))
     card = arguments.bundle / "card.toml"
     text = card.read_text("utf-8").split("\n[[quality]]")[0].rstrip()
-    given = sum(len(cell.found) for cell in cells)
+    given = sum(len(cell.extracted) for cell in cells)
     for name in MEASURES:
         value = extraction_measures(cells, RELATIONS)[name]
         print(f"{name} {value.value:.4f} [{value.low:.4f}, {value.high:.4f}], n {value.n}")

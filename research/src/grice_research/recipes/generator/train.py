@@ -301,9 +301,9 @@ def learn_tails(
         step = next(batches)
         model.train()
         torch.manual_seed(arguments.seed * 1_000_003 + state.step * 16 + team.rank)
-        loss, told = step_loss(model, step, read.table)
+        loss, loss_value = step_loss(model, step, read.table)
         state.update(loss, rate(state.step, plan.second_steps, plan, plan.second_rate))
-        losses.append(told)
+        losses.append(loss_value)
         tails += step.tails
         if state.step % plan.saved_every == 0 or state.step == last:
             seconds = time.time() - since
@@ -335,10 +335,10 @@ def learn_more(
         step = next(batches)
         model.train()
         torch.manual_seed(arguments.seed * 1_000_003 + THIRD + state.step)
-        loss, told = step_loss(model, step, read.table)
+        loss, loss_value = step_loss(model, step, read.table)
         state.update(loss, plan.third_rate * min(1.0, (state.step + 1) / plan.warmup))
         mean.update_parameters(model)
-        losses.append(told)
+        losses.append(loss_value)
         tails += step.tails
         if state.step % (5 * plan.saved_every) == 0 or state.step == plan.third_steps:
             held = held_out_loss(mean.module, read.validation[:WATCHED], nothing)

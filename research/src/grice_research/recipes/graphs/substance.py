@@ -151,10 +151,10 @@ class Shelf(NamedTuple):
     features: Features
     known: list[Triple]
     fold: dict[str, int]
-    found: list[Instance]
+    instances: list[Instance]
 
     def rows(self, folds: tuple[int, ...]) -> list[Instance]:
-        return in_folds(self.found, self.fold, folds)
+        return in_folds(self.instances, self.fold, folds)
 
 
 def open_shelf(data: Path) -> Shelf:
@@ -177,7 +177,7 @@ class Taught(NamedTuple):
 def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
     """Return what the generator ships, the beliefs of its cases, and its judge."""
     maker = shelf.rows(MAKER)
-    topic = topics(shelf.kept, shelf.found)
+    topic = topics(shelf.kept, shelf.instances)
     making = fit_making(shelf.kept, maker, shelf.known, shelf.features, topic)
     beliefs = make_cases(maker, shelf.features)[1]
     seen = some(maker, TAUGHT, 5)
@@ -189,7 +189,7 @@ def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
 
 def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
     """Return the graphs of the topics of ``substance`` with what it reads of them."""
-    teacher, empty = shelf.rows(TEACHER), nonsense(shelf.found)
+    teacher, empty = shelf.rows(TEACHER), nonsense(shelf.instances)
     picked = chosen(choice, teacher, made, shelf.kept, shelf.features)
     second = [
         (instance, graphs[0]) for instance, graphs in zip(teacher, made, strict=True) if graphs
@@ -224,7 +224,7 @@ def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
 
 def test_graphs(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> dict[str, Pairs]:
     """Return graphs of topics that nothing here was taught on, by how they came about."""
-    held, empty = shelf.rows(HELD), nonsense(shelf.found)
+    held, empty = shelf.rows(HELD), nonsense(shelf.instances)
     first = [
         (instance, graph)
         for instance, graphs in zip(held, made, strict=True)

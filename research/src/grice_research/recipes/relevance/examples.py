@@ -115,12 +115,12 @@ def _stack(rows: list[tuple[object, ...]]) -> Examples:
     )
 
 
-def shorten(history: Ints, rng: np.random.Generator, *, one: float, two: float) -> Ints:
+def shorten(history: Ints, rng: np.random.Generator, *, first: float, two: float) -> Ints:
     """Cut a share of the histories to their last turn, and a share to the last two."""
     history = history.copy()
     chance = rng.random(len(history))
-    history[chance < one, :-1] = MISSING
-    history[(chance >= one) & (chance < one + two), :-2] = MISSING
+    history[chance < first, :-1] = MISSING
+    history[(chance >= first) & (chance < first + two), :-2] = MISSING
     return history
 
 

@@ -151,7 +151,7 @@ def loss_of(odds: torch.Tensor, items: Sequence[Item]) -> torch.Tensor:
     return (weight * (ranked + LABEL_WEIGHT * labelled)).sum() / weight.sum()
 
 
-def told(odds: torch.Tensor, items: Sequence[Item]) -> Iterator[tuple[str, bool]]:
+def rights(odds: torch.Tensor, items: Sequence[Item]) -> Iterator[tuple[str, bool]]:
     """Yield kind and result of each comparison."""
     first = 0
     for item in items:
@@ -271,7 +271,7 @@ def train(given: argparse.Namespace) -> None:
         run.seconds = time.monotonic() - begun
         losses.append(run.loss)
         tokens += sum(lengths[i] for i in part)
-        for kind, right in told(odds, items):
+        for kind, right in rights(odds, items):
             results.setdefault(kind, deque(maxlen=MEASURED)).append(right)
         if run.step % TELL == 0:
             shares = {kind: (round(float(np.mean(r)), 2), len(r)) for kind, r in results.items()}
@@ -290,7 +290,7 @@ def shares_right(reader: Reader, items: Sequence[Item], tokenizer: Tokenizer) ->
     lengths = [len(tree.tokens) for tree in trees]
     for part in _cut(sorted(range(len(items)), key=lambda i: lengths[i]), lengths):
         odds = reader(Batch([trees[i] for i in part]))
-        for kind, right in told(odds, [items[i] for i in part]):
+        for kind, right in rights(odds, [items[i] for i in part]):
             if not kind.endswith(BY_HISTORY):
                 results.setdefault(kind, []).append(right)
                 results.setdefault("all", []).append(right)

@@ -58,7 +58,9 @@ def read(data: Path) -> dict[str, list[Phrases]]:
 
 def _phrases(text: str, entities: list[tuple[str, str]], first: dict[str, set[str]]) -> Phrases:
     covered = [
-        one.span() for name, _ in entities for one in re.finditer(re.escape(name.lower()), text)
+        occurrence.span()
+        for name, _ in entities
+        for occurrence in re.finditer(re.escape(name.lower()), text)
     ]
     marked = {bare(name) for name, label in entities if label in CONTEXTS}
     left = set()

@@ -56,8 +56,8 @@ def as_quality(on: str, measure: str, estimate: Estimate, command: str) -> dict[
 
 def print_steps() -> None:
     print("| step | on | agreement | 95 % | n |\n|---|---|---|---|---|")
-    for measure, on, row in sorted(figures(), key=lambda one: list(STEPS).index(one[0])
-                                   if one[0] in STEPS else 0):  # fmt: skip
+    for measure, on, row in sorted(figures(), key=lambda figure: list(STEPS).index(figure[0])
+                                   if figure[0] in STEPS else 0):  # fmt: skip
         if row["row"] == "pipeline":
             print(f"| {STEPS[measure]} | {on or 'all'} | {row['value']:.3f} | "
                   f"{row['low']:.3f} to {row['high']:.3f} | {row['n']:,} |")  # fmt: skip

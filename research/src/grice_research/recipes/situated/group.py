@@ -66,7 +66,7 @@ def main() -> None:
     rng = random.Random(0)
     rng.shuffle(pairs)
     samples = samples_of(pairs[:20_000], marked)
-    words = sorted({word for one in samples for word in one.keywords})
+    words = sorted({word for record in samples for word in record.keywords})
     known = dict(zip(words, encode_all(words, workers=WORKERS).astype(np.float32), strict=True))
     sets: dict[bool, list[tuple[np.ndarray, float]]] = {True: [], False: []}
     seen: dict[str, int] = {}

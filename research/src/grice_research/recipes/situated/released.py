@@ -60,8 +60,8 @@ def learned(start: Mlp, x: np.ndarray, tags: np.ndarray, seed: int) -> Mlp:
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-    layers = [(one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy())
-              for one in parts]  # fmt: skip
+    layers = [(linear.weight.detach().numpy().T.copy(), linear.bias.detach().numpy().copy())
+              for linear in parts]  # fmt: skip
     return Mlp(layers)
 
 

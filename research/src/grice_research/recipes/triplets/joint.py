@@ -115,7 +115,7 @@ def _hard(batch: Batch, asked: list, scores: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(numbers, torch.zeros(len(asked), dtype=torch.long))
 
 
-def said(net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> dict:
+def outputs_of(net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> dict:
     """Return what the network says of some dialogues, as arrays by row."""
     net.eval()
     outputs: dict[str, list] = {"nli": [], "odds": [], "relation": [], "choice": [], "four": [],
@@ -283,7 +283,7 @@ def train(
         used = time.process_time() - began
         print(epoch, f"{used:.0f}s", {k: round(v, 3) for k, v in totals.items()}, flush=True)
         if epoch >= epochs - JUDGED:
-            marks = judge(rows, held, said(run.mean.module, rows, held, low))
+            marks = judge(rows, held, outputs_of(run.mean.module, rows, held, low))
             print(epoch, {k: round(v, 4) for k, v in marks.items()}, flush=True)
             mark = sum(marks[k] for k in ("ap", "choice", "relation", "em", "f1"))
             if mark > run.top:
@@ -341,7 +341,7 @@ def main() -> None:
     train(run, rows, fit, held, low, options.epochs, options.share)
     net.load_state_dict(torch.load(best_of(path)))
     wanted = [*held, *test]
-    outputs = said(net, rows, wanted, low)
+    outputs = outputs_of(net, rows, wanted, low)
     np.savez_compressed(
         path.with_suffix(".npz"),
         **{key: np.array(outputs[key]) for key in ("nli", "odds", "relation", "choice", "four")},

@@ -52,12 +52,12 @@ All of these were chosen on the validating part of fold 1."""
 def best_level(cider: Cider, held: set[str], models: TaskModels) -> float:
     """Return the log odds from which on triplets of some dialogues are best called entailed."""
     entailed = answer_tasks(cider, held, models).entailed
-    told = [(item, True) for item in cider.items] + [
+    labelled = [(item, True) for item in cider.items] + [
         (negative, False) for negative in cider.negatives
     ]
     rows = [
         (triple.dialogue, Triple(triple.head.strip(), triple.relation, triple.tail.strip()), gold)
-        for triple, gold in told
+        for triple, gold in labelled
         if triple.dialogue in held
     ]
     odds = np.array([entailed[name, triple] for name, triple, _ in rows])

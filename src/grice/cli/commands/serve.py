@@ -1,0 +1,122 @@
+"""``grice serve``: scores over HTTP, and a live page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._status import DONE, UNMET
+from grice.cli.flags import add_json, add_speaker, positive
+from grice.cli.options import add_metric_options, check_options, load_grader
+from grice.cli.output import emit_rows
+from grice.tables import Lines, Table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from grice.serve import Limits
+    from grice.serve.check import Reply
+    from grice.tables import View
+
+HELP = "score, explain, review and rerank over HTTP, with a live page"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at (default: this machine alone)"
+    )
+    parser.add_argument("--port", type=int, default=8008, help="port to listen at (default 8008)")
+    parser.add_argument(
+        "--keys", type=Path, metavar="FILE", help="answer only who sends a key of this file"
+    )
+    parser.add_argument(
+        "--key-rate", type=positive, default=0, metavar="N", help="requests a second of each key"
+    )
+    parser.add_argument(
+        "--new-key",
+        metavar="NAME",
+        help="print a new key, and to standard output its line for FILE of --keys",
+    )
+    parser.add_argument(
+        "--waiting", type=positive, metavar="TURNS", help="turns that may wait before 429"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="answer one request of each kind to itself, and end"
+    )
+    add_json(parser)
+    add_speaker(parser)
+    add_metric_options(parser, words, "serve")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal ends it; with --check the status is 1 if something is not answered."""
+    from grice.serve import check_installed
+
+    if arguments.new_key is not None:
+        return _print_key(arguments.new_key, as_json=arguments.json)
+    check_installed()
+    from grice.cli.terminal import note
+    from grice.serve.app import application
+    from grice.serve.check import check
+    from grice.serve.keys import read_keys
+    from grice.serve.server import serve
+
+    check_options(arguments)
+    limits = _limits(arguments)
+    keys = None if arguments.keys is None else read_keys(arguments.keys)
+    with load_grader(arguments, arguments.speaker) as grader:
+        if arguments.check:
+            replies = check(application(grader, limits=limits))
+            return _show(replies, as_json=arguments.json)
+        app = application(grader, limits=limits, keys=keys)
+        serve(
+            app,
+            host=arguments.host,
+            port=arguments.port,
+            limits=limits,
+            begun=lambda address: note(f"{address} (the live page), {address}/docs; Ctrl-C ends"),
+        )
+    return DONE
+
+
+def _limits(arguments: argparse.Namespace) -> Limits:
+    from msgspec.structs import replace
+
+    from grice.serve import Limits
+
+    limits = Limits(key_rate=arguments.key_rate)
+    return replace(limits, waiting_turns=arguments.waiting) if arguments.waiting else limits
+
+
+def _print_key(name: str, *, as_json: bool) -> int:
+    """Print the line of a new key to standard output, for a file, and the key itself beside it."""
+    from grice.cli.output import print_json_lines, print_or_write
+    from grice.cli.terminal import warn
+    from grice.errors import InputError
+    from grice.serve.keys import LINE, key_line, new_key
+
+    key = new_key()
+    line = key_line(name, key)
+    if not LINE.fullmatch(line):
+        raise InputError(f"{name!r}: a name has 1 to 64 letters, digits, dots, dashes and _")
+    if as_json:
+        print_json_lines([{"key": key, "line": line}])
+        return DONE
+    warn(f"the key, shown only now: {key}")
+    print_or_write(f"{line}\n", None)
+    return DONE
+
+
+def _show(replies: Sequence[Reply], *, as_json: bool) -> int:
+    rows = [
+        {"method": reply.request.method, "path": reply.request.path, "status": reply.status}
+        for reply in replies
+    ]
+    cells = [tuple(str(cell) for cell in row.values()) for row in rows]
+    answered = all(reply.status == 200 for reply in replies)
+    verdict = "Everything is answered." if answered else "Not everything is answered."
+    view: View = [Table(("request", "path", "status"), cells, words=2), Lines([verdict])]
+    emit_rows(rows, view, as_json=as_json)
+    return DONE if answered else UNMET

@@ -1,0 +1,59 @@
+"""What the flaw of a reply is called in a review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.records import FeatureEvidence
+from grice.scoring.flags import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grice.evaluation.review_stack import Observed, Witness
+    from grice.records import Evidence, Score
+
+__all__ = ["EMPTY_REPLY", "empty_of", "flaw_of", "is_empty", "verbatim_of"]
+
+REPEATS = "repeats"
+CERTAIN = 0.01
+"""A repetition is beyond doubt at so low a score: a probability that it is none."""
+FLAWS = {
+    "contradiction": "contradicts",
+    "repetition": REPEATS,
+    "unanswered": "unanswered",
+    "nonsense": "senseless",
+    "dull": "dull",
+}
+"""What is said of a flaw that the evidence of a metric names."""
+EMPTY_REPLY = "empty reply"
+"""What is said of a reply without a word, whichever metric speaks most against it."""
+
+
+def is_empty(score: Score) -> bool:
+    """Whether a score is that of a reply without a word."""
+    return score.turn is not None and EMPTY in score.flags
+
+
+def empty_of(values: Mapping[str, Observed]) -> list[str]:
+    """Return the witnesses of an empty reply, whatever else speaks against it."""
+    return [name for name, seen in values.items() if is_empty(seen.score)]
+
+
+def verbatim_of(
+    values: Mapping[str, Observed], effects: Mapping[str, float], witnesses: Mapping[str, Witness]
+) -> list[str]:
+    """Return the witnesses of a repetition beyond doubt, whatever else speaks against the reply."""
+    return [
+        name
+        for name, seen in values.items()
+        if witnesses[name].flaw == REPEATS and effects[name] > 0 and seen.value <= CERTAIN
+    ]
+
+
+def flaw_of(witness: Witness, evidence: Sequence[Evidence]) -> str:
+    """Return the flaw that a witness speaks of: its own, or the one that its evidence names."""
+    if witness.flaw:
+        return witness.flaw
+    names = (piece.name for piece in evidence if isinstance(piece, FeatureEvidence))
+    return next((FLAWS[name] for name in names if name in FLAWS), "senseless")

@@ -1,0 +1,42 @@
+"""Arrow files, in the layouts of JSON lines and of tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from grice.formats._arrow import read_file
+from grice.formats._format import Format, Found, Line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grice.errors import RecordError
+    from grice.formats._arrow import Batches
+
+__all__ = ["FORMAT"]
+
+MAGIC = b"ARROW1\0\0"
+
+
+def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
+    import pyarrow.ipc
+
+    source = pyarrow.ipc.open_file(file)
+    batches = [source.get_batch(place) for place in range(source.num_record_batches)]
+    return source.schema.names, sum(batch.num_rows for batch in batches), batches
+
+
+def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    return read_file(lines, name, _batches)
+
+
+FORMAT = Format(
+    name="arrow",
+    summary="Arrow (Feather) files: a conversation, a response or a turn per row (`grice[arrow]`)",
+    description="""\
+Read as `parquet` is. The file is the one with a footer, as `pyarrow.feather.write_feather` and
+`pyarrow.ipc.new_file` write it.""",
+    example="",
+    sniff=lambda prefix: float(prefix.startswith(MAGIC)),
+    read=_read,
+)

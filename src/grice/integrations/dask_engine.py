@@ -1,0 +1,38 @@
+"""Scoring on Dask distributed (``pip install "grice[dask]"``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from distributed import Client, LocalCluster, as_completed
+
+from grice.errors import InputError
+from grice.runtime.models import default_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.integrations.shards import Scoring, Shard, Task
+
+__all__ = ["shards_of"]
+
+PATIENCE = 10
+"""Seconds that a scheduler may take to answer."""
+
+
+def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Iterator[Shard]:
+    """Yield the shards of files as workers finish them, one task a file."""
+    workers = min(default_workers(), len(tasks))
+    here = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    cluster = None if address else LocalCluster(**here)
+    try:
+        client = Client(address or cluster, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{address}: no Dask scheduler answers here: {error}") from None
+    try:
+        for scored in as_completed(client.map(score, tasks, pure=False)):
+            yield scored.result()
+    finally:
+        client.close()
+        if cluster is not None:
+            cluster.close()

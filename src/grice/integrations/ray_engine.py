@@ -1,0 +1,59 @@
+"""Scoring on Ray Data (``pip install "grice[ray]"``)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import ray
+
+from grice.errors import InputError
+from grice.integrations.shards import Shard, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.integrations.shards import Scoring
+
+__all__ = ["shards_of"]
+
+SHARE = 0.5
+"""Part of a core that an actor reserves. It uses a whole one; were all reserved, the tasks that
+hand it its input would wait for ever."""
+
+
+class _Worker:
+    """An actor, which keeps its models."""
+
+    def __init__(self, score: Scoring) -> None:
+        self._score = score
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[bytes]]:
+        tasks = (msgspec.json.decode(task, type=Task) for task in batch["task"])
+        return {"shard": [msgspec.json.encode(self._score(task)) for task in tasks]}
+
+
+def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Iterator[Shard]:
+    """Yield the shards of files as actors finish them, one actor a core."""
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
+    except (ConnectionError, ValueError) as error:
+        raise InputError(f"{address}: no Ray cluster answers here: {error}") from None
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    cores = int(ray.cluster_resources().get("CPU", 1))
+    scored = ray.data.from_items(
+        [{"task": msgspec.json.encode(task)} for task in tasks], override_num_blocks=len(tasks)
+    ).map_batches(
+        _Worker,
+        batch_size=1,
+        compute=ray.data.ActorPoolStrategy(size=min(cores, len(tasks))),
+        num_cpus=SHARE,
+        fn_constructor_args=(score,),
+    )
+    try:
+        for row in scored.iter_rows():
+            yield msgspec.json.decode(row["shard"], type=Shard)
+    finally:
+        ray.shutdown()

@@ -1,0 +1,227 @@
+"""One file of conversations in, one file of scores out: what a worker of any engine does."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from grice import __version__
+from grice.errors import GriceError, InputError, RecordError, excerpt
+from grice.files import make_folder, renaming
+from grice.formats import check_arrow, read
+from grice.records import json_line
+from grice.scoring.api import load
+from grice.scoring.arrow import score_records
+from grice.scoring.presets import SMALL
+from grice.scoring.score_tables import write_lines_as
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from grice.formats import Found, Reading
+    from grice.records import Score
+    from grice.scoring.api import Grader
+
+    Scoring: TypeAlias = "Callable[[Task], Shard]"
+
+__all__ = ["ENGINES", "Engine", "Grading", "Shard", "Task", "planned", "score_shard"]
+
+ENGINES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
+"""The package of each engine."""
+
+
+class Grading(msgspec.Struct, frozen=True):
+    """What every worker loads; see :func:`grice.load`.
+
+    Attributes:
+        format: Name of the files' format; None recognises each.
+        version: That of grice where the run was started; a worker with another one refuses.
+    """
+
+    metrics: tuple[str, ...] = ()
+    options: dict[str, dict[str, Any]] = {}
+    speakers: tuple[str, ...] = ()
+    mode: Literal["fast", "exact"] = "fast"
+    plugins: tuple[str, ...] = ()
+    models: str = SMALL
+    format: str | None = None
+    version: str = __version__
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A file to be scored.
+
+    Attributes:
+        source: The file as it was named.
+        shard: Where its scores go.
+        grading: The metrics.
+        named: Whether its conversations say which file they are of: there are others.
+    """
+
+    source: str
+    shard: str
+    grading: Grading
+    named: bool
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """A file that was scored.
+
+    Attributes:
+        source: The file as it was named.
+        shard: Where its scores are.
+        scores: How many they are; None where an earlier run has written them.
+        failed: How many of them failed, records that could not be read among them.
+        problem: Why the file could not be scored; None if it was.
+    """
+
+    source: str
+    shard: str
+    scores: int | None = None
+    failed: int | None = None
+    problem: str | None = None
+
+
+class Engine(Protocol):
+    """What the module of an engine declares."""
+
+    def shards_of(
+        self, tasks: Sequence[Task], score: Scoring, address: str | None
+    ) -> Iterator[Shard]:
+        """Yield the shards of files as they are done."""
+        ...
+
+
+def planned(
+    paths: Sequence[str | Path], folder: str | Path, grading: Grading
+) -> tuple[list[Task], list[Shard]]:
+    """Return the files to score, and those that an earlier run has scored into the folder.
+
+    Raises:
+        InputError: If there is no file, their columns differ, or the folder holds other shards.
+    """
+    check_arrow()
+    files = [file for path in paths for file in _files(Path(path))]
+    _check_alike([file for file in files if file.suffix == ".parquet"])
+    target = Path(folder).absolute()
+    make_folder(target)
+    tasks = [
+        Task(str(file), str(target / f"{_digest(file, grading)}.parquet"), grading, len(files) > 1)
+        for file in files
+    ]
+    expected = {task.shard for task in tasks}
+    # What begins with a dot was not finished by a worker that was killed.
+    others = [path for path in target.glob("[!.]*.parquet") if str(path) not in expected]
+    if others:
+        raise InputError(
+            f"{folder}: holds {others[0].name}, which is of other inputs or metrics; name a folder "
+            "of its own for each run"
+        )
+    there = [task for task in tasks if Path(task.shard).exists()]
+    finished = [Shard(task.source, task.shard) for task in there]
+    return [task for task in tasks if task not in there], finished
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise InputError(f"{path}: cannot be read: there is no such file")
+    if path.is_file():
+        return [path]
+    files = sorted(file for file in path.rglob("[!.]*") if file.is_file())
+    if not files:
+        raise InputError(f"{path}: no file to read in this directory")
+    return files
+
+
+def _check_alike(files: Sequence[Path]) -> None:
+    """Refuse Parquet files whose columns differ: they are hardly of one export."""
+    import pyarrow.parquet
+
+    try:
+        schemas = [pyarrow.parquet.read_schema(file) for file in files]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{files}: cannot be read: {excerpt(str(error), 300)}") from None
+    for file, schema in zip(files, schemas, strict=True):
+        if not schema.equals(schemas[0]):
+            ours, first = (
+                {f"{field.name}: {field.type}" for field in one} for one in (schema, schemas[0])
+            )
+            more = "; ".join(
+                f"{name} alone has {excerpt(', '.join(sorted(columns)), 200)}"
+                for name, columns in ((file, ours - first), (files[0], first - ours))
+                if columns
+            )
+            raise InputError(
+                f"{file}: its columns are not those of {files[0]}: {more or 'another order'}; "
+                "score them in a run each, or export them alike"
+            )
+
+
+def _digest(file: Path, grading: Grading) -> str:
+    """Return the hash of a file and its name, and of what is computed of it."""
+    digest = hashlib.blake2b(json_line([grading, str(file)]), digest_size=16)
+    with file.open("rb") as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def score_shard(task: Task) -> Shard:
+    """Score a file into its shard, which appears under its name when it is whole.
+
+    Never raises what is wrong with the file or with this worker: it stands in the result, and the
+    files of other workers are scored.
+    """
+    try:
+        return _scored(task)
+    except GriceError as error:
+        return Shard(task.source, task.shard, problem=str(error))
+
+
+def _scored(task: Task) -> Shard:
+    grading = task.grading
+    if grading.version != __version__:
+        raise InputError(
+            f"this worker has grice {__version__}, the run was started with {grading.version}: "
+            "install one version everywhere"
+        )
+    counts = {"ok": 0, "abstained": 0, "failed": 0}
+
+    def lines(scores: Iterable[Score]) -> Iterator[bytes]:
+        for score in scores:
+            counts[score.status] += 1
+            yield json_line(score) + b"\n"
+
+    with read(task.source, format=grading.format) as reading:
+        records = _records(reading, named=task.named)
+        scores = score_records(_grader(json_line(grading)).scorer, records)
+        with renaming(Path(task.shard)) as fresh, fresh.open("wb") as file:
+            write_lines_as(".parquet", lines(scores), file)
+    return Shard(task.source, task.shard, sum(counts.values()), counts["failed"])
+
+
+def _records(reading: Reading, *, named: bool) -> Iterator[Found]:
+    for record in reading:
+        if named and not isinstance(record, RecordError):
+            yield replace(record, meta={"file": reading.source, **record.meta})
+        else:
+            yield record
+
+
+@cache  # a worker process loads models once
+def _grader(grading: bytes) -> Grader:
+    chosen = msgspec.json.decode(grading, type=Grading)
+    return load(
+        *chosen.metrics,
+        options=chosen.options,
+        speakers=chosen.speakers,
+        mode=chosen.mode,
+        workers=1,
+        plugins=chosen.plugins,
+        models=chosen.models,
+    )

@@ -1,0 +1,111 @@
+"""The process that listens: what is slow is cut off, and what was accepted is finished."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from grice.errors import InputError, os_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp
+
+    from grice.serve.limits import Limits
+
+__all__ = ["serve"]
+
+HEAD_BYTES = 16 << 10
+"""Bytes of the head of a request."""
+BACKLOG = 2048
+IDLE_SECONDS = 15
+ENDING_SECONDS = 120
+"""How long what was accepted may take once the service is told to end."""
+
+
+def serve(
+    app: ASGIApp, *, host: str, port: int, limits: Limits, begun: Callable[[str], None]
+) -> None:
+    """Serve until a signal says to end; requests that were accepted are answered before.
+
+    Args:
+        app: The application.
+        host: Name or address to listen at.
+        port: Port to listen at; 0 is any that is free.
+        limits: How long the head of a request may take.
+        begun: Gets the address once requests to it are answered.
+
+    Raises:
+        InputError: If nobody can listen there.
+    """
+    config = uvicorn.Config(
+        app,
+        http=_patient(limits.head_seconds),
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=ENDING_SECONDS,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+    )
+    listening = _listening(host, port)
+    # asyncio sets it on none of the connections of a socket that it did not make itself: head and
+    # body of an answer would be 40 ms apart.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    shown, bound = listening.getsockname()[:2]
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}"
+    with listening:
+        _Server(config, lambda: begun(address)).run([listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        reason, do = os_reason(error), "name another with --port, or --host"
+        raise InputError(f"{host}:{port}: nobody can listen here: {reason}; {do}") from None
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it answers, and whose end by a signal is an end like any other."""
+
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._begun = begun
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer; signals are caught by then."""
+        await super().startup(sockets)
+        self._begun()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take signals to end; they are not raised again once all is finished."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+def _patient(seconds: float) -> type[H11Protocol]:
+    """Return the protocol that closes a connection whose head does not come in time."""
+
+    class Patient(H11Protocol):
+        def connection_made(self, transport: Any) -> None:  # noqa: ANN401 - as its parent has it
+            super().connection_made(transport)
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(seconds, self._give_up)
+
+        def _give_up(self) -> None:
+            if self.cycle is None and not self.transport.is_closing():
+                self.transport.close()
+
+    return Patient
