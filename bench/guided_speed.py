@@ -7,8 +7,8 @@ r"""What guidance and reranking cost beside the base model and beside scoring, i
 Tokens per second of the base model (the likeliest token each time) and under the guide, and how
 often the engine begins again behind a token that the guide prefers. Then the time in which
 ``rerank`` orders so many candidates of each context beside that in which the same replies are
-scored, each as the end of a conversation of its own: the history is read once in both. Clock time
-on one worker; of three rounds the fastest counts. Nothing is kept between rounds.
+scored, each as the end of a conversation of its own: the history is read once in both. Processor
+time on one worker; rounds take turns, and the fastest of three counts. Nothing is kept between.
 """
 
 from __future__ import annotations
@@ -67,26 +67,20 @@ class Written(NamedTuple):
 
 
 def written(model: SteerableLM, prompts: Sequence[str], make: Callable[[], Chooser]) -> Written:
-    """Return the fastest of a few rounds."""
-    rounds = []
-    for _ in range(ROUNDS):
-        choosers = [make() for _ in prompts]
-        started = time.perf_counter()
-        texts = model.choose(prompts, choosers, stop=END, max_tokens=TOKENS)
-        rounds.append(Written(sum(text.tokens for text in texts), time.perf_counter() - started))
-    return min(rounds, key=lambda each: each.seconds)
+    """Return what one round took."""
+    choosers = [make() for _ in prompts]
+    started = time.process_time()
+    texts = model.choose(prompts, choosers, stop=END, max_tokens=TOKENS)
+    return Written(sum(text.tokens for text in texts), time.process_time() - started)
 
 
 def seconds(metrics: Sequence[str], use: Callable[[grice.Grader], object]) -> float:
-    """Return the time of the fastest of a few rounds, each with metrics that know nothing yet."""
-    rounds = []
-    for _ in range(ROUNDS):
-        with grice.load(*metrics, workers=1, cache=None) as grader:
-            grader.score(["Hello.", "Hi there."])  # opens the models
-            started = time.perf_counter()
-            use(grader)
-            rounds.append(time.perf_counter() - started)
-    return min(rounds)
+    """Return the time of a round with metrics that know nothing yet."""
+    with grice.load(*metrics, workers=1, cache=None) as grader:
+        grader.score(["Hello.", "Hi there."])  # opens the models
+        started = time.process_time()
+        use(grader)
+        return time.process_time() - started
 
 
 def main() -> None:
@@ -112,14 +106,20 @@ def main() -> None:
             counted.append(Counted(guide, given.strength))
             return counted[-1]
 
-        base = written(model, prompts, lambda: likeliest)
-        steered = written(model, prompts, guided)
+        written(model, prompts[:1], lambda: likeliest)
+        rounds = [
+            (written(model, prompts, lambda: likeliest), written(model, prompts, guided))
+            for _ in range(ROUNDS)
+        ]
+        base, steered = (
+            min(each, key=lambda one: one.seconds) for each in zip(*rounds, strict=True)
+        )
         groups = model.alternatives(prompts, count=given.replies, stop=END, max_tokens=TOKENS)
     left = sum(each.left for each in counted) / ROUNDS
-    print(f"base    {base.rate:6.1f} tokens/s ({base.tokens} tokens)")
+    print(f"base    {base.rate:6.1f} tokens a processor second ({base.tokens} tokens)")
     print(
-        f"guided  {steered.rate:6.1f} tokens/s ({steered.tokens} tokens, {left:.0f} of them other "
-        f"than the base's): {steered.rate / base.rate:.2f} of the base"
+        f"guided  {steered.rate:6.1f} tokens a processor second ({steered.tokens} tokens, "
+        f"{left:.0f} of them other than the base's): {steered.rate / base.rate:.2f} of the base"
     )
     candidates = [[text.text for text in group] for group in groups]
     asked = [
@@ -133,8 +133,19 @@ def main() -> None:
         for place, text in enumerate(texts)
     ]  # fmt: skip
     for metrics in (["relevance"], ["relevance", "engagement"]):
-        ranked = seconds(metrics, lambda grader: list(rerank(asked, grader.scorer)))
-        scored = seconds(metrics, lambda grader: list(grader.scorer.score(apart)))
+        ranked, scored = map(
+            min,
+            zip(
+                *(
+                    (
+                        seconds(metrics, lambda grader: list(rerank(asked, grader.scorer))),
+                        seconds(metrics, lambda grader: list(grader.scorer.score(apart))),
+                    )
+                    for _ in range(ROUNDS)
+                ),
+                strict=True,
+            ),
+        )
         about = f"{' and '.join(metrics)}: {given.replies} candidates"
         ratio = ranked / scored
         print(f"{about} reranked in {ranked:.2f} s, scored in {scored:.2f} s: {ratio:.2f}")

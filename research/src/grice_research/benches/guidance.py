@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.runtime.protocols import Vector
+    from numpy.typing import NDArray
+
     from grice.runtime.stepwise import Chooser
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
@@ -172,7 +173,7 @@ class _Alternative:
     def __init__(self, place: int) -> None:
         self._place = place
 
-    def __call__(self, logits: Vector, before: Sequence[int]) -> int:
+    def __call__(self, logits: NDArray[np.float32], before: Sequence[int]) -> int:
         """Return the id of the next token."""
         if before:
             return likeliest(logits, before)
