@@ -3,15 +3,16 @@
     python bench/engines.py [--copies 2] [--kill] [--write docs/scale.md]
 
 ``examples/convai.jsonl`` is laid into files as by ``scale.py``. A local run writes the shards one
-after the other; each engine writes them with two workers. The time of an engine is that of the
-whole command, its start included. With ``--kill`` the command is killed at three points, and run
-again until it ends: no shard may differ, and none may be lost.
+after the other; each engine writes them with two workers. Its time is that of the whole
+command, its start included. With ``--kill`` the command is killed at three points, and run again
+until it ends: no shard may differ, and none may be lost.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -100,6 +101,7 @@ def main() -> None:
                 rows.append(f"| {engine} | not installed | |")
             else:
                 rows.append(row(engine, files, folder, expected, kill=arguments.kill))
+    rows.append(f"| load of this machine at the end | {os.getloadavg()[0]:.1f} | |")
     found = "\n".join(rows) + "\n"
     print(found)
     if arguments.write:
