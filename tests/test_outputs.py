@@ -189,6 +189,7 @@ def test_what_an_output_stands_for(tmp_path):
 ELSEWHERE = {
     "grice/files.py": "the helper itself",
     "grice/runtime/mlp.py": "writes where its caller made room with grice.files",
+    "grice/steer/guide.py": "writes into a folder that its caller has made",
     "grice/situated/java.py": "writes into a temporary folder of its own",
     "grice/report/spool.py": "a nameless temporary file",
     "grice/runtime/conversion/encoder.py": "into an empty folder that its caller has made",

@@ -38,6 +38,7 @@ KNOWLEDGE = {"knowledge", "knowledge-file", "knowledge-union", "generative-knowl
 ACCEPTED = {
     "accent extractor": set(),
     "accent comet": set(),
+    **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
     "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
@@ -59,7 +60,7 @@ ACCEPTED = {
 
 def accepted(name, option):
     own = f"{name} {option}"
-    return ACCEPTED[own if own in ACCEPTED else option]
+    return ACCEPTED[own if own in ACCEPTED or option == "model" else option]
 
 
 def remade(folder, new, change=lambda card: card, **files):

@@ -275,7 +275,12 @@ def add_cache(parser: argparse._ActionsContainer) -> None:
 def add_endpoints(parser: argparse.ArgumentParser) -> None:
     """Add how models of endpoints are used."""
     group = parser.add_argument_group(
-        "endpoints", "A model openai:MODEL@URL is asked over the network, at that address alone."
+        "endpoints", "a model openai:MODEL@URL is asked over the network, at that address alone"
+    )
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how much would be sent, about, and send and write nothing",
     )
     group.add_argument(
         "--budget",

@@ -57,11 +57,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="N",
         help="how often a judge is asked the same (default 3)",
     )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be sent, about, and send nothing",
-    )
     add_endpoints(parser)
     add_mode(parser)
     add_cache(parser)

@@ -78,11 +78,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     add_seed(parser, "--sample")
     add_engine(parser)
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be sent to endpoints, about, and send and write nothing",
-    )
     add_endpoints(parser)
     add_metric_options(parser, words, *ENGINES)
     check_settings(parser)
