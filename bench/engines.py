@@ -102,11 +102,11 @@ def main() -> None:
             else:
                 rows.append(row(engine, files, folder, expected, kill=arguments.kill))
     rows.append(f"| load of this machine at the end | {os.getloadavg()[0]:.1f} | |")
-    found = "\n".join(rows) + "\n"
-    print(found)
+    written = "\n".join(rows) + "\n"
+    print(written)
     if arguments.write:
         page = arguments.write.read_text("utf-8")
-        arguments.write.write_text(written_between(page, MARKS, found), "utf-8")
+        arguments.write.write_text(written_between(page, MARKS, written), "utf-8")
 
 
 if __name__ == "__main__":

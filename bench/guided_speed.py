@@ -112,7 +112,7 @@ def main() -> None:
             for _ in range(ROUNDS)
         ]
         base, steered = (
-            min(each, key=lambda one: one.seconds) for each in zip(*rounds, strict=True)
+            min(each, key=lambda run: run.seconds) for each in zip(*rounds, strict=True)
         )
         groups = model.alternatives(prompts, count=given.replies, stop=END, max_tokens=TOKENS)
     left = sum(each.left for each in counted) / ROUNDS

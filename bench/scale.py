@@ -123,11 +123,11 @@ def measured(models: str, copies: int) -> list[str]:
         alone, alone_wall = run(folder, "one", grading, 1)
         _, both_wall = run(folder, "two", grading, 2)
         read = sum(file.stat().st_size for file in (folder / "in").iterdir()) / turns
-        written = sum(Path(one.shard.shard).stat().st_size for one in alone) / turns
-    cpu = sum(one.cpu for one in alone) / turns
-    mean = sum(one.wall for one in alone) / len(alone)
-    spread = [one.wall / mean for one in alone]
-    predicted = schedule([one.wall for one in alone], 2)
+        written = sum(Path(worker.shard.shard).stat().st_size for worker in alone) / turns
+    cpu = sum(worker.cpu for worker in alone) / turns
+    mean = sum(worker.wall for worker in alone) / len(alone)
+    spread = [worker.wall / mean for worker in alone]
+    predicted = schedule([worker.wall for worker in alone], 2)
     hours = ", ".join(
         f"{workers:,}: {simulated(cpu, spread, workers):,.0f} h" for workers in WORKERS
     )
@@ -158,11 +158,11 @@ def main() -> None:
     rows.append(
         f"| cores of this machine, and its load at the end | {os.cpu_count()}, {load:.1f} |"
     )
-    found = "\n".join(rows) + "\n"
-    print(found)
+    section = "\n".join(rows) + "\n"
+    print(section)
     if arguments.write:
         page = arguments.write.read_text("utf-8")
-        arguments.write.write_text(written_between(page, MARKS, found), "utf-8")
+        arguments.write.write_text(written_between(page, MARKS, section), "utf-8")
 
 
 if __name__ == "__main__":

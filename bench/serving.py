@@ -37,7 +37,7 @@ MARKS = "<!-- what follows is written by bench/serving.py -->", "<!-- end of wha
 def bodies(count: int, salt: str) -> list[list[dict[str, str]]]:
     """Return the turns that end in each reply, as often as needed, none like another."""
     talks = [record for record in grice.read(CHATS) if isinstance(record, grice.Conversation)]
-    found = [
+    conversations = [
         [*response.history[-4:], grice.Turn(response.speaker, response.text)]
         for talk in talks
         for response in responses(talk)
@@ -46,7 +46,7 @@ def bodies(count: int, salt: str) -> list[list[dict[str, str]]]:
     return [
         [
             {"speaker": turn.speaker, "text": f"{turn.text} {salt}{number}"}
-            for turn in found[number % len(found)]
+            for turn in conversations[number % len(conversations)]
         ]
         for number in range(count)
     ]
@@ -65,8 +65,8 @@ def library_call(grader: grice.scoring.Grader, turns: list[dict[str, str]]) -> N
 
 
 def conversation(turns: list[dict[str, str]]) -> grice.Conversation:
-    said = tuple(grice.Turn(turn["speaker"], turn["text"]) for turn in turns)
-    return grice.Conversation("talk", said, (len(said) - 1,))
+    spoken = tuple(grice.Turn(turn["speaker"], turn["text"]) for turn in turns)
+    return grice.Conversation("talk", spoken, (len(spoken) - 1,))
 
 
 def median_ms(call: object, items: list[list[dict[str, str]]]) -> float:
@@ -112,9 +112,9 @@ def resident(port: int) -> float:
     connection.request("GET", "/metrics")
     text = connection.getresponse().read().decode()
     connection.close()
-    found = re.search(r"^process_resident_memory_bytes (\d+)", text, re.MULTILINE)
-    assert found is not None
-    return int(found[1]) / 2**20
+    match = re.search(r"^process_resident_memory_bytes (\d+)", text, re.MULTILINE)
+    assert match is not None
+    return int(match[1]) / 2**20
 
 
 def measured(seconds: float) -> dict[str, float]:
@@ -158,20 +158,23 @@ def figures(port: int, seconds: float) -> dict[str, float]:
     }
 
 
-def table(found: dict[str, float]) -> str:
+def table(rates: dict[str, float]) -> str:
     rows = [
-        ("a single reply, library", f"{found['library_ms']:.1f} ms (median)"),
-        ("a single reply, HTTP", f"{found['http_ms']:.1f} ms, {found['ratio']:.2f} of the library"),
-        ("one batch, library", f"{found['batch_rate']:.0f} replies a second"),
+        ("a single reply, library", f"{rates['library_ms']:.1f} ms (median)"),
+        (
+            "a single reply, HTTP",
+            f"{rates['http_ms']:.1f} ms, {rates['ratio']:.2f} of the library",
+        ),
+        ("one batch, library", f"{rates['batch_rate']:.0f} replies a second"),
         (
             f"{CLIENTS} clients, HTTP",
-            f"{found['clients_rate']:.0f} replies a second, {found['share']:.0%} of the batch; "
-            f"95 % within {found['clients_p95_ms']:.0f} ms",
+            f"{rates['clients_rate']:.0f} replies a second, {rates['share']:.0%} of the batch; "
+            f"95 % within {rates['clients_p95_ms']:.0f} ms",
         ),
         (
             "memory of the service",
-            f"{found['memory_half']:.0f} MiB after {found['seconds'] / 2:.0f} s of that, "
-            f"{found['memory_end']:.0f} MiB after {found['seconds']:.0f} s",
+            f"{rates['memory_half']:.0f} MiB after {rates['seconds'] / 2:.0f} s of that, "
+            f"{rates['memory_end']:.0f} MiB after {rates['seconds']:.0f} s",
         ),
     ]
     lines = [f"| {name} | {value} |" for name, value in rows]
@@ -192,11 +195,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
-    found = table(measured(arguments.seconds))
-    print(found)
+    section = table(measured(arguments.seconds))
+    print(section)
     if arguments.write:
         page = arguments.write.read_text("utf-8")
-        arguments.write.write_text(written_between(page, MARKS, found), "utf-8")
+        arguments.write.write_text(written_between(page, MARKS, section), "utf-8")
 
 
 if __name__ == "__main__":

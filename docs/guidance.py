@@ -120,16 +120,16 @@ def points(
     figures: Sequence[dict[str, object]], measure: str, row: str, *, first: str = ""
 ) -> list[Point]:
     """Return the figures of a measure of the rows of a pattern, after that of the base."""
-    found = [] if not first else points(figures, measure, "base()")
-    found = [point._replace(step=first) for point in found]
+    series = [] if not first else points(figures, measure, "base()")
+    series = [point._replace(step=first) for point in series]
     for each in figures:
         matched = re.fullmatch(row, str(each["row"]))
         if matched and each["measure"] == measure:
             value, low, high = (each.get(name) for name in ("value", "low", "high"))
             assert isinstance(value, float)
             bounds = (value if low is None else low, value if high is None else high)
-            found.append(Point(matched[1], value, *map(float, bounds)))  # type: ignore[arg-type]
-    return found
+            series.append(Point(matched[1], value, *map(float, bounds)))  # type: ignore[arg-type]
+    return series
 
 
 def main() -> None:

@@ -166,12 +166,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _complete(self, request: dict, fault: str) -> None:
         text = request["prompt"]
         starts = [i for i, letter in enumerate(text) if not i or letter == " "]
-        told = {
+        log_probabilities = {
             "tokens": ["?"] * len(starts),
             "token_logprobs": [None, *(-0.5 for _ in starts[1:])],
             "text_offset": starts,
         }
-        choice = {"text": text + " and", "logprobs": told}
+        choice = {"text": text + " and", "logprobs": log_probabilities}
         if fault == "no log probabilities":
             choice = {"text": " and", "logprobs": None}
         self._send(200, json.dumps({"choices": [choice]}).encode())

@@ -91,8 +91,8 @@ def context(tmp_path, monkeypatch):
 
 
 def value(rows, row, measure):
-    [found] = [each for each in rows if (each.row, each.measure) == (row, measure)]
-    return found.estimate.value
+    [figure] = [each for each in rows if (each.row, each.measure) == (row, measure)]
+    return figure.estimate.value
 
 
 def test_contexts_end_before_what_was_said(context):
@@ -101,7 +101,7 @@ def test_contexts_end_before_what_was_said(context):
     for each in contexts:
         assert 1 <= len(each.turns) <= 4
         number = int(each.turns[-1].text.split()[-1])
-        assert each.said.text == f"tea number {number + 1}"
+        assert each.reply.text == f"tea number {number + 1}"
 
 
 def test_what_steers_rises_and_what_does_not_is_told(context):

@@ -30,8 +30,8 @@ def place(tmp_path_factory):
     tiny_decoder.write(folder / "tiny", max_tokens=160)
     tiny_decoder.write(folder / "other", max_tokens=164)
     (folder / "names_b.py").write_text(PLUGIN, "utf-8")
-    said = ["i eat bread", "B happy", "sleep tired A", "bread", "A : i", "tired"]
-    talks = [{"id": f"{i}", "turns": ["i sleep", text]} for i, text in enumerate(said)]
+    texts = ["i eat bread", "B happy", "sleep tired A", "bread", "A : i", "tired"]
+    talks = [{"id": f"{i}", "turns": ["i sleep", text]} for i, text in enumerate(texts)]
     (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), "utf-8")
     return folder
 
@@ -72,7 +72,7 @@ def test_each_line_is_answered_by_base_and_guide(place, guide, monkeypatch, caps
     given = ["--guide", str(guide), "--strength", "100"]
     assert chat(place, monkeypatch, "i eat\n\nB sleep\n", *given, "--json") == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (first["said"], second["said"]) == ("i eat", "B sleep")
+    assert (first["message"], second["message"]) == ("i eat", "B sleep")
     assert first["base"]["scores"][0]["metric"] == "names_b"
     assert first["guided"]["text"] != first["base"]["text"]
 

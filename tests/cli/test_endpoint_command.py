@@ -68,7 +68,7 @@ def test_judgements_that_failed_are_counted_and_the_others_stand(tmp_path, capsy
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--budget", "much"], "such as 500requests"),
         (["--budget", "2"], "needs prices"),
@@ -76,7 +76,7 @@ def test_judgements_that_failed_are_counted_and_the_others_stand(tmp_path, capsy
         (["--concurrency", "0"], "an integer of 1 or more"),
     ],
 )
-def test_what_cannot_be_used_is_said_before_anything_is_sent(words, said, capsys):
+def test_what_cannot_be_used_is_said_before_anything_is_sent(words, message, capsys):
     with StubEndpoint() as server:
         try:
             status = score(server, *words)
@@ -84,4 +84,4 @@ def test_what_cannot_be_used_is_said_before_anything_is_sent(words, said, capsys
             status = ended.code
         assert server.requests == []
     assert status == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -30,8 +30,8 @@ def right(data):
         ]
         is_first = any(item.reply == data["first"] for item in own)
         return {"reason": "own", "better": "first" if is_first else "second"}
-    found = [item.rating for reply, item in rated.items() if reply in data["reply"]]
-    return {"reason": "as people", "rating": 1 + 2 * int(found[0])}
+    ratings = [item.rating for reply, item in rated.items() if reply in data["reply"]]
+    return {"reason": "as people", "rating": 1 + 2 * int(ratings[0])}
 
 
 def partial(data):
@@ -120,7 +120,7 @@ def test_what_ships_is_audited_without_a_network(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["smal"], "no preset 'smal'"),
         (["file:./x"], "openai:MODEL@URL"),
@@ -131,9 +131,9 @@ def test_what_ships_is_audited_without_a_network(capsys):
         (["openai:m@http://localhost:1/v1", "--budget", "2"], "needs prices"),
     ],
 )
-def test_what_cannot_be_audited_is_said(words, said, capsys):
+def test_what_cannot_be_audited_is_said(words, message, capsys):
     assert main(["audit", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_injections_are_as_many_kinds_of_text():

@@ -34,20 +34,20 @@ def table_of(path):
 
 
 def test_values_and_evidence_are_those_of_the_conversations(grader):
-    found = score_table(grader, table_of(CHATS)).to_pylist()
+    rows = score_table(grader, table_of(CHATS)).to_pylist()
     expected = grader.score(list(read(CHATS)))
-    assert [(row["conversation"], row["turn"], row["value"]) for row in found] == [
+    assert [(row["conversation"], row["turn"], row["value"]) for row in rows] == [
         (score.conversation, score.turn, score.value) for score in expected
     ]
-    assert [json.loads(row["evidence"]) for row in found] == [
+    assert [json.loads(row["evidence"]) for row in rows] == [
         [*msgspec.to_builtins(score.evidence)] for score in expected
     ]
 
 
 def test_the_layout_of_the_result_has_a_number(grader):
-    found = score_table(grader, table_of(CHATS))
-    assert found.schema.metadata[VERSION_KEY] == VERSION.encode()
-    assert found.schema.metadata[b"grice.rows"] == b"conversation"
+    result = score_table(grader, table_of(CHATS))
+    assert result.schema.metadata[VERSION_KEY] == VERSION.encode()
+    assert result.schema.metadata[b"grice.rows"] == b"conversation"
 
 
 def test_rows_that_are_turns_are_grouped_wherever_they_stand_and_it_says_so(grader, caplog):
@@ -59,20 +59,20 @@ def test_rows_that_are_turns_are_grouped_wherever_they_stand_and_it_says_so(grad
         }
     )
     with caplog.at_level("INFO", "grice"):
-        found = score_table(grader, turns)
-    first = [(row["conversation"], row["turn"]) for row in found.to_pylist()]
+        result = score_table(grader, turns)
+    first = [(row["conversation"], row["turn"]) for row in result.to_pylist()]
     assert first[:: len(METRICS)] == [("a", 0), ("a", 1), ("b", 0)]
-    assert found.schema.metadata[b"grice.rows"] == b"turn"
+    assert result.schema.metadata[b"grice.rows"] == b"turn"
     assert "grouped into conversations" in caplog.text
 
 
 def test_a_row_that_cannot_be_used_fails_alone(grader):
-    said = [{"speaker": "Ann", "text": "Is it far?"}]
-    found = score_table(grader, pa.table({"turns": [said, [], said]})).to_pylist()
-    [failed] = [row for row in found if row["status"] == "failed"]
+    turns = [{"speaker": "Ann", "text": "Is it far?"}]
+    rows = score_table(grader, pa.table({"turns": [turns, [], turns]})).to_pylist()
+    [failed] = [row for row in rows if row["status"] == "failed"]
     assert (failed["conversation"], failed["metric"], failed["value"]) == ("table:2", None, None)
     assert "no turn" in failed["reason"]
-    assert len(found) == 1 + 2 * len(METRICS)
+    assert len(rows) == 1 + 2 * len(METRICS)
 
 
 def test_columns_that_mean_nothing_are_an_error(grader):

@@ -66,18 +66,18 @@ def test_requests_that_come_together_are_scored_together(grader):
 
 def test_several_conversations_and_a_choice_of_metrics(grader):
     body = {"conversations": [{**TALK, "id": "x"}, TALK], "metrics": ["log_length"]}
-    [(status, found)] = asked(application(grader), post("/score", body))
+    [(status, answer)] = asked(application(grader), post("/score", body))
     assert status == 200
-    assert {score["metric"] for score in found["scores"]} == {"log_length"}
-    assert {score["conversation"] for score in found["scores"]} == {"x", "talk 2"}
+    assert {score["metric"] for score in answer["scores"]} == {"log_length"}
+    assert {score["conversation"] for score in answer["scores"]} == {"x", "talk 2"}
 
 
 def test_explain_judges_one_reply_and_tries_changes(grader):
     body = {**TALK, "turn": 2, "what_if": True, "metrics": ["repetition"]}
-    [(status, found)] = asked(application(grader), post("/explain", body))
+    [(status, answer)] = asked(application(grader), post("/explain", body))
     assert status == 200
-    assert [score["turn"] for score in found["scores"]] == [2]
-    assert list(found["changes"]) == ["repetition"]
+    assert [score["turn"] for score in answer["scores"]] == [2]
+    assert list(answer["changes"]) == ["repetition"]
 
 
 def test_review_and_rerank_give_what_the_library_gives(grader):
@@ -111,8 +111,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_cannot_be_used_is_refused_with_its_place(name, grader):
     body, status, where = WRONG[name]
-    [(found, answer)] = asked(application(grader), post("/score", body))
-    assert found == status
+    [(code, answer)] = asked(application(grader), post("/score", body))
+    assert code == status
     assert answer["error"]["where"].startswith(where)
     assert answer["error"]["what"]
     assert answer["error"]["do"]

@@ -272,7 +272,7 @@ def _value(score: Score) -> float | None:
 
 def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
     """Return by how much each score moved that is there both times."""
-    pairs = ((_value(one), _value(other)) for one, other in zip(before, after, strict=True))
+    pairs = ((_value(earlier), _value(later)) for earlier, later in zip(before, after, strict=True))
     return [new - old for old, new in pairs if old is not None and new is not None]
 
 
@@ -306,32 +306,32 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
         if item.reply != items[place - 1].reply
     ]
     answered = [
-        _answers(one.better, other.better)
-        for one, other in prefer(chat, ASPECTS[name], pairs)
-        if isinstance(one, Preference) and isinstance(other, Preference)
+        _answers(first.better, other.better)
+        for first, other in prefer(chat, ASPECTS[name], pairs)
+        if isinstance(first, Preference) and isinstance(other, Preference)
     ]
-    ones = [1] * len(answered)
+    weights = [1] * len(answered)
     return OrderBias(
         name,
-        proportion([float(answer.same) for answer in answered], ones),
+        proportion([float(answer.same) for answer in answered], weights),
         proportion(
             [float(answer.firsts) for answer in answered], [answer.decided for answer in answered]
         ),
-        proportion([answer.own for answer in answered], ones),
+        proportion([answer.own for answer in answered], weights),
         len(pairs) - len(answered),
     )
 
 
-def _answers(one: str, other: str) -> _Answers:
+def _answers(first: str, other: str) -> _Answers:
     """Return what two answers say; in the second one the reply of this history stands second."""
-    given = (one, other)
+    given = (first, other)
     swapped = {"first": "second", "second": "first", "equal": "equal"}
     for_own = {"first": 1.0, "equal": 0.5, "second": 0.0}
     return _Answers(
-        same=one == swapped[other],
+        same=first == swapped[other],
         firsts=given.count("first"),
         decided=2 - given.count("equal"),
-        own=fmean((for_own[one], for_own[swapped[other]])),
+        own=fmean((for_own[first], for_own[swapped[other]])),
     )
 
 

@@ -114,8 +114,8 @@ def read_file(
         columns, rows, batches = batches_of(file)
         if not rows:
             raise InputError(f"{name}: the table has no row; there is no conversation in it")
-        told = _told(batches, rows, lines, name)
-        records = _read(columns, told, name, count(1)).records
+        watched = _watched(batches, rows, lines, name)
+        records = _read(columns, watched, name, count(1)).records
     except InputError:
         file.close()
         raise
@@ -155,7 +155,7 @@ def _seekable(lines: Iterable[Line | RecordError], name: str) -> BinaryIO:
     return spool
 
 
-def _told(
+def _watched(
     batches: Batches, rows: int, lines: Iterable[Line | RecordError], name: str
 ) -> Iterator[pyarrow.RecordBatch]:
     """Yield batches, and tell whoever watches the reading how far it has come."""

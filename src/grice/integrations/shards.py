@@ -149,7 +149,8 @@ def _check_alike(files: Sequence[Path]) -> None:
     for file, schema in zip(files, schemas, strict=True):
         if not schema.equals(schemas[0]):
             ours, first = (
-                {f"{field.name}: {field.type}" for field in one} for one in (schema, schemas[0])
+                {f"{field.name}: {field.type}" for field in columns}
+                for columns in (schema, schemas[0])
             )
             more = "; ".join(
                 f"{name} alone has {excerpt(', '.join(sorted(columns)), 200)}"

@@ -143,10 +143,10 @@ def prefer(
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{PREFER}")
     requests = [
         ChatRequest((system, Message("user", _quoted(asked))))
-        for history, one, other in items
+        for history, first, other in items
         for asked in (
-            {"history": history, "first": one, "second": other},
-            {"history": history, "first": other, "second": one},
+            {"history": history, "first": first, "second": other},
+            {"history": history, "first": other, "second": first},
         )
     ]
     answers = iter(chat.answers(requests, Preference))

@@ -50,12 +50,12 @@ def score_table(grader: Grader, table: pyarrow.Table) -> pyarrow.Table:
             names are suggested for.
     """
     check_arrow()
-    found = from_table(table)
-    if found.row_is == "turn":
+    conversations = from_table(table)
+    if conversations.row_is == "turn":
         logger.info("%d rows are turns: grouped into conversations", table.num_rows)
-    scores = as_table(list(score_records(grader.scorer, found.records)))
+    scores = as_table(list(score_records(grader.scorer, conversations.records)))
     return scores.replace_schema_metadata(
-        {**scores.schema.metadata, ROWS_KEY: found.row_is.encode()}
+        {**scores.schema.metadata, ROWS_KEY: conversations.row_is.encode()}
     )
 
 

@@ -111,12 +111,12 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[bytes]:
         file.seek(0)
         if start.startswith(b"PAR1"):
             source = pa.parquet.ParquetFile(file, pre_buffer=False)
-            found, batches = source.schema_arrow, source.iter_batches(use_threads=False)
+            layout, batches = source.schema_arrow, source.iter_batches(use_threads=False)
         else:
             reader = pa.ipc.open_file(file)
-            found = reader.schema
+            layout = reader.schema
             batches = map(reader.get_batch, range(reader.num_record_batches))
-        _check_layout(found, name)
+        _check_layout(layout, name)
         for batch in batches:
             # What has no metric is a record that could not be read, and no score.
             yield from (_line(row) for row in batch.to_pylist() if row["metric"] is not None)
@@ -124,8 +124,8 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[bytes]:
         raise InputError(f"{name}: cannot be read: {error}") from None
 
 
-def _check_layout(found: pyarrow.Schema, name: str) -> None:
-    version = (found.metadata or {}).get(VERSION_KEY, b"").decode()
+def _check_layout(layout: pyarrow.Schema, name: str) -> None:
+    version = (layout.metadata or {}).get(VERSION_KEY, b"").decode()
     if version != VERSION:
         what = (
             f"of layout {version}, this grice reads {VERSION}" if version else "no table of scores"

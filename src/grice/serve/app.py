@@ -224,7 +224,7 @@ async def _explain(service: Service, body: Body) -> object:
     def changes() -> dict[str, object]:
         from grice.evaluation.counterfactuals import counterfactuals
 
-        loaded = {one.metric.name: one for one in service.engine.scorer.metrics}
+        loaded = {metric.metric.name: metric for metric in service.engine.scorer.metrics}
         return {
             score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
         }
@@ -255,13 +255,13 @@ async def _rerank(service: Service, body: Body) -> object:
     turns = len(context.turns) + body.listed(FIELD)
 
     def ranked() -> object:
-        [found] = rerank([context], scorer, blend)
-        return found
+        [best] = rerank([context], scorer, blend)
+        return best
 
-    found = await service.engine.call(turns, ranked)
-    if isinstance(found, RecordError):
-        raise of_record(found)
-    return found
+    result = await service.engine.call(turns, ranked)
+    if isinstance(result, RecordError):
+        raise of_record(result)
+    return result
 
 
 def _refusal(refused: Refused) -> Response:

@@ -133,9 +133,9 @@ class Body:
         if "conversations" in self._record:
             what = "one conversation is expected here"
             raise Refused(400, what, where="conversations", do="send its turns or messages")
-        found = self._built(self._record, "talk", "")
-        self._check_size([found], self.listed(with_list))
-        return found
+        built = self._built(self._record, "talk", "")
+        self._check_size([built], self.listed(with_list))
+        return built
 
     def conversations(self) -> list[Conversation]:
         """Return the conversations: those listed, or the one that the request is.
@@ -149,12 +149,12 @@ class Body:
         if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
             what = "expected a list of objects"
             raise Refused(400, what, where="conversations", do="send a list of conversations")
-        found = [
+        built = [
             self._built(item, f"talk {place + 1}", f"conversations[{place}]")
             for place, item in enumerate(listed)
         ]
-        self._check_size(found)
-        return found
+        self._check_size(built)
+        return built
 
     def _built(self, record: dict[str, Any], name: str, inside: str) -> Conversation:
         try:

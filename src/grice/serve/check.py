@@ -46,10 +46,10 @@ async def exchange(app: ASGIApp, requests: Sequence[Request]) -> list[Reply]:
     events: asyncio.Queue[Message] = asyncio.Queue()
     begun, ended = asyncio.Event(), asyncio.Event()
 
-    async def told(message: Message) -> None:
+    async def send(message: Message) -> None:
         (begun if message["type"].startswith("lifespan.startup") else ended).set()
 
-    life = asyncio.ensure_future(app({"type": "lifespan", "state": {}}, events.get, told))
+    life = asyncio.ensure_future(app({"type": "lifespan", "state": {}}, events.get, send))
     events.put_nowait({"type": "lifespan.startup"})
     await begun.wait()
     try:

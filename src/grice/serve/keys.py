@@ -47,11 +47,11 @@ class Keys:
     def owner(self, key: str) -> str | None:
         """Return whose key it is; None if it is nobody's."""
         given = _digest(key)
-        found = None
+        match = None
         for name, digest in self._digests.items():  # all of them: the time tells nothing
             if hmac.compare_digest(given, digest):
-                found = name
-        return found
+                match = name
+        return match
 
 
 def read_keys(path: Path) -> Keys:

@@ -96,7 +96,7 @@ def description(metrics: Sequence[str], *, keyed: bool) -> dict[str, Any]:
         ("/metrics", "Counts in the text format of Prometheus."),
     ):
         paths[path] = {"get": {"summary": about, "responses": {"200": {"description": "yes"}}}}
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
             "title": "grice",
@@ -108,8 +108,8 @@ def description(metrics: Sequence[str], *, keyed: bool) -> dict[str, Any]:
     }
     if keyed:
         scheme = {"type": "http", "scheme": "bearer"}
-        found["components"]["securitySchemes"] = {"key": scheme}
-    return found
+        document["components"]["securitySchemes"] = {"key": scheme}
+    return document
 
 
 def _operation(path: str, *, keyed: bool) -> dict[str, Any]:
@@ -137,12 +137,12 @@ def _operation(path: str, *, keyed: bool) -> dict[str, Any]:
         },
     }
     body = {"application/json": {"schema": schema, "example": example}}
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": summary.replace("`", ""),
         "requestBody": {"required": True, "content": body},
         "responses": responses,
     }
-    return {**found, "security": [{"key": []}]} if keyed else found
+    return {**operation, "security": [{"key": []}]} if keyed else operation
 
 
 def page(about: dict[str, Any]) -> str:

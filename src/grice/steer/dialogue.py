@@ -36,12 +36,12 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The replies to one turn.
 
     Attributes:
-        said: The turn that is answered.
+        message: The turn that is answered.
         base: The reply of the model as it is.
         guided: The reply under the guide; None without one.
     """
 
-    said: str
+    message: str
     base: Reply
     guided: Reply | None = None
 

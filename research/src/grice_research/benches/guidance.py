@@ -70,7 +70,7 @@ class Context(NamedTuple):
 
     id: str
     turns: tuple[Turn, ...]
-    said: Turn
+    reply: Turn
 
 
 class System(NamedTuple):
@@ -125,7 +125,7 @@ def systems_of(
 ) -> Iterator[tuple[str, System]]:
     """Yield each system by its name, the base first."""
     yield BASE, _written(model, contexts, [likeliest] * len(contexts))
-    yield PEOPLE, System([each.said.text for each in contexts], 0)
+    yield PEOPLE, System([each.reply.text for each in contexts], 0)
     folder = context.weights("guides")
     if not any((folder / name).is_dir() for name in GUIDES):
         raise Skipped(f"{folder}: no guide is there; grice train guide writes them")
@@ -224,7 +224,7 @@ def _values(
     """Return a metric's value of each reply; the neutral one where it abstains."""
     grader, _ = context.grader(metric)
     talks = [
-        Conversation(f"{number}", (*each.turns, Turn(each.said.speaker, text)), (len(each.turns),))
+        Conversation(f"{number}", (*each.turns, Turn(each.reply.speaker, text)), (len(each.turns),))
         for number, (each, text) in enumerate(zip(contexts, texts, strict=True))
     ]
     values = [score.value for score in grader.score(talks)]

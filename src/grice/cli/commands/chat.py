@@ -85,7 +85,7 @@ def _view(answer: Answer) -> View:
     replies = [answer.base] if answer.guided is None else [answer.base, answer.guided]
     titles = ("base", "guided")[: len(replies)]
     values = [_values(reply) for reply in replies]
-    yield Lines([f"> {answer.said}"], style="bold")
+    yield Lines([f"> {answer.message}"], style="bold")
     yield Table(
         ("", *titles),
         [

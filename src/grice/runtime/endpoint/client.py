@@ -133,10 +133,10 @@ class Client:
         what = f"HTTP {answer.status_code}"
         if answer.status_code in BUSY:
             raise TransientError(what, wait=_seconds(answer.headers.get("Retry-After")))
-        said = shortened(_message(answer.content), 300)
+        message = shortened(_message(answer.content), 300)
         if advice := WRONG_FOR_ALL.get(answer.status_code):
-            raise StoppedError(f"{self.url}: {what}: {said or advice}; {advice}")
-        raise RefusedError(f"{what}: {said}".rstrip(": "))
+            raise StoppedError(f"{self.url}: {what}: {message or advice}; {advice}")
+        raise RefusedError(f"{what}: {message}".rstrip(": "))
 
 
 def _key(url: str) -> str:

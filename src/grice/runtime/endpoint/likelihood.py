@@ -152,10 +152,10 @@ class EndpointLikelihood:
         used = None if usage is None else Tokens(usage.prompt_tokens, usage.completion_tokens)
         if len(completion.choices) != 1:
             raise UnusableError(f"{len(completion.choices)} answers where one was asked for", used)
-        told = completion.choices[0].logprobs or _LogProbabilities()
+        returned = completion.choices[0].logprobs or _LogProbabilities()
         known = any(
             value is not None and start < len(text)
-            for start, value in zip(told.text_offset, told.token_logprobs, strict=False)
+            for start, value in zip(returned.text_offset, returned.token_logprobs, strict=False)
         )
         if not known or not completion.choices[0].text.startswith(text):
             raise ModelError(
@@ -164,10 +164,12 @@ class EndpointLikelihood:
                 "servers of llama.cpp, Ollama and OpenAI's chat models do not); take another "
                 "server, or a model here: model:medium"
             )
-        ends = [*told.text_offset[1:], len(completion.choices[0].text)]
+        ends = [*returned.text_offset[1:], len(completion.choices[0].text)]
         return tuple(
             TokenScore(start, min(end, len(text)), min(0.0, value))
-            for start, end, value in zip(told.text_offset, ends, told.token_logprobs, strict=False)
+            for start, end, value in zip(
+                returned.text_offset, ends, returned.token_logprobs, strict=False
+            )
             if value is not None and start < len(text)
         ), used
 
