@@ -7,7 +7,7 @@ names as a file (a line ``FILE:`` in backticks above a block). A published file 
 is taken from GRICE_DATA, a model that was fetched (:data:`OF_FETCHED_MODELS`) from
 GRICE_TEST_MODELS; where that is not set, the block stays as it is. ``< FILE`` is what a command
 reads. Of a command that describes the machine (:data:`OF_THE_MACHINE`), only the last line has to
-stay. ``make docs`` writes all pages anew, and a test holds them up to date by :func:`drift`.
+stay. ``make docs`` writes all pages again, and a test holds them up to date by :func:`drift`.
 """
 
 from __future__ import annotations

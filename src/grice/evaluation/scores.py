@@ -139,7 +139,7 @@ def read_rows(
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 if number == 1 and (what := _what_else(line, kind)):
                     raise InputError(f"{_name(file)}: {what}") from None
-                problem, field = _said(error)
+                problem, field = _problem_and_field(error)
                 message = f"{problem}; {expected} is expected"
                 raise RecordError(message, file=_name(file), line=number, field=field) from None
             yield number, record
@@ -212,7 +212,7 @@ def _name(file: str) -> str:
     return "<stdin>" if file == "-" else file
 
 
-def _said(error: Exception) -> tuple[str, str | None]:
+def _problem_and_field(error: Exception) -> tuple[str, str | None]:
     """Return the problem and the field that an error of msgspec names."""
     parts = re.fullmatch(r"(.*?)(?: - at `\$\.?(.*)`)?", str(error), re.DOTALL)
     problem, place = (parts[1], parts[2]) if parts else (str(error), None)

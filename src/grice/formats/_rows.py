@@ -36,7 +36,7 @@ def rows(
     """
     source = iter(lines)
     waiting: deque[Line | RecordError] = deque()
-    while waiting or (waiting := deque(_one(source))):
+    while waiting or (waiting := deque(_next_line(source))):
         line = waiting.popleft()
         if isinstance(line, RecordError):
             yield line
@@ -56,7 +56,7 @@ def rows(
         yield Row(line.number, cells)
 
 
-def _one(source: Iterator[Line | RecordError]) -> list[Line | RecordError]:
+def _next_line(source: Iterator[Line | RecordError]) -> list[Line | RecordError]:
     return [line for line in (next(source, None),) if line is not None]
 
 
@@ -80,7 +80,7 @@ def _cells(
             more = [text]
         while True:
             if not waiting:
-                waiting.extend(_one(source))
+                waiting.extend(_next_line(source))
             if not waiting or isinstance(waiting[0], RecordError):
                 raise _Quotes(None, "a quote is opened and never closed")
             line = waiting.popleft()

@@ -125,7 +125,7 @@ def build(
         if path.exists() and not replace:
             raise OutputError(
                 f"{path}: is there already; add to it with grice kb add --to {path} --from FILE, "
-                "or give --replace to make it anew"
+                "or give --replace to write it again"
             )
         with (
             replacing(path) as temporary,

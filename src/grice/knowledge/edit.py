@@ -77,7 +77,7 @@ def edit(path: Path, triple: Triple, tail: str, by: Author, *, below: Below | No
         source = triple.source or by.who
         fresh = msgspec.structs.replace(new, source=source)
         if not _insert(connection, [fresh], by, "edit", before=old_triple.tail):
-            raise InputError(f"{_said(new)} is there already; remove the old one instead")
+            raise InputError(f"{_triple_text(new)} is there already; remove the old one instead")
 
 
 @contextmanager
@@ -168,7 +168,7 @@ def _take_out(connection: sqlite3.Connection, triple: Triple, below: Below | Non
         remark(connection, {"triples": [number]})
         return Triple(head, triple.relation, tail, source=source)
     if below is None:
-        raise InputError(f"{_said(triple)} is not there")
+        raise InputError(f"{_triple_text(triple)} is not there")
     base_triple = _found_below(triple, below)
     last = {table: _last(connection, table) for table in ("texts", "names", "hidden")}
     numbers = (
@@ -179,7 +179,7 @@ def _take_out(connection: sqlite3.Connection, triple: Triple, below: Below | Non
     try:
         connection.execute("INSERT INTO hidden (head, relation, tail) VALUES (?, ?, ?)", numbers)
     except sqlite3.IntegrityError:
-        raise InputError(f"{_said(triple)} was taken out before") from None
+        raise InputError(f"{_triple_text(triple)} was taken out before") from None
     _index_since(connection, last)
     return base_triple
 
@@ -188,7 +188,7 @@ def _found_below(triple: Triple, below: Below) -> Triple:
     for known in below.store.tails_of(triple.head, triple.relation):
         if known.tail == triple.tail:
             return known
-    raise InputError(f"{_said(triple)} is not there")
+    raise InputError(f"{_triple_text(triple)} is not there")
 
 
 def _number(connection: sqlite3.Connection, table: str, text: str) -> int:
@@ -214,13 +214,13 @@ def _checked(schema: Schema, triple: Triple) -> Triple:
     head, tail = (" ".join(text.split()) for text in (triple.head, triple.tail))
     cleaned = schema.renamed(Triple(head, triple.relation.strip(), tail, source=triple.source))
     if problems := schema.problems(cleaned):
-        raise InputError(f"{_said(triple)}: {'; '.join(problems)}")
+        raise InputError(f"{_triple_text(triple)}: {'; '.join(problems)}")
     if any("\0" in text for text in (head, tail)):
-        raise InputError(f"{_said(triple)}: NUL is no part of a text")
+        raise InputError(f"{_triple_text(triple)}: NUL is no part of a text")
     return cleaned
 
 
-def _said(triple: Triple) -> str:
+def _triple_text(triple: Triple) -> str:
     return f"{triple.head!r} {triple.relation} {triple.tail!r}"
 
 

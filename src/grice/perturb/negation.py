@@ -58,7 +58,7 @@ def negated(sentence: str) -> str | None:
         return None
     context = words(sentence)
     for i, word in enumerate(context):
-        changed = _unsaid(sentence, context, i) or _said(sentence, context, i, word)
+        changed = _unsaid(sentence, context, i) or _with_not(sentence, context, i, word)
         if changed is not None:
             return changed
     return None
@@ -79,7 +79,7 @@ def _unsaid(sentence: str, context: Sequence[Word], i: int) -> str | None:
     return None
 
 
-def _said(sentence: str, context: Sequence[Word], i: int, word: Word) -> str | None:
+def _with_not(sentence: str, context: Sequence[Word], i: int, word: Word) -> str | None:
     if _denied(context, i):
         return None
     clitic = _clitic(context, i)

@@ -46,7 +46,7 @@ __all__ = ["CausalSettings", "Decoder", "EmbeddedCausalLM", "causal_lm"]
 Answer = TypeVar("Answer")
 
 KEPT = 32
-"""Prompts after which an engine is opened anew."""
+"""Prompts after which an engine is closed and opened again."""
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
 COMPUTE = {"exact": "float32", "fast": "int8"}

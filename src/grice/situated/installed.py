@@ -92,9 +92,9 @@ class FlairTagger:
         for tagger in (self._entities, self._words):
             if shown:
                 tagger.predict(shown, mini_batch_size=BATCH)
-        return [self._found(sentence) for sentence in read]
+        return [self._tagged(sentence) for sentence in read]
 
-    def _found(self, sentence: Any) -> Found:  # noqa: ANN401 - of another package
+    def _tagged(self, sentence: Any) -> Found:  # noqa: ANN401 - of another package
         kind = self._words.tag_type
         return Found(
             tuple(

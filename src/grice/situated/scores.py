@@ -150,13 +150,13 @@ def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Cou
     """Return per measure what is summed over samples, shape ``(samples, sums)``."""
     columns: Columns = {}
     for reading in ("first", "exclusive"):
-        columns[f"match_{reading}"] = _one(
+        columns[f"match_{reading}"] = _column(
             [
                 match_keywords(text, sample.keywords, sample.keywords_pos, reading=reading).value
                 for sample, text in zip(samples, written, strict=True)
             ]
         )
-    columns["coverage"] = _one(
+    columns["coverage"] = _column(
         [
             match_keywords(text, sample.keywords, sample.keywords_pos).coverage
             for sample, text in zip(samples, written, strict=True)
@@ -186,7 +186,7 @@ def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Cou
     return columns
 
 
-def _one(values: Iterable[float]) -> Floats:
+def _column(values: Iterable[float]) -> Floats:
     return np.array(list(values), np.float64)[:, None]
 
 

@@ -123,7 +123,9 @@ def _triple(link: Link, talk: Conversation, exchange: Exchange) -> ExtractedTrip
     """Return a link as a triple of events; None if it is none, or not of the reply."""
     if REPLY not in (link.head_span.turn, link.tail_span.turn):
         return None
-    mentions = {turn: list(_said(link, turn, talk, exchange)) for turn in (PREVIOUS, REPLY)}
+    mentions = {
+        turn: list(_events_of_link(link, turn, talk, exchange)) for turn in (PREVIOUS, REPLY)
+    }
     head, tail = (_nearest(mentions[span.turn], span) for span in (link.head_span, link.tail_span))
     if head is None or tail is None or head is tail:
         return None
@@ -159,7 +161,9 @@ def _relations(relation: str) -> Iterator[tuple[str, bool]]:
             yield str(inverse), True
 
 
-def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iterator[EventMention]:
+def _events_of_link(
+    link: Link, turn: int, talk: Conversation, exchange: Exchange
+) -> Iterator[EventMention]:
     """Yield the events of a turn that a link stands between, each with its subject."""
     text = talk.turns[turn].text
     spans = {span for span in (link.head_span, link.tail_span) if span.turn == turn}

@@ -254,10 +254,10 @@ def mentions_in(
     )
     texts = list(dict.fromkeys(text[:CHARACTERS] for text in turns if not_english(text) is None))
     spans = dict(zip(texts, tagger.tag(texts), strict=True))
-    return [_said(exchange, spans, kinds) for exchange in exchanges]
+    return [_mentions(exchange, spans, kinds) for exchange in exchanges]
 
 
-def _said(
+def _mentions(
     exchange: Exchange, spans: Mapping[str, tuple[TaggedSpan, ...]], kinds: Sequence[Kind]
 ) -> tuple[list[EventMention], bool]:
     mentions: list[EventMention] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from grice.errors import shortened
+from grice.runtime.endpoint.completion import only_choice
 from grice.runtime.endpoint.dispatch import Dispatcher, UnusableError
 from grice.runtime.endpoint.spending import Tokens
 from grice.runtime.memo import answer_key
@@ -44,16 +45,6 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int
-    completion_tokens: int
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    usage: _Usage | None = None
 
 
 class EndpointChat:
@@ -180,15 +171,7 @@ def _schema(form: type) -> str:
 
 def _read(content: bytes, decoder: msgspec.json.Decoder[Answer]) -> tuple[Answer, Tokens | None]:
     """Return the answer in what a server sent, and its tokens."""
-    try:
-        completion = msgspec.json.decode(content, type=_Completion)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise UnusableError("the server sent no whole chat completion", None) from None
-    usage = completion.usage
-    used = None if usage is None else Tokens(usage.prompt_tokens, usage.completion_tokens)
-    if len(completion.choices) != 1:
-        raise UnusableError(f"{len(completion.choices)} answers where one was asked for", used)
-    (choice,) = completion.choices
+    choice, used = only_choice(content, _Choice)
     text = choice.message.content or ""
     try:
         return decoder.decode(_unfenced(text)), used

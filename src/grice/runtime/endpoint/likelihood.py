@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import ModelError
-from grice.runtime.endpoint.dispatch import Dispatcher, UnusableError
+from grice.runtime.endpoint.completion import only_choice
+from grice.runtime.endpoint.dispatch import Dispatcher
 from grice.runtime.endpoint.spending import Tokens
 from grice.runtime.memo import remember
 from grice.runtime.protocols import Segment, TokenScore, Unanswered
@@ -37,16 +38,6 @@ class _LogProbabilities(msgspec.Struct):
 class _Choice(msgspec.Struct):
     text: str = ""
     logprobs: _LogProbabilities | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int
-    completion_tokens: int = 0
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    usage: _Usage | None = None
 
 
 class EndpointLikelihood:
@@ -144,27 +135,20 @@ class EndpointLikelihood:
         return self._dispatcher.send("completions", lambda _: body, _most(text), read)
 
     def _read(self, content: bytes, text: str) -> tuple[tuple[TokenScore, ...], Tokens | None]:
-        try:
-            completion = msgspec.json.decode(content, type=_Completion)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise UnusableError("the server sent no whole completion", None) from None
-        usage = completion.usage
-        used = None if usage is None else Tokens(usage.prompt_tokens, usage.completion_tokens)
-        if len(completion.choices) != 1:
-            raise UnusableError(f"{len(completion.choices)} answers where one was asked for", used)
-        returned = completion.choices[0].logprobs or _LogProbabilities()
+        choice, used = only_choice(content, _Choice)
+        returned = choice.logprobs or _LogProbabilities()
         known = any(
             value is not None and start < len(text)
             for start, value in zip(returned.text_offset, returned.token_logprobs, strict=False)
         )
-        if not known or not completion.choices[0].text.startswith(text):
+        if not known or not choice.text.startswith(text):
             raise ModelError(
                 f"{self._url}: the server returns no log probabilities of the prompt for "
                 f"{self._model!r}, so it cannot say how probable a text is (vLLM does; the "
                 "servers of llama.cpp, Ollama and OpenAI's chat models do not); take another "
                 "server, or a model here: model:medium"
             )
-        ends = [*returned.text_offset[1:], len(completion.choices[0].text)]
+        ends = [*returned.text_offset[1:], len(choice.text)]
         return tuple(
             TokenScore(start, min(end, len(text)), min(0.0, value))
             for start, end, value in zip(

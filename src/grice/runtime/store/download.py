@@ -114,7 +114,7 @@ def _problem(remote: Remote, part: Path) -> str:
         return ""
     return (
         f"{shown(remote.url)}: is not the {remote.name} that grice knows (sha256 {sha256[:12]}…, "
-        f"expected {remote.sha256[:12]}…): it was damaged, changed or packed anew on its way, and "
+        f"expected {remote.sha256[:12]}…): it was damaged, changed or repackaged on its way, and "
         "was thrown away; try again, or give the file from another place with --from FILE"
     )
 
@@ -135,7 +135,7 @@ def _total(answer: HTTPResponse, start: int, remote: Remote) -> int | None:
     if remote.bytes not in (None, total):
         raise ModelError(
             f"{shown(remote.url)}: has {total:,} bytes, where the {remote.name} that grice knows "
-            f"has {remote.bytes:,}: it was changed or packed anew on its way; give the file from "
+            f"has {remote.bytes:,}: it was changed or repackaged on its way; give the file from "
             "another place with --from FILE"
         )
     return total

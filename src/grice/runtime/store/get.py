@@ -140,5 +140,5 @@ def _check_wheel(path: Path, wheel: Wheel) -> None:
     if sha256 != wheel.sha256:
         raise ModelError(
             f"{path}: is neither {wheel.file} nor what lies in it, {wheel.member} (sha256 "
-            f"{sha256[:12]}…, expected {wheel.sha256[:12]}…): damaged, changed or packed anew"
+            f"{sha256[:12]}…, expected {wheel.sha256[:12]}…): damaged, changed or repackaged"
         )

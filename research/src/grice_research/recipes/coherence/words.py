@@ -169,7 +169,7 @@ def fit() -> None:
         if not path.exists():
             net = _trained(twins, seed)
             torch.save(net.state_dict(), path)
-            print(f"seed {seed}:", _told(net, held), flush=True)
+            print(f"seed {seed}:", _accuracy_by_kind(net, held), flush=True)
     _join([torch.load(WORK / f"words{seed}.pt") for seed in SEEDS])
 
 
@@ -207,7 +207,7 @@ def _loss(net: TokenNet, twins: list[Twin]) -> torch.Tensor:
 
 
 @torch.no_grad()
-def _told(net: TokenNet, held: list[Twin]) -> dict[str, tuple[float, int]]:
+def _accuracy_by_kind(net: TokenNet, held: list[Twin]) -> dict[str, tuple[float, int]]:
     """Return for each kind how often the turn as it was said is less odd, and of how many."""
     hits: dict[str, list[bool]] = {}
     for twin in held:

@@ -69,16 +69,16 @@ class Labelled(NamedTuple):
 
 def counted(before: str, reply: str) -> dict[str, float]:
     """Return what needs no model."""
-    words, heard = WORDS.findall(reply.lower()), set(WORDS.findall(before.lower()))
+    words, context_words = WORDS.findall(reply.lower()), set(WORDS.findall(before.lower()))
     content = {word for word in words if word not in STOP_WORDS}
     return {
         "words": math.log1p(len(words)),
         "letters": sum(map(len, words)) / max(1, len(words)),
-        "new": math.log1p(len(content - heard)),
+        "new": math.log1p(len(content - context_words)),
         "sentences": math.log1p(sum(bool(part.strip()) for part in ENDS.split(reply))),
         "clauses": math.log1p(sum(word in CLAUSES for word in words)),
         "asks": float("?" in reply),
-        "shared": len(content & heard) / max(1, len(content)),
+        "shared": len(content & context_words) / max(1, len(content)),
     }
 
 

@@ -41,7 +41,7 @@ COUNT = {"joint": 0.1, "joint_mpnet": 0.2, "joint_mpnet6": 0.2, "joint_smollm2":
 and those on states of each other model, all seeds together."""
 RERANK = 0.25
 """What the frozen heads count beside both."""
-HEARD = (0.2, 0.1)
+ANSWER_OVERLAP = (0.2, 0.1)
 """What it counts, for entailed and for option, that the reader's answers have words of the tail."""
 EXPECTED = (0.7, 1.0)
 """Answers are chosen for the F1 expected of them; see ``grice_research.triplets.tasks``.
@@ -197,7 +197,7 @@ def main() -> None:
                     export(path, options.model, place)
                 weights[place.name] = count / len(paths)
         settings = {"level": 0.0, "rerank": RERANK, "shares": SHARES, "counted": COUNTED,
-                    "heard": HEARD, "expected": EXPECTED,
+                    "heard": ANSWER_OVERLAP, "expected": EXPECTED,
                     "weights": [weights[name] for name in sorted(weights)]}  # fmt: skip
         (out / "settings.json").write_text(json.dumps(settings))
         held = {name for name in validates if cider.folds[name] != fold}

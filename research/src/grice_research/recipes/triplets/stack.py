@@ -119,7 +119,7 @@ def entailment(held: Held, models: TaskModels) -> None:
         log_softmax(held.numbers[name][rows, 2])[every, relation]
         for name in ("context", "both", "joint")
     ]
-    heard = [np.maximum(held.heard, NO_OVERLAP)]
+    overlap = [np.maximum(held.overlap, NO_OVERLAP)]
     numbers = list(held.structure[rows].T)
 
     def stacked(columns: list[np.ndarray], decay: float) -> np.ndarray:
@@ -139,10 +139,10 @@ def entailment(held: Held, models: TaskModels) -> None:
         "networks on MPNet alone": of("mpnet", 0),
         "networks on SmolLM2 alone": of("smollm2", 0),
         f"and the reader's answers, {models.overlap_weights[0]}": base
-        + models.overlap_weights[0] * heard[0],
+        + models.overlap_weights[0] * overlap[0],
         "stacked: networks": stacked(networks, 5.0),
-        "stacked: networks, relation, answers": stacked(networks + named + heard, 5.0),
-        "stacked: the same and structure": stacked(networks + named + heard + numbers, 20.0),
+        "stacked: networks, relation, answers": stacked(networks + named + overlap, 5.0),
+        "stacked: the same and structure": stacked(networks + named + overlap + numbers, 20.0),
     }.items():
         compare(
             name,
@@ -177,11 +177,13 @@ def options(held: Held, models: TaskModels) -> None:
         "networks on MPNet alone": of("mpnet", 1),
         "networks on SmolLM2 alone": of("smollm2", 1),
         f"and the reader's answers, {models.overlap_weights[1]}": base
-        + models.overlap_weights[1] * held.heard_four,
+        + models.overlap_weights[1] * held.overlap_four,
         "stacked: networks": stacked(networks, 5.0),
-        "stacked: networks, entailment, answers": stacked([*networks, *sure, held.heard_four], 5.0),
+        "stacked: networks, entailment, answers": stacked(
+            [*networks, *sure, held.overlap_four], 5.0
+        ),
         "stacked: the same and structure": stacked(
-            [*networks, *sure, held.heard_four, *numbers], 60.0
+            [*networks, *sure, held.overlap_four, *numbers], 60.0
         ),
     }.items():
         right = scores.argmax(axis=1) == label

@@ -31,8 +31,8 @@ class Held(NamedTuple):
         numbers: By name of network and pair, ``(pairs, 3, relations)``; ``joint`` is the mean of
             the joint networks as it is packed; ``tuned``, ``mpnet`` and ``smollm2`` are those of
             each kind.
-        heard: Of each row of both tasks, how much answers have of the tail.
-        heard_four: Of each option.
+        overlap: Of each row of both tasks, how much answers have of the tail.
+        overlap_four: Of each option.
     """
 
     nli: np.ndarray
@@ -40,8 +40,8 @@ class Held(NamedTuple):
     of_nli: np.ndarray
     of_choice: np.ndarray
     numbers: dict[str, np.ndarray]
-    heard: np.ndarray
-    heard_four: np.ndarray
+    overlap: np.ndarray
+    overlap_four: np.ndarray
     structure: np.ndarray
 
 
@@ -105,7 +105,7 @@ def read_held(
     outputs_of_way["alone"] = outputs(WORK / f"links_alone_{fold}_0.npz", few, alone=True)
     outputs_of_way |= {name: np.zeros_like(outputs_of_way["both"]) for name in several}
     relations = models.heads.links.relations
-    heard: dict[tuple[int, int], float] = {}
+    overlap: dict[tuple[int, int], float] = {}
     asked = {(int(pair), int(r)) for pair, r in nli[:, :2]}
     asked |= {(int(pair), int(row[4])) for row in choice for pair in row[:4]}
     for number in np.flatnonzero(wanted):
@@ -128,7 +128,7 @@ def read_held(
         shares = again["joint"].tail_overlaps(
             [(sides[p][0], relations[r], sides[p][1]) for p, r in here]
         )
-        heard |= dict(zip(here, shares, strict=True))
+        overlap |= dict(zip(here, shares, strict=True))
     index = np.vectorize(place.get)
     return Held(
         np.column_stack([index(nli[:, 0]), nli[:, 1:3]]),
@@ -136,8 +136,8 @@ def read_held(
         of[nli[:, 0]],
         of[choice[:, 0]],
         outputs_of_way,
-        np.array([heard[int(pair), int(r)] for pair, r in nli[:, :2]]),
-        np.array([[heard[int(pair), int(row[4])] for pair in row[:4]] for row in choice]),
+        np.array([overlap[int(pair), int(r)] for pair, r in nli[:, :2]]),
+        np.array([[overlap[int(pair), int(row[4])] for pair in row[:4]] for row in choice]),
         few["structure"].astype(np.float32),
     )
 

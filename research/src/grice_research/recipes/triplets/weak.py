@@ -107,7 +107,7 @@ def all_knowledge(data: Path) -> list[tuple[str, str, str]]:
     """Return head, relation of CIDER and tail of what is known, what people rated first."""
     rows = [(h, *CONCEPTNET[r], t) for h, r, t, split in _table(data / "conceptnet/cn100k.tsv.gz")
             if split == "train" and r in CONCEPTNET]  # fmt: skip
-    rows += [(_said(h), *ATOMIC[r], _said(t))
+    rows += [(_statement(h), *ATOMIC[r], _statement(t))
              for h, r, t, *_ in _table(data / "atomic/atomic2020_sample.tsv.gz")
              if r in ATOMIC and t != "none" and "___" not in h]  # fmt: skip
     rated = [(h, *CONCEPTNET[r], t)
@@ -158,7 +158,7 @@ def _table(path: Path) -> list[list[str]]:
         return [line.rstrip("\n").split("\t") for line in lines][1:]
 
 
-def _said(text: str) -> str:
+def _statement(text: str) -> str:
     """Return a side of ATOMIC as a stretch of talk would be: without its subject, or "to"."""
     cut = re.sub(r"^(?:PersonX|PersonY|X|Y|to|he|she|they)\s+", "", text.strip(), count=2)
     return re.sub(r"Person ?[XYZ]", "them", cut)
