@@ -8,6 +8,7 @@ from pathlib import Path
 
 __all__ = [
     "add_across_signatures",
+    "add_address",
     "add_cache",
     "add_data",
     "add_endpoints",
@@ -35,6 +36,7 @@ __all__ = [
 
 EXTRAS = {
     "amr": "AMR graphs from a file",
+    "annotate": "grice annotate",
     "arrow": "Parquet and Arrow files",
     "dask": "--engine dask",
     "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
@@ -194,6 +196,16 @@ def add_scale(parser: argparse.ArgumentParser, default: tuple[float, float] | No
         default=default,
         metavar=("LOW", "HIGH"),
         help=f"lowest and highest rating; default {ends}",
+    )
+
+
+def add_address(parser: argparse.ArgumentParser, port: int) -> None:
+    """Add where a service listens."""
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at (default: this machine alone)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=port, help=f"port to listen at (default {port})"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
-from grice.cli.flags import add_json, add_speaker, positive
+from grice.cli.flags import add_address, add_json, add_speaker, positive
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.output import emit_rows
 from grice.tables import Lines, Table
@@ -24,10 +24,7 @@ HELP = "score, explain, review and rerank over HTTP, with a live page"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen at (default: this machine alone)"
-    )
-    parser.add_argument("--port", type=int, default=8008, help="port to listen at (default 8008)")
+    add_address(parser, 8008)
     parser.add_argument(
         "--keys", type=Path, metavar="FILE", help="answer only who sends a key of this file"
     )

@@ -1,0 +1,134 @@
+"""The nouns of a study."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from grice.records import Json
+
+__all__ = ["Answer", "AnswerError", "Form", "Judge", "Order", "Settings", "Task", "TryAgainError"]
+
+Order: TypeAlias = Literal["seed", "input", "review", "uncertain"]
+Form: TypeAlias = dict[str, list[str]]
+"""The fields of a submitted page, each with its values."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a study was begun with; it stays as it is.
+
+    Attributes:
+        judges: How many distinct judges answer a task.
+        aspects: What a rating template asks about.
+        scale: Lowest and highest rating.
+        guideline: What judges read before and beside their tasks.
+        relations: Relations a tuple template asks for; empty is all.
+        check_every: Tasks between two attention checks; 0 is none.
+        minutes: Time for a task, after which it goes back to the pool.
+        tries: How often a writer may try to fool the model.
+        model: The model that writers try to fool.
+        order: In which order tasks are given.
+        seed: Of the order, the sides and who sees proposals.
+    """
+
+    judges: int = 3
+    aspects: tuple[str, ...] = ("overall",)
+    scale: tuple[int, int] = (1, 5)
+    guideline: str = ""
+    relations: tuple[str, ...] = ()
+    check_every: int = 10
+    minutes: float = 30.0
+    tries: int = 3
+    model: str | None = None
+    order: Order = "seed"
+    seed: int = 0
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What one page puts before a judge.
+
+    Attributes:
+        id: Number in the study; 0 before it is kept.
+        key: Names what is judged, as the input does.
+        group: The conversation (cluster) it belongs to.
+        content: What the page shows, in the template's own form.
+        stage: Which page of the template.
+        judges: How many answers it needs; 0 for an attention check, which everybody may be given.
+        expected: The right answer of an attention check.
+        proposal: An answer that a metric or an extractor proposes.
+        excluded: Judges who must not see it.
+        score: Of a metric, in [0, 1]; chooses tasks where the order is ``uncertain``.
+        parent: The task that it follows.
+        adjudicated: What the owner settled on.
+    """
+
+    id: int = 0
+    key: str
+    group: str
+    content: Json
+    stage: str
+    judges: int
+    expected: Json = None
+    proposal: Json = None
+    excluded: tuple[int, ...] = ()
+    score: float | None = None
+    parent: int | None = None
+    adjudicated: Json = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge answered to a task.
+
+    Attributes:
+        task: Number of the task.
+        judge: Number of the judge.
+        value: The answer, in the template's own form.
+        seconds: From the page to the answer.
+        saved: When, in seconds since 1970.
+        proposed: Whether the judge was shown a proposal.
+        set_aside: Whether it counts no longer: the judge failed an attention check, or the owner
+            said so.
+    """
+
+    task: int
+    judge: int
+    value: Json
+    seconds: float
+    saved: float
+    proposed: bool = False
+    set_aside: bool = False
+
+
+class Judge(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody with a link.
+
+    Attributes:
+        id: Number in the study.
+        name: A pseudonym.
+        token: The unguessable part of the link.
+        owner: Whether it is the owner's link.
+        proposals: Whether proposals are shown.
+    """
+
+    id: int
+    name: str
+    token: str
+    owner: bool = False
+    proposals: bool = False
+
+
+class AnswerError(Exception):
+    """An answer that cannot be taken; the message says what to do."""
+
+
+class TryAgainError(Exception):
+    """An answer that is kept as a draft, for the judge may improve it.
+
+    Attributes:
+        draft: What is kept.
+    """
+
+    def __init__(self, message: str, draft: Json) -> None:
+        super().__init__(message)
+        self.draft = draft

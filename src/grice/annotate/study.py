@@ -1,0 +1,418 @@
+"""A study: its judges, what is given to whom, and what they answered.
+
+Every change is one transaction, and transactions that write wait for each other; an answer is
+acknowledged once it is durable.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import sqlalchemy as sa
+
+from grice.annotate.assign import next_task, return_late, set_aside
+from grice.annotate.database import Database, assignments, judges, studies, tasks
+from grice.annotate.order import bins
+from grice.annotate.records import Answer, AnswerError, Judge, Settings, Task
+from grice.annotate.rows import answer_of, decoded, judge_of, task_of, task_row
+from grice.annotate.source import hashes, tasks_of
+from grice.annotate.templates import find_templates
+from grice.errors import InputError
+from grice.records import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from grice.annotate.source import Source
+    from grice.annotate.templates import Template
+
+__all__ = ["Given", "Study", "begin", "begun_study", "check_same", "opened_study"]
+
+OWNER = "owner"
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A task as one judge sees it.
+
+    Attributes:
+        answer: What the judge answered before; None for a new task.
+        draft: What a writer tried before.
+        proposed: Whether the proposal is shown.
+    """
+
+    task: Task
+    judge: Judge
+    answer: Json = None
+    draft: Json = None
+    proposed: bool = False
+
+
+class Study:
+    """A study in a database.
+
+    Args:
+        database: Where it is kept.
+        template: What its tasks are.
+        settings: What it was begun with.
+    """
+
+    def __init__(self, database: Database, template: Template, settings: Settings) -> None:
+        self.database = database
+        self.template = template
+        self.settings = settings
+
+    def add_judges(self, names: Sequence[str]) -> list[Judge]:
+        """Return new judges, each with a link of their own; a name that is there stays as it is.
+
+        Whether a judge sees proposals is drawn by the seed and the name.
+        """
+        with self.database.writing() as connection:
+            known = set(connection.scalars(sa.select(judges.c.name)))
+            fresh = [name for name in dict.fromkeys(names) if name not in known]
+            for name in fresh:
+                draw = random.Random(f"{self.settings.seed} {name}")
+                connection.execute(
+                    judges.insert().values(
+                        name=name,
+                        token=secrets.token_urlsafe(24),
+                        owner=name == OWNER,
+                        proposals=draw.random() < 0.5,
+                    )
+                )
+        return [judge for judge in self.judges() if judge.name in fresh]
+
+    def judges(self) -> list[Judge]:
+        """Return everybody with a link, the owner first."""
+        with self.database.reading() as connection:
+            return [judge_of(row) for row in connection.execute(sa.select(judges).order_by("id"))]
+
+    def judge(self, token: str) -> Judge | None:
+        """Return whose link it is."""
+        with self.database.reading() as connection:
+            row = connection.execute(sa.select(judges).where(judges.c.token == token)).first()
+        return None if row is None else judge_of(row)
+
+    @property
+    def paused(self) -> bool:
+        """Whether no task is given at present."""
+        with self.database.reading() as connection:
+            return bool(connection.scalar(sa.select(studies.c.paused)))
+
+    def pause(self, *, paused: bool) -> None:
+        """Give no tasks any more, or give them again; answers to given ones are taken."""
+        with self.database.writing() as connection:
+            connection.execute(studies.update().values(paused=paused))
+
+    def next(self, judge: Judge) -> Given | None:
+        """Return the task that a judge has before them, or a new one; None if none is left."""
+        now = time.time()
+        with self.database.writing() as connection:
+            return_late(connection, now - self.settings.minutes * 60)
+            row = next_task(connection, judge, self.template, self.settings, now)
+            return None if row is None else _given(row, judge)
+
+    def given(self, judge: Judge, task: int) -> Given | None:
+        """Return a task that a judge was given, with the answer if there is one; None if not."""
+        with self.database.reading() as connection:
+            row = connection.execute(
+                _assigned(task, judge.id).where(assignments.c.state != "excluded")
+            ).first()
+        return None if row is None else _given(row, judge)
+
+    def previous(self, judge: Judge) -> int | None:
+        """Return the number of the task that a judge answered last."""
+        with self.database.reading() as connection:
+            return connection.scalar(
+                sa.select(assignments.c.task)
+                .where(assignments.c.judge == judge.id, assignments.c.state == "answered")
+                .order_by(assignments.c.saved.desc())
+                .limit(1)
+            )
+
+    def done(self, judge: Judge) -> int:
+        """Return how many tasks a judge has answered."""
+        with self.database.reading() as connection:
+            count = connection.scalar(
+                sa.select(sa.func.count())
+                .select_from(assignments)
+                .where(assignments.c.judge == judge.id, assignments.c.answer.is_not(None))
+            )
+        return count or 0
+
+    def submit(self, judge: Judge, task: int, value: Json, *, change: bool = False) -> None:
+        """Keep an answer; it is durable when this returns.
+
+        Args:
+            judge: Who answers.
+            task: Number of the task.
+            value: The answer.
+            change: Whether it may take the place of an earlier answer of the judge; else an equal
+                one is acknowledged again and another one refused, as of two open tabs.
+
+        Raises:
+            AnswerError: If the judge was not given the task, or answered it otherwise before.
+        """
+        encoded = msgspec.json.encode(value).decode()
+        with self.database.writing() as connection:
+            row = connection.execute(_assigned(task, judge.id)).first()
+            if row is None or row.state == "excluded":
+                raise AnswerError("this task was not given to you; go on with the next")
+            if row.state == "late":
+                if row.taken >= row.judges > 0:
+                    raise AnswerError(
+                        "the time for this task was over and others have answered it; go on with "
+                        "the next"
+                    )
+                connection.execute(
+                    tasks.update().where(tasks.c.id == task).values(taken=tasks.c.taken + 1)
+                )
+            elif row.state != "open" and not change:
+                if row.answer == encoded:
+                    return
+                raise AnswerError(
+                    "you have answered this task in another window, and that answer stays; "
+                    "go back to it to change it"
+                )
+            if row.state == "set_aside":
+                raise AnswerError("this answer was set aside and cannot be changed")
+            now = time.time()
+            seconds = row.seconds if row.state == "answered" else now - row.given
+            connection.execute(
+                assignments.update()
+                .where(assignments.c.task == task, assignments.c.judge == judge.id)
+                .values(state="answered", answer=encoded, saved=now, seconds=seconds)
+            )
+            kept = task_of(row)
+            if kept.expected is not None:
+                if value != kept.expected:
+                    set_aside(connection, judge.id, block=row.block)
+            else:
+                self._follow(connection, kept)
+
+    def keep_draft(self, judge: Judge, task: int, draft: Json) -> None:
+        """Keep what a writer tried, so that no try is lost or won by another window."""
+        with self.database.writing() as connection:
+            connection.execute(
+                assignments.update()
+                .where(assignments.c.task == task, assignments.c.judge == judge.id)
+                .values(draft=msgspec.json.encode(draft).decode())
+            )
+
+    def set_aside(self, judge: int) -> None:
+        """Let no answer of a judge count; their tasks are given to others."""
+        with self.database.writing() as connection:
+            set_aside(connection, judge)
+
+    def adjudicate(self, task: int, value: Json) -> None:
+        """Keep what the owner settled on."""
+        with self.database.writing() as connection:
+            connection.execute(
+                tasks.update()
+                .where(tasks.c.id == task)
+                .values(adjudicated=msgspec.json.encode(value).decode())
+            )
+
+    def task(self, number: int) -> Task | None:
+        """Return a task."""
+        with self.database.reading() as connection:
+            row = connection.execute(sa.select(tasks).where(tasks.c.id == number)).first()
+        return None if row is None else task_of(row)
+
+    def tasks(self) -> list[Task]:
+        """Return all tasks in order."""
+        with self.database.reading() as connection:
+            return [task_of(row) for row in connection.execute(sa.select(tasks).order_by("place"))]
+
+    def answers(self) -> list[Answer]:
+        """Return all answers, in the order they were given."""
+        query = (
+            sa.select(assignments)
+            .where(assignments.c.answer.is_not(None))
+            .order_by(assignments.c.saved, assignments.c.task, assignments.c.judge)
+        )
+        with self.database.reading() as connection:
+            return [answer_of(row) for row in connection.execute(query)]
+
+    def source(self) -> dict[str, str]:
+        """Return the files that the study was begun with, each with its hash."""
+        with self.database.reading() as connection:
+            source: dict[str, str] = decoded(connection.scalar(sa.select(studies.c.source)))
+        return source
+
+    def add(self, connection: sa.Connection, fresh: Iterable[Task], after: float) -> None:
+        """Keep tasks behind a place; those who are excluded are never given them."""
+        for step, task in enumerate(fresh, 1):
+            kept = connection.execute(
+                tasks.insert().values(place=after + step * 1e-6, **task_row(task))
+            )
+            (number,) = kept.inserted_primary_key or (None,)
+            for judge in task.excluded:
+                connection.execute(
+                    assignments.insert().values(
+                        task=number, judge=judge, state="excluded", given=time.time()
+                    )
+                )
+
+    def _follow(self, connection: sa.Connection, task: Task) -> None:
+        """Add what follows a task once it has all its answers."""
+        query = sa.select(assignments).where(
+            assignments.c.task == task.id, assignments.c.state == "answered"
+        )
+        given = [answer_of(row) for row in connection.execute(query.order_by("saved"))]
+        row = connection.execute(sa.select(tasks).where(tasks.c.id == task.id)).one()
+        if len(given) < task.judges or row.followed:
+            return
+        followed = self.template.follow(task, given, self.settings)
+        if followed.judges:
+            needed = task.judges + followed.judges
+            connection.execute(tasks.update().where(tasks.c.id == task.id).values(judges=needed))
+            return
+        connection.execute(tasks.update().where(tasks.c.id == task.id).values(followed=True))
+        self.add(
+            connection,
+            (msgspec.structs.replace(fresh_task, parent=task.id) for fresh_task in followed.tasks),
+            row.place,
+        )
+
+
+def begin(
+    database: Database,
+    template: Template,
+    settings: Settings,
+    fresh: Sequence[Task],
+    source: Mapping[str, str],
+) -> Study:
+    """Return a new study of tasks.
+
+    Args:
+        database: Where it is kept; it holds none yet.
+        template: What the tasks are.
+        settings: How they are given.
+        fresh: The tasks in the order of the input.
+        source: The files they come from, each with its hash.
+
+    Raises:
+        InputError: If there is no task, or tasks have no score where the order needs one.
+    """
+    if not fresh:
+        raise InputError("there is nothing to ask: no item of the input fits the template")
+    places = list(range(len(fresh)))
+    if settings.order == "seed":
+        random.Random(settings.seed).shuffle(places)
+    ordered = sorted(zip(places, fresh, strict=True), key=lambda pair: pair[0])
+    numbers = bins([task.score for _, task in ordered]) if settings.order == "uncertain" else None
+    checks = template.checks(_checks_needed(fresh, settings), fresh, settings)
+    study = Study(database, template, settings)
+    database.create()
+    with database.writing() as connection:
+        for place, task in [*ordered, *((len(fresh) + i, task) for i, task in enumerate(checks))]:
+            number = None if numbers is None or place >= len(fresh) else numbers[place]
+            connection.execute(
+                tasks.insert().values(place=float(place), bin=number, **task_row(task))
+            )
+        connection.execute(
+            studies.insert().values(
+                version=1,
+                template=template.name,
+                settings=msgspec.json.encode(settings).decode(),
+                source=msgspec.json.encode(source).decode(),
+                begun=time.time(),
+                paused=False,
+            )
+        )
+    study.add_judges([OWNER])
+    return study
+
+
+@contextmanager
+def begun_study(
+    url: str, template: Template, settings: Settings, source: Source
+) -> Iterator[Study]:
+    """Give a new study, or the same one that was begun before.
+
+    Raises:
+        InputError: If there is another study, or none can be begun.
+        RecordError: For the first record that cannot be used.
+    """
+    digests = hashes(source.names)
+    with closing(Database(url)) as database:
+        if database.check():
+            study = _resumed(database)
+            check_same(study, template, settings, digests)
+        else:
+            tasks = tasks_of(source, template, settings)
+            study = begin(database, template, settings, tasks, digests)
+        yield study
+
+
+@contextmanager
+def opened_study(url: str) -> Iterator[Study]:
+    """Give the study that is there.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if "://" not in url and not Path(url).exists():
+        raise InputError(f"{url}: there is no such study; begin one by grice annotate TEMPLATE")
+    with closing(Database(url)) as database:
+        if not database.check():
+            raise InputError(f"{url}: there is no study; begin one by grice annotate TEMPLATE")
+        yield _resumed(database)
+
+
+def _resumed(database: Database) -> Study:
+    with database.reading() as connection:
+        row = connection.execute(sa.select(studies)).one()
+    templates = find_templates()
+    if row.template not in templates:
+        raise InputError(f"{database.name}: a study of {row.template!r}, which is no template")
+    settings = msgspec.json.decode(row.settings, type=Settings)
+    return Study(database, templates[row.template], settings)
+
+
+def check_same(
+    study: Study, template: Template, settings: Settings, source: Mapping[str, str]
+) -> None:
+    """Raise InputError if a study was begun with something else than is asked for now."""
+    known = study.source()
+    if study.template.name != template.name:
+        asked = f"the study there is one of {study.template.name}"
+    elif known != dict(source):
+        asked = f"the study there was begun with {', '.join(known)}, whose content was another"
+    elif study.settings != settings:
+        names = [
+            name
+            for name in Settings.__struct_fields__
+            if getattr(study.settings, name) != getattr(settings, name)
+        ]
+        asked = f"the study there was begun with other values of {', '.join(names)}"
+    else:
+        return
+    raise InputError(
+        f"{study.database.name}: {asked}; name a new file by --db, or go on by "
+        "grice annotate resume"
+    )
+
+
+def _checks_needed(fresh: Sequence[Task], settings: Settings) -> int:
+    return -(-len(fresh) // settings.check_every) if settings.check_every else 0
+
+
+def _assigned(task: int, judge: int) -> sa.Select[tuple[object, ...]]:
+    return sa.select(tasks, *_OF_ASSIGNMENT).where(
+        tasks.c.id == assignments.c.task, tasks.c.id == task, assignments.c.judge == judge
+    )
+
+
+_OF_ASSIGNMENT = [column for column in assignments.c if column.name not in ("task", "judge")]
+
+
+def _given(row: sa.Row[tuple[object, ...]], judge: Judge) -> Given:
+    answer, draft = decoded(row.answer), decoded(row.draft)
+    return Given(task_of(row), judge, answer, draft, row.proposed)

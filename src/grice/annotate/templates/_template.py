@@ -1,0 +1,125 @@
+"""What a template declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from grice.annotate.records import Answer, Form, Judge, Settings, Task
+    from grice.records import Json, Score
+    from grice.stats.agreement import Scale
+
+__all__ = ["Column", "Followed", "Page", "Submitted", "Template"]
+
+
+class Column(NamedTuple):
+    """One number or category of the answers, of which agreement is measured.
+
+    Attributes:
+        name: What it is called in tables.
+        scale: Of its values.
+        values: By task and judge; a judge who abstained has none.
+    """
+
+    name: str
+    scale: Scale
+    values: Mapping[tuple[int, int], float | str]
+
+
+class Page(NamedTuple):
+    """A task before a judge."""
+
+    task: Task
+    judge: Judge
+    settings: Settings
+    draft: Json = None
+
+
+class Submitted(NamedTuple):
+    """A page that a judge sent.
+
+    Attributes:
+        form: Its fields.
+        page: What was on it.
+    """
+
+    form: Form
+    page: Page
+
+
+class Followed(NamedTuple):
+    """What follows a task that has its answers.
+
+    Attributes:
+        judges: How many more judges it needs; where any, nothing else follows yet.
+        tasks: Tasks that follow it.
+    """
+
+    judges: int = 0
+    tasks: tuple[Task, ...] = ()
+
+
+def _nothing(*_: object) -> dict[str, Any]:
+    return {}
+
+
+def _no_tasks(*_: object) -> tuple[Task, ...]:
+    return ()
+
+
+def _no_number(_: Json) -> None:
+    return None
+
+
+def _no_text(_: Submitted) -> str:
+    return ""
+
+
+def _no_columns(*_: object) -> tuple[Column, ...]:
+    return ()
+
+
+def _end(*_: object) -> Followed:
+    return Followed()
+
+
+class Template(NamedTuple):
+    """What can be asked of people.
+
+    Attributes:
+        name: Its name, and that of its page.
+        about: One line for the command line.
+        read: Gives the tasks of files in order; raises InputError for a file that does not fit,
+            RecordError for such a record.
+        answer: Gives the answer of a submitted page; raises AnswerError for one that cannot be
+            taken, TryAgainError for one that the judge may improve.
+        records: Gives what is written, a record for each item, of the tasks, the answers that
+            count and the pseudonyms of judges.
+        columns: Gives what agreement is measured of.
+        options: Fields of the settings that not all templates read.
+        page: Gives what the page shows beside task and settings.
+        preview: Gives HTML about an answer while it is written.
+        checks: Gives a number of attention checks.
+        follow: Gives what follows a task that has its answers.
+        number: Gives an answer as one number, for calibration; None if it has none.
+        propose: Gives the answer that scores of a reply propose, by metric; None where they
+            propose none. None for a template that takes no such proposals.
+    """
+
+    name: str
+    about: str
+    read: Callable[[Sequence[str], Settings], Iterable[Task]]
+    answer: Callable[[Submitted], Json]
+    records: Callable[
+        [Sequence[Task], Sequence[Answer], Mapping[int, str]], Iterable[dict[str, Json]]
+    ]
+    columns: Callable[[Sequence[Task], Sequence[Answer]], Sequence[Column]] = _no_columns
+    options: frozenset[str] = frozenset()
+    page: Callable[[Page], dict[str, Any]] = _nothing
+    preview: Callable[[Submitted], str] = _no_text
+    checks: Callable[[int, Sequence[Task], Settings], Sequence[Task]] = _no_tasks
+    follow: Callable[[Task, Sequence[Answer], Settings], Followed] = _end
+    number: Callable[[Json], float | None] = _no_number
+    propose: Callable[[Mapping[str, Score], Settings], Json] | None = None

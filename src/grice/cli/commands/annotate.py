@@ -1,0 +1,271 @@
+"""``grice annotate``: a study that asks people, on a local web page."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.annotate import check_installed
+from grice.annotate.templates import find_templates
+from grice.cli._status import DONE
+from grice.cli.actions import Action, add_actions, run_action
+from grice.cli.flags import (
+    add_address,
+    add_json,
+    add_output,
+    add_scale,
+    add_seed,
+    add_top,
+    positive,
+)
+from grice.cli.output import emit_rows, print_or_write, write_or_print_lines
+from grice.errors import plural
+from grice.tables import Lines, Table, bounds, number
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from grice.annotate.agreement import Agreement
+    from grice.annotate.records import Settings
+    from grice.annotate.study import Study
+    from grice.annotate.templates import Template
+    from grice.tables import View
+
+HELP = "ask people: a study on a local web page, with agreement and records at the end"
+ORDERS = ("seed", "input", "review", "uncertain")
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare an action for each template, and what is done with a study that is there."""
+    actions = [
+        Action(template.name, template.about, partial(_configure, template=template), _begin)
+        for template in find_templates().values()
+    ]
+    actions += [
+        Action("resume", "go on with a study", _configure_resume, _resume),
+        Action("agreement", "how well the judges agree", _configure_read, _agreement),
+        Action("export", "write the answers as records", _configure_export, _export),
+    ]
+    add_actions(parser, actions, ("annotate",))
+
+
+run = run_action
+
+
+def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
+    parser.set_defaults(template=template.name)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what people are asked about")
+    _add_database(parser)
+    parser.add_argument(
+        "--judges", type=positive, default=3, metavar="N", help="judges of each item (default 3)"
+    )
+    _add_judge(parser)
+    parser.add_argument(
+        "--guideline", type=Path, metavar="FILE", help="text that judges read before their tasks"
+    )
+    if "aspects" in template.options:
+        parser.add_argument(
+            "--aspect",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="what is rated; may be repeated (default overall)",
+        )
+    if "scale" in template.options:
+        add_scale(parser, (1.0, 5.0))
+    if "relations" in template.options:
+        parser.add_argument(
+            "--relation",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="relation that is asked for; may be repeated (default all)",
+        )
+    if "model" in template.options:
+        parser.add_argument("--model", metavar="MODEL", help="the model that writers try to fool")
+        parser.add_argument(
+            "--tries", type=positive, default=3, metavar="N", help="tries of a writer (default 3)"
+        )
+    parser.add_argument(
+        "--check-every",
+        type=int,
+        default=10,
+        metavar="N",
+        help="tasks between two attention checks, 0 for none (default 10)",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=30.0,
+        metavar="N",
+        help="time for a task, which then goes to somebody else (default 30)",
+    )
+    parser.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="seed",
+        help="shuffled by the seed, as in the input, as grice review puts them, or first those "
+        "whose labels say most for a calibration (default seed)",
+    )
+    parser.add_argument(
+        "--scores",
+        metavar="OUT.jsonl",
+        help="what grice score wrote of FILE: for --order, --propose",
+    )
+    parser.add_argument("--metric", metavar="NAME", help="whose scores --order uncertain goes by")
+    parser.add_argument(
+        "--propose",
+        metavar="METRICS",
+        help="fill in what these metrics propose, for half of the judges, drawn at random",
+    )
+    add_top(parser, 100)
+    add_seed(parser, "order, sides, checks and who sees proposals")
+    add_address(parser, 8010)
+
+
+def _configure_resume(parser: argparse.ArgumentParser) -> None:
+    _add_database(parser)
+    _add_judge(parser)
+    add_address(parser, 8010)
+
+
+def _configure_read(parser: argparse.ArgumentParser) -> None:
+    _add_database(parser)
+    add_json(parser)
+
+
+def _configure_export(parser: argparse.ArgumentParser) -> None:
+    _add_database(parser)
+    add_output(parser, "FILE", "the answers")
+    parser.add_argument(
+        "--as",
+        dest="form",
+        choices=("records", "label-studio", "card"),
+        default="records",
+        help="records that grice reads, tasks of Label Studio, or the data card (default records)",
+    )
+
+
+def _add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--db",
+        default="study.db",
+        metavar="URL",
+        help="where the study is kept: a file, or postgresql://… (default study.db)",
+    )
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--judge",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="pseudonym of somebody who gets a link; may be repeated",
+    )
+
+
+def _begin(arguments: argparse.Namespace) -> int:
+    """Begin a study, or go on with the same one, and serve it."""
+    check_installed()
+    from grice.annotate.source import Source
+    from grice.annotate.study import begun_study
+
+    metrics = arguments.propose.split(",") if arguments.propose else ()
+    source = Source(arguments.files, arguments.scores, arguments.metric, metrics, arguments.top)
+    template, settings = find_templates()[arguments.template], _settings(arguments)
+    with begun_study(arguments.db, template, settings, source) as study:
+        default = [f"judge-{place + 1}" for place in range(settings.judges)]
+        study.add_judges(arguments.judge or default)
+        return _serve(study, arguments)
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    from grice.annotate.source import guideline_text, settings_of
+
+    given = {
+        "judges": arguments.judges,
+        "aspects": tuple(getattr(arguments, "aspect", ())) or ("overall",),
+        "relations": tuple(getattr(arguments, "relation", ())),
+        "model": getattr(arguments, "model", None),
+        "tries": getattr(arguments, "tries", 3),
+        "guideline": guideline_text(arguments.guideline) if arguments.guideline else "",
+        "check_every": arguments.check_every,
+        "minutes": arguments.minutes,
+        "order": arguments.order,
+        "seed": arguments.seed,
+    }
+    return settings_of(given, getattr(arguments, "scale", (1.0, 5.0)))
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    with _opened(arguments) as study:
+        study.add_judges(arguments.judge)
+        return _serve(study, arguments)
+
+
+def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Study]:
+    check_installed()
+    from grice.annotate.study import opened_study
+
+    return opened_study(arguments.db)
+
+
+def _serve(study: Study, arguments: argparse.Namespace) -> int:
+    from grice.annotate.app import application
+    from grice.cli.terminal import note
+    from grice.serve import Limits
+    from grice.serve.server import serve
+
+    def begun(address: str) -> None:
+        for judge in study.judges():
+            path = "o" if judge.owner else "j"
+            note(f"{judge.name}: {address}/{path}/{judge.token}")
+        note("Each link is for one person alone. Ctrl-C ends; the same command goes on.")
+
+    app = application(study)
+    serve(app, host=arguments.host, port=arguments.port, limits=Limits(), begun=begun)
+    return DONE
+
+
+def _agreement(arguments: argparse.Namespace) -> int:
+    """Print how well the judges agree."""
+    from grice.annotate.agreement import agreement_of
+    from grice.annotate.progress import progress_of
+
+    with _opened(arguments) as study:
+        tasks, answers = study.tasks(), study.answers()
+        names = {judge.id: judge.name for judge in study.judges()}
+        rows = agreement_of(study.template, tasks, answers, names)
+        progress = progress_of(study, tasks, answers)
+    done, answered = plural(progress.done, "task"), plural(progress.answers, "answer")
+    columns = ("of", "measure", "value", "95 % interval", "n")
+    view: View = [
+        Table(columns, [_cells(row) for row in rows], words=2),
+        Lines([f"{done} of {progress.tasks:,} done, {answered}"]),
+    ]
+    emit_rows(rows, view, as_json=arguments.json)
+    return DONE
+
+
+def _cells(row: Agreement) -> tuple[str, ...]:
+    estimate = row.estimate
+    if estimate is None:
+        return row.column, row.measure, "", row.note or "", ""
+    return row.column, row.measure, number(estimate.value), bounds(estimate), str(estimate.n)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    """Write what was answered."""
+    from grice.annotate.export import data_card, label_studio, records
+
+    with _opened(arguments) as study:
+        if arguments.form == "card":
+            print_or_write(data_card(study), arguments.output)
+        else:
+            rows = records if arguments.form == "records" else label_studio
+            write_or_print_lines(rows(study), arguments.output)
+    return DONE
