@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["head"]
+__all__ = ["hashes", "head"]
 
 
 def head(
@@ -48,13 +48,14 @@ def head(
 def _policy(styles: Sequence[str], scripts: Sequence[str], connects: str) -> str:
     asks = "" if connects == "'none'" else f"connect-src {connects}; "
     return (
-        f"default-src 'none'; style-src {_hashes(styles)}; script-src {_hashes(scripts)}; "
+        f"default-src 'none'; style-src {hashes(styles)}; script-src {hashes(scripts)}; "
         f"{asks}"
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _hashes(sources: Sequence[str]) -> str:
+def hashes(sources: Sequence[str]) -> str:
+    """Return the hashes of styles or scripts, as a policy names what a browser may use."""
     digests = (hashlib.sha256(source.encode()).digest() for source in sources)
     hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return " ".join(dict.fromkeys(hashes)) or "'none'"

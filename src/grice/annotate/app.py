@@ -11,6 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -20,6 +21,8 @@ from starlette.routing import Route
 from grice.annotate.records import AnswerError, TryAgainError
 from grice.annotate.templates import Page, Submitted
 from grice.annotate.views import Views
+from grice.graphs.drawing import STYLE
+from grice.pages import hashes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,7 +43,8 @@ BODY = 256 << 10
 FIELDS = 500
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        f"default-src 'none'; script-src 'self'; style-src 'self' {hashes([STYLE])}; "
+        "connect-src 'self'; "
         "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "Referrer-Policy": "same-origin",
@@ -130,12 +134,12 @@ def _show(study: Study, views: Views, judge: Judge, request: Request, _: Form) -
 def _submit(study: Study, views: Views, judge: Judge, _: Request, form: Form) -> Response:
     """Keep an answer and go on, or show the page again with what is missing."""
     given, change = _given(study, judge, form)
-    page = Page(given.task, judge, study.settings, given.draft)
     try:
-        value = study.template.answer(Submitted(form, page))
+        value = study.template.answer(Submitted(form, study.page(given)))
         study.submit(judge, given.task.id, value, change=change)
     except TryAgainError as again:
         study.keep_draft(judge, given.task.id, again.draft)
+        given = replace(given, draft=again.draft)
         return HTMLResponse(views.task(given, form=form, problem=str(again)), 422)
     except AnswerError as error:
         return HTMLResponse(views.task(given, form=form, problem=str(error)), 422)
@@ -153,8 +157,7 @@ def _given(study: Study, judge: Judge, form: Form) -> tuple[Given, bool]:
 
 def _preview(study: Study, _: Views, judge: Judge, __: Request, form: Form) -> Response:
     given, _change = _given(study, judge, form)
-    page = Page(given.task, judge, study.settings, given.draft)
-    return HTMLResponse(study.template.preview(Submitted(form, page)))
+    return HTMLResponse(study.template.preview(Submitted(form, study.page(given))))
 
 
 def _progress(_: Study, views: Views, judge: Judge, request: Request, __: Form) -> Response:

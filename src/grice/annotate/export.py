@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from grice.annotate.agreement import agreement_of, counting
 from grice.annotate.progress import progress_of
+from grice.annotate.templates import Judged
 from grice.errors import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from grice.annotate.records import Answer
+    from grice.annotate.records import Answer, Task
     from grice.annotate.study import Study
     from grice.records import Json
 
@@ -20,11 +21,27 @@ __all__ = ["data_card", "label_studio", "records"]
 
 
 def records(study: Study) -> Iterator[dict[str, Json]]:
-    """Yield a record for each item, with the answers that count, as its template writes it."""
+    """Yield a record for each item that was answered, as its template writes it."""
     tasks = study.tasks()
+    values = _values(study, tasks)
+    items: dict[int, list[Judged]] = {}
+    first: dict[int, int] = {}
+    for task in sorted(tasks, key=lambda task: task.id):  # what follows comes later
+        first[task.id] = task.id if task.parent is None else first[task.parent]
+        if task.id in values:
+            items.setdefault(first[task.id], []).append(Judged(task, values[task.id]))
+    for task in tasks:
+        if task.id in items:
+            yield study.template.record(items[task.id])
+
+
+def _values(study: Study, tasks: Sequence[Task]) -> dict[int, dict[str, Json]]:
+    """Return the answers that count, by task and by pseudonym."""
     names = {judge.id: judge.name for judge in study.judges()}
-    asked = [task for task in tasks if task.expected is None]
-    yield from study.template.records(asked, counting(tasks, study.answers()), names)
+    values: dict[int, dict[str, Json]] = {}
+    for answer in counting(tasks, study.answers()):
+        values.setdefault(answer.task, {})[names[answer.judge]] = answer.value
+    return values
 
 
 def label_studio(study: Study) -> Iterator[dict[str, Json]]:

@@ -22,7 +22,7 @@ from grice.annotate.order import bins
 from grice.annotate.records import Answer, AnswerError, Judge, Settings, Task
 from grice.annotate.rows import answer_of, decoded, judge_of, task_of, task_row
 from grice.annotate.source import hashes, tasks_of
-from grice.annotate.templates import find_templates
+from grice.annotate.templates import Page, find_templates
 from grice.errors import InputError
 from grice.records import Json
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from grice.annotate.source import Source
     from grice.annotate.templates import Template
+    from grice.annotate.templates._template import Predict
 
 __all__ = ["Given", "Study", "begin", "begun_study", "check_same", "opened_study"]
 
@@ -60,12 +61,24 @@ class Study:
         database: Where it is kept.
         template: What its tasks are.
         settings: What it was begun with.
+        predict: The model that writers try to fool, if there is one.
     """
 
-    def __init__(self, database: Database, template: Template, settings: Settings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        template: Template,
+        settings: Settings,
+        predict: Predict | None = None,
+    ) -> None:
         self.database = database
         self.template = template
         self.settings = settings
+        self.predict = predict
+
+    def page(self, given: Given) -> Page:
+        """Return the page of a task."""
+        return Page(given.task, given.judge, self.settings, given.draft, self.predict)
 
     def add_judges(self, names: Sequence[str]) -> list[Judge]:
         """Return new judges, each with a link of their own; a name that is there stays as it is.

@@ -13,12 +13,12 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from grice.annotate.templates._template import Column, Followed, Page, Submitted, Template
+from grice.annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Column", "Followed", "Page", "Submitted", "Template", "find_templates"]
+__all__ = ["Column", "Followed", "Judged", "Page", "Submitted", "Template", "find_templates"]
 
 
 @cache

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     from grice.annotate.records import Answer, Form, Judge, Settings, Task
     from grice.records import Json, Score
     from grice.stats.agreement import Scale
 
-__all__ = ["Column", "Followed", "Page", "Submitted", "Template"]
+    Predict: TypeAlias = Callable[[str, str], str]
+
+__all__ = ["Column", "Followed", "Judged", "Page", "Submitted", "Template"]
 
 
 class Column(NamedTuple):
@@ -29,12 +32,18 @@ class Column(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A task before a judge."""
+    """A task before a judge.
+
+    Attributes:
+        draft: What a writer tried before.
+        predict: The model that writers try to fool: the stance of an argument to a belief.
+    """
 
     task: Task
     judge: Judge
     settings: Settings
     draft: Json = None
+    predict: Predict | None = None
 
 
 class Submitted(NamedTuple):
@@ -47,6 +56,13 @@ class Submitted(NamedTuple):
 
     form: Form
     page: Page
+
+
+class Judged(NamedTuple):
+    """A task and what counts of its answers, by the pseudonyms of judges."""
+
+    task: Task
+    values: dict[str, Json]
 
 
 class Followed(NamedTuple):
@@ -95,8 +111,7 @@ class Template(NamedTuple):
             RecordError for such a record.
         answer: Gives the answer of a submitted page; raises AnswerError for one that cannot be
             taken, TryAgainError for one that the judge may improve.
-        records: Gives what is written, a record for each item, of the tasks, the answers that
-            count and the pseudonyms of judges.
+        record: Gives what is written of an item: its first task, and those that followed.
         columns: Gives what agreement is measured of.
         options: Fields of the settings that not all templates read.
         page: Gives what the page shows beside task and settings.
@@ -112,9 +127,7 @@ class Template(NamedTuple):
     about: str
     read: Callable[[Sequence[str], Settings], Iterable[Task]]
     answer: Callable[[Submitted], Json]
-    records: Callable[
-        [Sequence[Task], Sequence[Answer], Mapping[int, str]], Iterable[dict[str, Json]]
-    ]
+    record: Callable[[Sequence[Judged]], dict[str, Json]]
     columns: Callable[[Sequence[Task], Sequence[Answer]], Sequence[Column]] = _no_columns
     options: frozenset[str] = frozenset()
     page: Callable[[Page], dict[str, Any]] = _nothing

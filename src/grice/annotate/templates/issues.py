@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from grice.annotate.records import AnswerError
 from grice.annotate.templates._replies import instructed, reply_record, reply_tasks
-from grice.annotate.templates._template import Column, Page, Submitted, Template
+from grice.annotate.templates._template import Column, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.annotate.records import Answer, Settings, Task
     from grice.records import Json
@@ -79,26 +79,22 @@ def _marked(value: Json) -> list[str]:
     return [issue for issue in value if isinstance(issue, str)] if isinstance(value, list) else []
 
 
-def _records(
-    tasks: Sequence[Task], answers: Sequence[Answer], names: Mapping[int, str]
-) -> Iterator[dict[str, Json]]:
-    for task in tasks:
-        of_task = [answer for answer in answers if answer.task == task.id]
-        marks = {
-            issue: sum(issue in _marked(answer.value) for answer in of_task) for issue in ISSUES
-        }
-        flawed = [bool(_marked(answer.value)) for answer in of_task]
-        settled = task.adjudicated
-        yield reply_record(
-            task,
-            {
-                "issues": {names[answer.judge]: answer.value for answer in of_task},
-                "marks": dict(marks),
-                "ratings": [int(not flaw) for flaw in flawed],
-                "label": 1 - sum(flawed) / len(flawed) if flawed else None,
-                **({"adjudicated": settled} if settled is not None else {}),
-            },
-        )
+def _record(item: Sequence[Judged]) -> dict[str, Json]:
+    task, values = item[0]
+    marked = [_marked(value) for value in values.values()]
+    marks = {issue: sum(issue in issues for issues in marked) for issue in ISSUES}
+    sound = [int(not issues) for issues in marked]
+    settled = task.adjudicated
+    return reply_record(
+        task,
+        {
+            "issues": dict(values),
+            "marks": dict(marks),
+            "ratings": list(sound),
+            "label": sum(sound) / len(sound),
+            **({"adjudicated": settled} if settled is not None else {}),
+        },
+    )
 
 
 TEMPLATE = Template(
@@ -106,7 +102,7 @@ TEMPLATE = Template(
     about="mark what is wrong with replies: six issues, or none",
     read=_read,
     answer=_answer,
-    records=_records,
+    record=_record,
     columns=_columns,
     page=_page,
     checks=_checks,

@@ -10,7 +10,7 @@ import msgspec
 
 from grice.annotate.records import AnswerError, Task
 from grice.annotate.templates._replies import Line, conversations
-from grice.annotate.templates._template import Column, Page, Submitted, Template
+from grice.annotate.templates._template import Column, Judged, Page, Submitted, Template
 from grice.errors import RecordError
 from grice.records import Json
 
@@ -95,37 +95,32 @@ def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column("better reply", "nominal", values)]
 
 
-def _records(
-    tasks: Sequence[Task], answers: Sequence[Answer], names: Mapping[int, str]
-) -> Iterator[dict[str, Json]]:
-    for task in tasks:
-        pair = msgspec.convert(task.content, _Pair)
-        given = {
-            names[answer.judge]: _choice(answer.value)
-            for answer in answers
-            if answer.task == task.id
-        }
-        votes = [list(given.values()).count(side) for side in ("first", "second")]
-        settled = _choice(task.adjudicated) if task.adjudicated is not None else None
-        better = settled or ("first", "second", TIE)[_winner(votes)]
-        chosen, rejected = pair.first, pair.second
-        if better == "second":
-            chosen, rejected = rejected, chosen
-        yield {
-            **pair.meta,
-            "id": task.key,
-            "conversation": pair.conversation,
-            "prompt": [msgspec.to_builtins(line) for line in pair.history],
-            "chosen": chosen,
-            "rejected": rejected,
-            "tie": better == TIE,
-            "votes": {"first": votes[0], "second": votes[1], "tie": len(given) - sum(votes)},
-            "choices": dict(given),
-        }
+def _record(item: Sequence[Judged]) -> dict[str, Json]:
+    task, values = item[0]
+    pair = msgspec.convert(task.content, _Pair)
+    choices = {name: _choice(value) for name, value in values.items()}
+    votes = {side: list(choices.values()).count(side) for side in ("first", "second", TIE)}
+    better = _choice(task.adjudicated) if task.adjudicated is not None else _winner(votes)
+    chosen, rejected = (
+        (pair.second, pair.first) if better == "second" else (pair.first, pair.second)
+    )
+    return {
+        **pair.meta,
+        "id": task.key,
+        "conversation": pair.conversation,
+        "prompt": [msgspec.to_builtins(line) for line in pair.history],
+        "chosen": chosen,
+        "rejected": rejected,
+        "tie": better == TIE,
+        "votes": dict(votes),
+        "choices": dict(choices),
+    }
 
 
-def _winner(votes: Sequence[int]) -> int:
-    return 2 if votes[0] == votes[1] else int(votes[1] > votes[0])
+def _winner(votes: Mapping[str, int]) -> str:
+    if votes["first"] == votes["second"]:
+        return TIE
+    return "first" if votes["first"] > votes["second"] else "second"
 
 
 TEMPLATE = Template(
@@ -133,7 +128,7 @@ TEMPLATE = Template(
     about="say which of two replies is better",
     read=_read,
     answer=_answer,
-    records=_records,
+    record=_record,
     columns=_columns,
     page=_page,
 )

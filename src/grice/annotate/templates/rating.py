@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.annotate.records import AnswerError
 from grice.annotate.templates._replies import instructed, reply_record, reply_tasks
-from grice.annotate.templates._template import Column, Page, Submitted, Template
+from grice.annotate.templates._template import Column, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,26 +88,23 @@ def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column(aspect, "interval", values) for aspect, values in aspects.items()]
 
 
-def _records(
-    tasks: Sequence[Task], answers: Sequence[Answer], names: Mapping[int, str]
-) -> Iterator[dict[str, Json]]:
-    for task in tasks:
-        of_task = [answer for answer in answers if answer.task == task.id]
-        given = [answer.value for answer in of_task if isinstance(answer.value, dict)]
-        aspects = list(dict.fromkeys(aspect for value in given for aspect in value))
-        ratings = {aspect: [value[aspect] for value in given] for aspect in aspects}
-        settled = task.adjudicated if isinstance(task.adjudicated, dict) else None
-        means = [_number(value) or 0.0 for value in ([settled] if settled else given)]
-        yield reply_record(
-            task,
-            {
-                "ratings": ratings[aspects[0]] if len(aspects) == 1 else dict(ratings),
-                "label": sum(means) / len(means) if means else None,
-                "annotators": [names[answer.judge] for answer in of_task],
-                "abstained": len(of_task) - len(given),
-                **({"adjudicated": settled} if settled else {}),
-            },
-        )
+def _record(item: Sequence[Judged]) -> dict[str, Json]:
+    task, values = item[0]
+    given = [value for value in values.values() if isinstance(value, dict)]
+    aspects = list(dict.fromkeys(aspect for value in given for aspect in value))
+    ratings = {aspect: [value[aspect] for value in given] for aspect in aspects}
+    settled = task.adjudicated if isinstance(task.adjudicated, dict) else None
+    means = [_number(value) or 0.0 for value in ([settled] if settled else given)]
+    return reply_record(
+        task,
+        {
+            "ratings": ratings[aspects[0]] if len(aspects) == 1 else dict(ratings),
+            "label": sum(means) / len(means) if means else None,
+            "annotators": list(values),
+            "abstained": len(values) - len(given),
+            **({"adjudicated": settled} if settled else {}),
+        },
+    )
 
 
 TEMPLATE = Template(
@@ -115,7 +112,7 @@ TEMPLATE = Template(
     about="rate replies on a scale, by any aspects",
     read=_read,
     answer=_answer,
-    records=_records,
+    record=_record,
     columns=_columns,
     options=frozenset({"aspects", "scale"}),
     page=_page,

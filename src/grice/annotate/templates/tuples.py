@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.annotate.records import AnswerError
 from grice.annotate.templates._replies import reply_record, reply_tasks
-from grice.annotate.templates._template import Column, Page, Submitted, Template
+from grice.annotate.templates._template import Column, Judged, Page, Submitted, Template
 from grice.errors import InputError, did_you_mean
 from grice.records import TripleEvidence
 
@@ -129,18 +129,15 @@ def _fields(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _records(
-    tasks: Sequence[Task], answers: Sequence[Answer], names: Mapping[int, str]
-) -> Iterator[dict[str, Json]]:
-    for task in tasks:
-        tuples: list[Json] = [
-            {"relation": relation, "annotator": names[answer.judge], **row}
-            for answer in answers
-            if answer.task == task.id
-            for relation in _fields(answer.value)
-            for row in _rows_of(answer.value, relation)
-        ]
-        yield reply_record(task, {"tuples": tuples})
+def _record(item: Sequence[Judged]) -> dict[str, Json]:
+    task, values = item[0]
+    tuples: list[Json] = [
+        {"relation": relation, "annotator": name, **row}
+        for name, value in values.items()
+        for relation in _fields(value)
+        for row in _rows_of(value, relation)
+    ]
+    return reply_record(task, {"tuples": tuples})
 
 
 TEMPLATE = Template(
@@ -148,7 +145,7 @@ TEMPLATE = Template(
     about="write the event tuples of replies, relation by relation",
     read=_read,
     answer=_answer,
-    records=_records,
+    record=_record,
     columns=_columns,
     options=frozenset({"relations"}),
     page=_page,

@@ -216,6 +216,7 @@ def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Study]:
 
 def _serve(study: Study, arguments: argparse.Namespace) -> int:
     from grice.annotate.app import application
+    from grice.annotate.predict import with_model
     from grice.cli.terminal import note
     from grice.serve import Limits
     from grice.serve.server import serve
@@ -226,8 +227,9 @@ def _serve(study: Study, arguments: argparse.Namespace) -> int:
             note(f"{judge.name}: {address}/{path}/{judge.token}")
         note("Each link is for one person alone. Ctrl-C ends; the same command goes on.")
 
-    app = application(study)
-    serve(app, host=arguments.host, port=arguments.port, limits=Limits(), begun=begun)
+    with with_model(study) as ready:
+        app = application(ready)
+        serve(app, host=arguments.host, port=arguments.port, limits=Limits(), begun=begun)
     return DONE
 
 
