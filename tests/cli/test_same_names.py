@@ -29,15 +29,17 @@ HOMONYMS = {
     "--file": "a conversation (explain), or a file of a repository (models add)",
     "--from": "another place to take from: a mirror, a wheel, a file of triples",
     "--id": "of a conversation, or of a graph",
+    "--judges": "people who answer a task (annotate), or the shipped classifiers of graphs",
     "--kb": "knowledge to look into, or the file of one's own that is changed",
     "--kind": "of a perturbation, or of a model",
     "--most": "the most of conversations, pairs or links; what follows says which",
     "--on": "what something is held against: a rated set, conversations, knowledge",
+    "--scores": "what is there already: of a rated set, or of the items of a study",
     "--source": "where triples or questions are from",
 }
 """Options that two commands mean differently, as one word of the language does."""
 
-JSON_ALWAYS = {"triplets", "situated generate", "situated statements", "situated mark",
+JSON_ALWAYS = {"triplets", "annotate export", "situated generate", "situated statements", "situated mark",
                "situated mine", "situated split", "triplets convert", "graph draw",
                "graph generate"}  # fmt: skip
 """What has no form but lines of JSON, or pictures and files."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grice.annotate.records import Judge, Settings
     from grice.annotate.templates import Template
 
-__all__ = ["next_task", "return_late", "set_aside"]
+__all__ = ["next_task", "open_task", "return_late", "set_aside"]
 
 
 def next_task(
@@ -23,7 +23,7 @@ def next_task(
 
     A judge has one task at a time, however many windows are open.
     """
-    row = _open(connection, judge.id)
+    row = open_task(connection, judge.id)
     if row is not None:
         return row
     if connection.scalar(sa.select(studies.c.paused)):
@@ -50,7 +50,7 @@ def next_task(
         )
     )
     connection.execute(tasks.update().where(tasks.c.id == number).values(taken=tasks.c.taken + 1))
-    return _open(connection, judge.id)
+    return open_task(connection, judge.id)
 
 
 def return_late(connection: sa.Connection, before: float) -> None:
@@ -74,7 +74,8 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool], state: st
     connection.execute(assignments.update().where(which).values(state=state))
 
 
-def _open(connection: sa.Connection, judge: int) -> sa.Row[Any] | None:
+def open_task(connection: sa.Connection, judge: int) -> sa.Row[Any] | None:
+    """Return the row of the task that a judge has before them."""
     columns = [column for column in assignments.c if column.name not in ("task", "judge")]
     return connection.execute(
         sa.select(tasks, *columns).where(

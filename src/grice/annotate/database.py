@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -91,6 +92,7 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
+        self._writer = Lock()
         self.name = re.sub(r"//[^@/]*@", "//…@", url)  # a password is not shown
         try:
             self._engine = _engine(url)
@@ -137,7 +139,9 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Give a connection that alone writes; what it wrote is durable once this ends."""
-        with self._engine.connect() as connection:
+        # SQLite asks again and again whether another writer is done, up to 100 ms apart; writers of
+        # this process wait for each other here instead.
+        with self._writer, self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import sqlalchemy as sa
 
-from grice.annotate.assign import next_task, return_late, set_aside
+from grice.annotate.assign import next_task, open_task, return_late, set_aside
 from grice.annotate.database import Database, assignments, judges, studies, tasks
 from grice.annotate.order import bins
 from grice.annotate.records import Answer, AnswerError, Judge, Settings, Task
@@ -125,8 +125,13 @@ class Study:
     def next(self, judge: Judge) -> Given | None:
         """Return the task that a judge has before them, or a new one; None if none is left."""
         now = time.time()
+        late = now - self.settings.minutes * 60
+        with self.database.reading() as connection:  # most pages show what was given before
+            row = open_task(connection, judge.id)
+        if row is not None and row.given >= late:
+            return _given(row, judge)
         with self.database.writing() as connection:
-            return_late(connection, now - self.settings.minutes * 60)
+            return_late(connection, late)
             row = next_task(connection, judge, self.template, self.settings, now)
             return None if row is None else _given(row, judge)
 

@@ -80,7 +80,8 @@ def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str =
         parts += (*_box(concept, places[concept, 0], inside), "</g>")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label="Explanation graph">\n<style>{STYLE}</style>\n'
+        f'width="{width:.0f}" height="{height:.0f}" role="img" '
+        f'aria-label="Explanation graph">\n<style>{STYLE}</style>\n'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#666"/>'
         '</marker></defs>\n<rect width="100%" height="100%" fill="#fff"/>\n'

@@ -158,7 +158,8 @@ def _preview(submitted: Submitted) -> str:
     drawn = read_graph(graph).graph
     picture = draw_graph(drawn, content.belief, content.argument) if drawn.edges else ""
     verdict = f"<ul>{reasons}</ul>" if reasons else "<p>The structure is right.</p>"
-    return f'{verdict}<div class="drawing" tabindex="0" role="region" aria-label="The graph so far">{picture}</div>'
+    region = 'class="drawing" tabindex="0" role="region" aria-label="The graph so far"'
+    return f"{verdict}<div {region}>{picture}</div>"
 
 
 def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:

@@ -13,13 +13,14 @@ from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.flags import (
     add_address,
     add_json,
+    add_model,
     add_output,
     add_scale,
     add_seed,
     add_top,
     positive,
 )
-from grice.cli.output import emit_rows, print_or_write, write_or_print_lines
+from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_or_print_lines
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 
@@ -78,14 +79,10 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
         add_scale(parser, (1.0, 5.0))
     if "relations" in template.options:
         parser.add_argument(
-            "--relation",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help="relation that is asked for; may be repeated (default all)",
+            "--relation", action="append", default=[], metavar="NAME", help="only this relation"
         )
     if "model" in template.options:
-        parser.add_argument("--model", metavar="MODEL", help="the model that writers try to fool")
+        add_model(parser, "bundle:graphs")
         parser.add_argument(
             "--tries", type=positive, default=3, metavar="N", help="tries of a writer (default 3)"
         )
@@ -123,13 +120,13 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
     )
     add_top(parser, 100)
     add_seed(parser, "order, sides, checks and who sees proposals")
-    add_address(parser, 8010)
+    _add_served(parser)
 
 
 def _configure_resume(parser: argparse.ArgumentParser) -> None:
     _add_database(parser)
     _add_judge(parser)
-    add_address(parser, 8010)
+    _add_served(parser)
 
 
 def _configure_read(parser: argparse.ArgumentParser) -> None:
@@ -156,6 +153,11 @@ def _add_database(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="where the study is kept: a file, or postgresql://… (default study.db)",
     )
+
+
+def _add_served(parser: argparse.ArgumentParser) -> None:
+    add_address(parser, 8010)
+    add_json(parser)
 
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
@@ -222,9 +224,15 @@ def _serve(study: Study, arguments: argparse.Namespace) -> int:
     from grice.serve.server import serve
 
     def begun(address: str) -> None:
-        for judge in study.judges():
-            path = "o" if judge.owner else "j"
-            note(f"{judge.name}: {address}/{path}/{judge.token}")
+        links = {
+            judge.name: f"{address}/{'o' if judge.owner else 'j'}/{judge.token}"
+            for judge in study.judges()
+        }
+        if arguments.json:
+            print_json_lines({"name": name, "link": link} for name, link in links.items())
+            return
+        for name, link in links.items():
+            note(f"{name}: {link}")
         note("Each link is for one person alone. Ctrl-C ends; the same command goes on.")
 
     with with_model(study) as ready:
