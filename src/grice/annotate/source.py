@@ -50,17 +50,23 @@ class Source(NamedTuple):
 
 
 def hashes(files: Sequence[str]) -> dict[str, str]:
-    """Return the sha256 of files by their names, without folders.
+    """Return the sha256 of files by their names; of a folder, that of all its files.
 
     Raises:
         InputError: If one cannot be read.
     """
     try:
-        return {
-            Path(file).name: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files
-        }
+        return {Path(file).name: _hash(Path(file)) for file in files}
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be read: {os_reason(error)}") from None
+
+
+def _hash(path: Path) -> str:
+    parts = sorted(path.iterdir()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.read_bytes())
+    return digest.hexdigest()
 
 
 def guideline_text(path: Path) -> str:

@@ -359,14 +359,20 @@ def begun_study(
         RecordError: For the first record that cannot be used.
     """
     digests = hashes(source.names)
+    # A file is not made for an input that does not fit.
+    fresh = tasks_of(source, template, settings) if _is_new_file(url) else None
     with closing(Database(url)) as database:
         if database.check():
             study = _resumed(database)
             check_same(study, template, settings, digests)
         else:
-            tasks = tasks_of(source, template, settings)
-            study = begin(database, template, settings, tasks, digests)
+            fresh = fresh or tasks_of(source, template, settings)
+            study = begin(database, template, settings, fresh, digests)
         yield study
+
+
+def _is_new_file(url: str) -> bool:
+    return "://" not in url and not Path(url).exists()
 
 
 @contextmanager
@@ -376,7 +382,7 @@ def opened_study(url: str) -> Iterator[Study]:
     Raises:
         InputError: If there is none.
     """
-    if "://" not in url and not Path(url).exists():
+    if _is_new_file(url):
         raise InputError(f"{url}: there is no such study; begin one by grice annotate TEMPLATE")
     with closing(Database(url)) as database:
         if not database.check():

@@ -1,0 +1,155 @@
+"""Pages: nobody gets in without a link, nothing of a text is run, nothing foreign is taken."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("starlette")
+from studio import ask, studio_of, talks, write
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</section><img src=x onerror=alert(1)>",
+    "\"' onmouseover='alert(1)",
+    "{{ 7 * 7 }} {% raw %}",
+    "javascript:alert(1)",
+    "&lt;b&gt; &amp;",
+    "\u202eevil\u0000null",
+    "]]><svg/onload=alert(1)>",
+    "🙂" * 50,
+)
+
+
+@pytest.fixture
+def studio(tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(3))
+    with studio_of(tmp_path / "study.db", "rating", [file], judges=2) as opened:
+        yield opened
+
+
+def test_a_link_is_long_random_and_opens_one_judges_pages_alone(studio):
+    tokens = [judge.token for judge in studio.judges.values()]
+    assert len(set(tokens)) == len(tokens)
+    assert min(map(len, tokens)) >= 32
+    ann = studio.judges["ann"].token
+    for path in ("/j/unknown", f"/o/{ann}", f"/j/{studio.judges['owner'].token}", f"/j/{ann[:-1]}"):
+        reply = ask(studio.app, "GET", path)
+        assert reply.status == 404
+        assert "belongs to nobody" in reply.text
+    task = studio.task("bo")["task"]
+    assert ask(studio.app, "POST", f"/j/{ann}", {"task": task, "aspect0": 3}).status == 409
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])
+def test_every_text_is_escaped(template, text, tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(1, reply=text))
+    with studio_of(tmp_path / "s.db", template, [file], judges=1, guideline=text) as studio:
+        page = studio.page("ann")
+        for part in ("<script>alert", "<img src=x", "<svg/onload", "49"):
+            assert part not in page.replace('maxlength="49"', "")
+        # a line end in an attribute or a tag out of place would change what the page holds
+        assert re.findall(r"<script[^>]*>", page) == ['<script src="/assets/studio.js" defer>']
+        assert html.escape(text, quote=False).split("\0")[0].replace("'", "&#39;").replace(
+            '"', "&#34;"
+        ) in page.replace("&#x27;", "&#39;")
+
+
+def test_pages_run_and_show_nothing_but_the_studys_own_files(studio):
+    reply = ask(studio.app, "GET", studio.path("ann"))
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert reply.headers["cache-control"] == "no-store"
+    for asset in re.findall(r'(?:href|src)="(/assets/[^"]+)"', reply.text):
+        assert ask(studio.app, "GET", asset).status == 200
+    assert ask(studio.app, "GET", "/assets/../app.py").status == 404
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "https://elsewhere"),
+        ("origin", "null"),
+    ],
+)
+def test_what_another_site_sends_is_refused(studio, header):
+    task = studio.task("ann")["task"]
+    fields = {"task": task, "aspect0": 3}
+    reply = ask(studio.app, "POST", studio.path("ann"), fields, headers=[header])
+    assert (reply.status, studio.study.answers()) == (403, [])
+    own = [("sec-fetch-site", "same-origin"), ("origin", "http://study")]
+    assert ask(studio.app, "POST", studio.path("ann"), fields, headers=own).status == 303
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"x" * 300_000, 413),
+        (b"task=\xff\xfe", 400),
+        (b"a=1&" * 600, 400),
+        (b"", 409),
+        (b"task=99999", 409),
+        (b"task=-1", 409),
+        (b"task=1%2C2", 409),
+    ],
+)
+def test_a_form_that_is_none_is_refused_and_nothing_is_kept(studio, body, status):
+    studio.task("ann")
+    reply = ask(studio.app, "POST", studio.path("ann"), body=body)
+    assert reply.status == status, reply.text
+    assert studio.study.answers() == []
+
+
+def test_a_page_that_lacks_an_answer_comes_back_with_what_was_filled_in(tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(1))
+    aspects = ("relevance", "sense")
+    with studio_of(tmp_path / "s.db", "rating", [file], aspects=aspects) as studio:
+        reply = studio.answer("ann", aspect0=4)
+        assert reply.status == 422
+        assert "choose 1 to 5 for sense" in reply.text
+        assert re.search(r'id="aspect0-4"[^>]*checked', reply.text)
+
+
+def test_a_judge_goes_back_and_changes_the_last_answer(studio):
+    task = studio.task("ann")["task"]
+    studio.answer("ann", aspect0=2)
+    assert f"?task={task}" in studio.page("ann")
+    page = studio.page("ann", f"?task={task}")
+    assert re.search(r'id="aspect0-2"[^>]*checked', page)
+    fields = {"task": task, "aspect0": 5, "change": 1}
+    assert ask(studio.app, "POST", studio.path("ann"), fields).status == 303
+    assert [answer.value for answer in studio.study.answers()] == [{"overall": 5}]
+
+
+def test_the_owner_sees_progress_adds_judges_sets_aside_and_settles(studio):
+    rates = {"ann": 1, "bo": 5}
+    studio.all_answer(lambda name, _: {"aspect0": rates[name]}, ["ann", "bo"])
+    owner = studio.path("owner")
+    page = studio.page("owner")
+    assert "<b>3</b> of 3 tasks are done" in page
+    assert "Krippendorff" in page
+    [number, *_] = re.findall(rf"{owner}/task/(\d+)", page)
+    settled = ask(studio.app, "POST", f"{owner}/task/{number}", {"task": number, "aspect0": 4})
+    assert settled.status == 303
+    assert {"overall": 4} in [record.get("adjudicated") for record in studio.records()]
+    assert ask(studio.app, "POST", owner, {"action": "add", "name": "di, eve"}).status == 303
+    names = [judge.name for judge in studio.study.judges()]
+    assert names == ["owner", "ann", "bo", "cy", "di", "eve"]
+    ann = studio.judges["ann"].id
+    ask(studio.app, "POST", owner, {"action": "set_aside", "judge": ann})
+    assert {tuple(record["annotators"]) for record in studio.records()} == {("bo",)}
+    assert ask(studio.app, "POST", owner, {"action": "drop"}).status == 400
+
+
+def test_a_page_says_when_nothing_is_left(studio):
+    studio.all_answer(lambda *_: {"aspect0": 3})
+    assert "no task left for you" in studio.page("cy")
+    studio.study.pause(paused=True)
+    assert "paused" in studio.page("ann")
