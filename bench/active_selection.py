@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scale import written_between
+from serving import written_between
 
 from grice.annotate.order import bins, gains
 from grice.evaluation.datasets import data_folder, load_rated, wanted_sets
@@ -50,7 +50,9 @@ def chosen(number: Sequence[int], ratings: np.ndarray, draw: random.Random) -> l
     return order
 
 
-def error(values: np.ndarray, ratings: np.ndarray, items: Sequence[int], truth: np.ndarray) -> float:
+def error(
+    values: np.ndarray, ratings: np.ndarray, items: Sequence[int], truth: np.ndarray
+) -> float:
     """Return the root of the mean squared error of the map of some labels."""
     places = np.array(items)
     scale = (float(ratings.min()), float(ratings.max()))

@@ -1,7 +1,6 @@
 """``grice annotate`` under load and under ``kill -9``, against the real command::
 
-python bench/annotate.py load --judges 50 --seconds 60
-python bench/annotate.py kill --times 20
+python bench/annotate.py --write docs/annotate.md
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -22,10 +21,14 @@ from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
+from serving import written_between
 
 PACE = 0.5
 """Seconds between two answers of a judge: two a second."""
 ASSET = "/assets/studio.css"
+KILLED = 20
+"""Judges whose server is killed."""
+MARKS = ("<!-- load -->", "<!-- end of load -->")
 
 
 class Answered(NamedTuple):
@@ -42,9 +45,12 @@ class Server:
     def __init__(self, folder: Path, judges: int, items: int) -> None:
         self.file, self.database = folder / "talks.jsonl", folder / "study.db"
         self.names = [f"judge{number:02}" for number in range(judges)]
-        turns = [{"speaker": "Ann", "text": "How are you?"}, {"speaker": "Bot", "text": "Fine."}]
         with self.file.open("w", encoding="utf-8") as lines:
             for number in range(items):
+                words = ("How are you?", f"Fine, reply {number}.")
+                turns = [
+                    {"speaker": who, "text": text} for who, text in zip("AB", words, strict=True)
+                ]
                 record = {"id": f"talk-{number}", "turns": turns, "targets": [1]}
                 lines.write(json.dumps(record) + "\n")
         self.links: dict[str, str] = {}
@@ -91,12 +97,12 @@ class Judge:
         self.pages: list[float] = []
         self.static: list[float] = []
 
-    def ask(self, method: str, path: str, body: str = "", accept: str = "text/html") -> bytes:
+    def ask(self, method: str, path: str, body: str = "") -> bytes:
         self.connection.request(
             method,
             path,
             body or None,
-            {"Accept": accept, "Content-Type": "application/x-www-form-urlencoded"},
+            {"Content-Type": "application/x-www-form-urlencoded"},
         )
         response = self.connection.getresponse()
         content = response.read()
@@ -107,20 +113,21 @@ class Judge:
     def step(self) -> bool:
         """Read a page, answer it; False where no task is left."""
         began = time.perf_counter()
-        self.ask("GET", self.path)
+        page = self.ask("GET", self.path).decode()
         middle = time.perf_counter()
         self.ask("GET", ASSET)
         end = time.perf_counter()
         self.pages.append(middle - began)
         self.static.append(end - middle)
-        data = json.loads(self.ask("GET", self.path, accept="application/json"))
-        if data["task"] is None:
+        task = re.search(r'name="task" value="(\d+)"', page)
+        if task is None:
             return False
+        number = re.search(r"Fine, reply (\d+)\.", page)[1]  # type: ignore[index]
         rating = self.draw.randint(1, 5)
         began = time.perf_counter()
-        self.ask("POST", self.path, urlencode({"task": data["task"], "aspect0": rating}))
+        self.ask("POST", self.path, urlencode({"task": task[1], "aspect0": rating}))
         self.pages.append(time.perf_counter() - began)
-        self.acknowledged.append(Answered(self.name, data["key"], rating))
+        self.acknowledged.append(Answered(self.name, f"talk-{number}:1", rating))
         return True
 
     def run(self, until: float) -> None:
@@ -157,7 +164,7 @@ def compared(server: Server, acknowledged: list[Answered]) -> tuple[int, int, in
     return len(kept), len(set(acknowledged) - set(kept)), len(places) - len(set(places))
 
 
-def load(folder: Path, arguments: argparse.Namespace) -> None:
+def load(folder: Path, arguments: argparse.Namespace) -> list[str]:
     labels = int(arguments.judges * arguments.seconds / PACE)
     server = Server(folder, arguments.judges, labels // 3 + 10)
     server.start()
@@ -170,16 +177,19 @@ def load(folder: Path, arguments: argparse.Namespace) -> None:
     )
     kept, lost, double = compared(server, acknowledged)
     rate = len(acknowledged) / arguments.seconds
-    print(f"{arguments.judges} judges, {arguments.seconds:g} s: {rate:.1f} answers a second")
-    print(f"acknowledged {len(acknowledged)}, kept {kept}, lost {lost}, double {double}")
-    for name, values in (("page", pages), ("static file", static)):
-        middle, high = np.percentile(values, [50, 95])
-        print(f"{name}: median {middle:.1f} ms, p95 {high:.1f} ms, n {len(values)}")
-    print(f"load of this machine at the end: {os.getloadavg()[0]:.1f}")
+    times = ", ".join(
+        f"{name} {np.percentile(values, 50):.0f} ms (95 %: {np.percentile(values, 95):.0f} ms)"
+        for name, values in (("a page", pages), ("beside it a static file", static))
+    )
+    return [
+        f"- {arguments.judges} judges at once for {arguments.seconds:g} s: {rate:.0f} answers a "
+        f"second; acknowledged {len(acknowledged):,}, kept {kept:,}, lost {lost}, double {double}.",
+        f"- Median time of {times}.",
+    ]
 
 
-def kill(folder: Path, arguments: argparse.Namespace) -> None:
-    server = Server(folder, arguments.judges, 20_000)
+def kill(folder: Path, arguments: argparse.Namespace) -> list[str]:
+    server = Server(folder, KILLED, 20_000)
     acknowledged: list[Answered] = []
     draw = random.Random(0)
     for time_killed in range(arguments.times):
@@ -190,19 +200,28 @@ def kill(folder: Path, arguments: argparse.Namespace) -> None:
         timer.join()
         acknowledged += [answer for judge in judges for answer in judge.acknowledged]
     kept, lost, double = compared(server, acknowledged)
-    print(f"killed {arguments.times} times at random points, {arguments.judges} judges")
-    print(f"acknowledged {len(acknowledged)}, kept {kept}, lost {lost}, double {double}")
+    return [
+        f"- `kill -9` {arguments.times} times at random points, {KILLED} judges: acknowledged "
+        f"{len(acknowledged):,}, kept {kept:,}, lost {lost}, double {double}."
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("load", "kill"))
     parser.add_argument("--judges", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        (load if arguments.what == "load" else kill)(Path(folder), arguments)
+    lines = []
+    for measure in (load, kill):
+        with tempfile.TemporaryDirectory() as folder:
+            lines += measure(Path(folder), arguments)
+        print("\n".join(lines), flush=True)
+    if arguments.write:
+        page = arguments.write.read_text("utf-8")
+        written = written_between(page, MARKS, "\n".join(lines) + "\n")
+        arguments.write.write_text(written, "utf-8")
 
 
 if __name__ == "__main__":

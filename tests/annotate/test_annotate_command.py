@@ -64,13 +64,15 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(2))
     words = [sys.executable, "-m", "grice", "annotate", "rating", file, "--port", "0", "--json"]
     words += ["--db", str(tmp_path / "s.db"), "--judge", "ann"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    rows = [json.loads(process.stdout.readline()) for _ in range(2)]
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        rows = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
     assert [row["name"] for row in rows] == ["owner", "ann"]
     assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+/[oj]/[\w-]{32}", row["link"]) for row in rows)
-    assert process.stderr.read() == ""
 
 
 def test_a_file_of_something_else_is_no_study(tmp_path, capsys):
@@ -112,3 +114,14 @@ def test_what_is_not_installed_is_named(monkeypatch):
     )
     with pytest.raises(InputError, match=r'sqlalchemy.*pip install "grice\[annotate\]"'):
         check_installed()
+
+
+@pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])
+def test_a_study_is_tried_before_anybody_is_asked(template, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "talks.jsonl", *talks(2))
+    assert command(template, file, "--check", "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["status"] for row in rows} == {200}
+    assert "/j/…" in {row["path"] for row in rows}
+    assert list(tmp_path.iterdir()) == [tmp_path / "talks.jsonl"]

@@ -15,7 +15,7 @@ HOSTILE = (
     "<script>alert(1)</script>",
     "</section><img src=x onerror=alert(1)>",
     "\"' onmouseover='alert(1)",
-    "{{ 7 * 7 }} {% raw %}",
+    "{{ 1234 * 4321 }} {% raw %}",
     "javascript:alert(1)",
     "&lt;b&gt; &amp;",
     "\u202eevil\u0000null",
@@ -50,8 +50,8 @@ def test_every_text_is_escaped(template, text, tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(1, reply=text))
     with studio_of(tmp_path / "s.db", template, [file], judges=1, guideline=text) as studio:
         page = studio.page("ann")
-        for part in ("<script>alert", "<img src=x", "<svg/onload", "49"):
-            assert part not in page.replace('maxlength="49"', "")
+        for part in ("<script>alert", "<img src=x", "<svg/onload", "5332114"):
+            assert part not in page
         # a line end in an attribute or a tag out of place would change what the page holds
         assert re.findall(r"<script[^>]*>", page) == ['<script src="/assets/studio.js" defer>']
         assert html.escape(text, quote=False).split("\0")[0].replace("'", "&#39;").replace(

@@ -14,7 +14,7 @@ from grice.annotate.source import Source, settings_of
 from grice.cli import main
 from grice.errors import GriceError
 from grice.formats import read
-from studio import studio_of, talks, write
+from studio import command, studio_of, talks, write
 
 
 def test_the_records_are_conversations_and_labels_at_once(tmp_path):
@@ -87,9 +87,9 @@ def test_proposals_are_shown_to_some_and_what_they_do_is_reported(tmp_path):
 
 
 def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
-    replies = ["ok", "How are you?", "A long reply about gardens, tomatoes and the rain."]
+    replies = ["How are you?", "A long reply about gardens, tomatoes and the rain."]
     records = [
-        {**talk, "turns": [talk["turns"][0], {"speaker": "Bot", "text": replies[number % 3]}]}
+        {**talk, "turns": [talk["turns"][0], {"speaker": "Bot", "text": replies[number % 2]}]}
         for number, talk in enumerate(talks(120))
     ]
     file, scores = write(tmp_path / "talks.jsonl", *records), str(tmp_path / "scores.jsonl")
@@ -109,10 +109,10 @@ def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
             # People agree on long replies and differ on short ones.
             return {"aspect0": 3 if len(said) > 20 else draw.choice((1, 5))}
 
-        for _ in range(36):
+        for _ in range(60):
             task = studio.task("ann")
             studio.answer("ann", **choose("ann", task))
-        assert asked.count(replies[2]) < 10
+        assert asked.count(replies[1]) < 25  # half of them would be 30
 
 
 @pytest.mark.parametrize(
@@ -180,3 +180,19 @@ def test_the_ratings_of_deco_entered_by_the_pages_give_its_golden_agreement(
     others = {row.column: row.estimate for row in agreement if "of the others" in row.measure}
     for aspect in aspects:
         assert others[aspect].value == pytest.approx(figures[f"{aspect}_iaa"]["spearman"], abs=1e-7)
+
+
+def test_a_study_goes_to_label_studio_and_comes_back_as_proposals(tmp_path):
+    file, db = write(tmp_path / "talks.jsonl", *talks(4)), tmp_path / "a.db"
+    with studio_of(db, "rating", [file], ("ann",), judges=1) as studio:
+        studio.all_answer(lambda *_: {"aspect0": 4})
+    tasks = tmp_path / "tasks.jsonl"
+    assert command("export", "--db", db, "--as", "label-studio", "-o", tasks) == 0
+    rows = [json.loads(line) for line in tasks.read_text().splitlines()]
+    assert [row["annotations"][0]["completed_by"] for row in rows] == ["ann"] * 4
+    for row in rows:  # what another tool, or a model, would predict
+        row["predictions"] = [{"result": row["annotations"][0]["result"]}]
+    again = write(tmp_path / "again.jsonl", *rows)
+    with studio_of(tmp_path / "b.db", "rating", [again], ("bo",), judges=1) as studio:
+        assert {task.key for task in studio.study.tasks()} == {f"talk{n}:1:1" for n in range(4)}
+        assert [task.proposal for task in studio.study.tasks()] == [{"overall": 4}] * 4

@@ -34,7 +34,7 @@ def postgres_programs():
 @pytest.fixture(scope="module")
 def postgres():
     """Start a server of our own, reached by a socket in a folder, and give its address."""
-    pytest.importorskip("psycopg")
+    psycopg = pytest.importorskip("psycopg")
     programs = postgres_programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed")
@@ -64,9 +64,15 @@ def postgres():
         **options,
     )
     deadline = time.monotonic() + 30
-    while not (folder / ".s.PGSQL.5432").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    yield f"postgresql://grice@/postgres?host={folder}"
+    url = f"postgresql://grice@/postgres?host={folder}"
+    while True:  # there is a socket before the server answers at it
+        try:
+            psycopg.connect(url).close()
+            break
+        except psycopg.OperationalError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    yield url
     server.terminate()
     server.wait(30)
     shutil.rmtree(folder)

@@ -39,8 +39,8 @@ HOMONYMS = {
 }
 """Options that two commands mean differently, as one word of the language does."""
 
-JSON_ALWAYS = {"triplets", "annotate export", "situated generate", "situated statements", "situated mark",
-               "situated mine", "situated split", "triplets convert", "graph draw",
+JSON_ALWAYS = {"triplets", "annotate export", "situated generate", "situated statements",
+               "situated mark", "situated mine", "situated split", "triplets convert", "graph draw",
                "graph generate"}  # fmt: skip
 """What has no form but lines of JSON, or pictures and files."""
 

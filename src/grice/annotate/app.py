@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs
 
+from anyio import CapacityLimiter, to_thread
 from msgspec.structs import replace
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -23,20 +23,21 @@ from grice.annotate.templates import Page, Submitted
 from grice.annotate.views import Views
 from grice.graphs.drawing import STYLE
 from grice.pages import hashes
+from grice.serve.check import Request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
-    from starlette.requests import Request
+    from starlette.requests import Request as HTTPRequest
     from starlette.types import ASGIApp
 
     from grice.annotate.records import Form, Judge
     from grice.annotate.study import Given, Study
 
-    Handler: TypeAlias = Callable[["Study", Views, Judge, Request, Form], Response]
+    Handler: TypeAlias = Callable[["Study", Views, Judge, HTTPRequest, Form], Response]
 
-__all__ = ["application"]
+__all__ = ["application", "requests_of"]
 
 BODY = 256 << 10
 """Bytes of a submitted page."""
@@ -51,15 +52,30 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+ASKING = 16
+"""Threads of a study whose pages wait for a model."""
 ASSETS = {"studio.css": "text/css", "studio.js": "text/javascript"}
+
+
+class _Route(NamedTuple):
+    """Who a path is for, what answers it, and in which threads."""
+
+    handler: Handler
+    owner: bool
+    threads: CapacityLimiter
 
 
 def application(study: Study) -> ASGIApp:
     """Return the application of a study."""
     views = Views(study)
 
-    def judged(handler: Handler, *, owner: bool) -> Callable[[Request], Awaitable[Response]]:
-        return partial(_handled, study, views, handler, owner)
+    # One thread answers judges, as fast as threads that wait for each other at every query would
+    # not (`bench/annotate.py`); where pages wait for a model, several do. The owner has another.
+    judging = CapacityLimiter(ASKING if "model" in study.template.options else 1)
+    threads = {False: judging, True: CapacityLimiter(1)}
+
+    def judged(handler: Handler, *, owner: bool) -> Callable[[HTTPRequest], Awaitable[Response]]:
+        return partial(_handled, study, views, _Route(handler, owner, threads[owner]))
 
     return Starlette(
         routes=[
@@ -79,27 +95,40 @@ def application(study: Study) -> ASGIApp:
     )
 
 
+def requests_of(study: Study) -> dict[str, Request]:
+    """Return a request for each page of a study, by its path without the token of the link."""
+    owner, judge = (next(j for j in study.judges() if j.owner == owns) for owns in (True, False))
+    links = {"/j/…": f"/j/{judge.token}", "/o/…": f"/o/{owner.token}"}
+    for name in ("answers.jsonl", "card.md"):
+        links[f"/o/…/{name}"] = f"/o/{owner.token}/{name}"
+    pages = {**links, **{f"/assets/{name}": f"/assets/{name}" for name in ASSETS}, "/": "/"}
+    return {path: Request("GET", page, headers={}) for path, page in pages.items()}
+
+
 async def _handled(
     study: Study,
     views: Views,
-    handler: Handler,
-    owner: bool,  # noqa: FBT001 - given by the route alone
-    request: Request,
+    route: _Route,
+    request: HTTPRequest,
 ) -> Response:
     """Return what a path answers to whose link it is."""
-    judge = await run_in_threadpool(study.judge, request.path_params["token"])
-    if judge is None or judge.owner != owner:
-        raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours again.")
     form: Form = {}
     if request.method == "POST":
         _check_site(request)
         form = await _form(request)
-    response = await run_in_threadpool(handler, study, views, judge, request, form)
+
+    def answered() -> Response:
+        judge = study.judge(request.path_params["token"])
+        if judge is None or judge.owner != route.owner:
+            raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
+        return route.handler(study, views, judge, request, form)
+
+    response = await to_thread.run_sync(answered, limiter=route.threads)
     response.headers.update(HEADERS)
     return response
 
 
-def _check_site(request: Request) -> None:
+def _check_site(request: HTTPRequest) -> None:
     """Refuse what a browser says another site has sent."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
@@ -108,7 +137,7 @@ def _check_site(request: Request) -> None:
         raise HTTPException(403, "This page was sent by another site. Open your link and go on.")
 
 
-async def _form(request: Request) -> Form:
+async def _form(request: HTTPRequest) -> Form:
     data = bytearray()
     async for part in request.stream():
         data += part
@@ -120,7 +149,7 @@ async def _form(request: Request) -> Form:
         raise HTTPException(400, "This is no form of a page of this study.") from None
 
 
-def _show(study: Study, views: Views, judge: Judge, request: Request, _: Form) -> Response:
+def _show(study: Study, views: Views, judge: Judge, request: HTTPRequest, _: Form) -> Response:
     """Return the task before a judge, or an answered one to change."""
     number = request.query_params.get("task", "")
     given = study.given(judge, int(number)) if number.isdigit() else study.next(judge)
@@ -131,7 +160,7 @@ def _show(study: Study, views: Views, judge: Judge, request: Request, _: Form) -
     return HTMLResponse(views.task(given))
 
 
-def _submit(study: Study, views: Views, judge: Judge, _: Request, form: Form) -> Response:
+def _submit(study: Study, views: Views, judge: Judge, _: HTTPRequest, form: Form) -> Response:
     """Keep an answer and go on, or show the page again with what is missing."""
     given, change = _given(study, judge, form)
     try:
@@ -155,16 +184,16 @@ def _given(study: Study, judge: Judge, form: Form) -> tuple[Given, bool]:
     return given, "change" in form
 
 
-def _preview(study: Study, _: Views, judge: Judge, __: Request, form: Form) -> Response:
+def _preview(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> Response:
     given, _change = _given(study, judge, form)
     return HTMLResponse(study.template.preview(Submitted(form, study.page(given))))
 
 
-def _progress(_: Study, views: Views, judge: Judge, request: Request, __: Form) -> Response:
+def _progress(_: Study, views: Views, judge: Judge, request: HTTPRequest, __: Form) -> Response:
     return HTMLResponse(views.progress(judge, base=str(request.base_url)))
 
 
-def _act(study: Study, _: Views, judge: Judge, __: Request, form: Form) -> Response:
+def _act(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> Response:
     """Do what the owner asks for on the page of progress."""
     match form.get("action", [""])[0]:
         case "pause":
@@ -181,23 +210,25 @@ def _act(study: Study, _: Views, judge: Judge, __: Request, form: Form) -> Respo
     return RedirectResponse(f"/o/{judge.token}", 303)
 
 
-def _answers(_: Study, views: Views, __: Judge, ___: Request, ____: Form) -> Response:
+def _answers(_: Study, views: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
     headers = {"Content-Disposition": 'attachment; filename="answers.jsonl"'}
     return Response(views.answers(), headers=headers, media_type="application/x-ndjson")
 
 
-def _card(_: Study, views: Views, __: Judge, ___: Request, ____: Form) -> Response:
+def _card(_: Study, views: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
     return Response(views.card(), media_type="text/markdown; charset=utf-8")
 
 
-def _disputed(study: Study, views: Views, judge: Judge, request: Request, _: Form) -> Response:
+def _disputed(study: Study, views: Views, judge: Judge, request: HTTPRequest, _: Form) -> Response:
     task = study.task(request.path_params["task"])
     if task is None:
         raise HTTPException(404, "There is no such task.")
     return HTMLResponse(views.disputed(task, judge))
 
 
-def _adjudicate(study: Study, views: Views, judge: Judge, request: Request, form: Form) -> Response:
+def _adjudicate(
+    study: Study, views: Views, judge: Judge, request: HTTPRequest, form: Form
+) -> Response:
     """Keep what the owner settles on."""
     task = study.task(request.path_params["task"])
     if task is None:
@@ -210,7 +241,7 @@ def _adjudicate(study: Study, views: Views, judge: Judge, request: Request, form
     return RedirectResponse(f"/o/{judge.token}", 303)
 
 
-async def _asset(request: Request) -> Response:
+async def _asset(request: HTTPRequest) -> Response:
     name = request.path_params["name"]
     if name not in ASSETS:
         raise HTTPException(404, "There is no such file.")
@@ -219,12 +250,12 @@ async def _asset(request: Request) -> Response:
     return Response(content, headers=headers, media_type=ASSETS[name])
 
 
-async def _no_link(views: Views, _: Request) -> Response:
+async def _no_link(views: Views, _: HTTPRequest) -> Response:
     text = "This is a study. Open the link that you were given; it is yours alone."
     return HTMLResponse(views.message("A study", text), headers=HEADERS)
 
 
-async def _refused(views: Views, _: Request, error: Exception) -> Response:
+async def _refused(views: Views, _: HTTPRequest, error: Exception) -> Response:
     status, text = 500, "Something went wrong."
     if isinstance(error, HTTPException):
         status, text = error.status_code, error.detail

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from grice.annotate.database import assignments, studies, tasks
+from grice.annotate.database import IS_OPEN, assignments, studies, tasks
 from grice.annotate.order import wanted_bin
+from grice.annotate.queries import (
+    CHECKED,
+    FREE,
+    FREE_CHECK,
+    FREE_IN_BIN,
+    OPEN_TASK,
+    SINCE,
+)
 
 if TYPE_CHECKING:
     from grice.annotate.records import Judge, Settings
@@ -31,8 +39,8 @@ def next_task(
     checked, since = _checks(connection, judge.id)
     number = None
     if settings.check_every and since >= settings.check_every:
-        number = connection.scalar(_free(judge.id, tasks.c.judges == 0))
-    number = number or connection.scalar(_fresh(connection, judge.id, template, settings))
+        number = connection.scalar(FREE_CHECK, {"judge": judge.id})
+    number = number or _fresh(connection, judge.id, template, settings)
     if number is None:
         return None
     chosen = connection.execute(sa.select(tasks).where(tasks.c.id == number)).one()
@@ -55,7 +63,7 @@ def next_task(
 
 def return_late(connection: sa.Connection, before: float) -> None:
     """Give tasks back to the pool that were given before a time and not answered."""
-    late = sa.and_(assignments.c.state == "open", assignments.c.given < before)
+    late = sa.and_(IS_OPEN, assignments.c.given < before)
     _release(connection, late, "late")
 
 
@@ -76,50 +84,22 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool], state: st
 
 def open_task(connection: sa.Connection, judge: int) -> sa.Row[Any] | None:
     """Return the row of the task that a judge has before them."""
-    columns = [column for column in assignments.c if column.name not in ("task", "judge")]
-    return connection.execute(
-        sa.select(tasks, *columns).where(
-            tasks.c.id == assignments.c.task,
-            assignments.c.judge == judge,
-            assignments.c.state == "open",
-        )
-    ).first()
+    return connection.execute(OPEN_TASK, {"judge": judge}).first()
 
 
 def _checks(connection: sa.Connection, judge: int) -> tuple[int, int]:
     """Return how many checks a judge has answered, and how many tasks since."""
-    mine = assignments.c.judge == judge
-    done = assignments.c.state.in_(("answered", "set_aside"))
-    checked = connection.scalar(
-        sa.select(sa.func.count())
-        .select_from(assignments.join(tasks))
-        .where(mine, done, tasks.c.judges == 0)
-    )
-    since = connection.scalar(
-        sa.select(sa.func.count())
-        .select_from(assignments)
-        .where(mine, done, assignments.c.block == checked)
-    )
-    return checked or 0, since or 0
-
-
-def _free(judge: int, *conditions: sa.ColumnElement[bool]) -> sa.Select[tuple[int]]:
-    """Return what asks for the first task of some conditions that a judge has not had."""
-    had = sa.exists().where(
-        assignments.c.task == tasks.c.id,
-        assignments.c.judge == judge,
-        assignments.c.state != "late",
-    )
-    return sa.select(tasks.c.id).where(~had, *conditions).order_by(tasks.c.place).limit(1)
+    checked = connection.scalar(CHECKED, {"judge": judge}) or 0
+    return checked, connection.scalar(SINCE, {"judge": judge, "block": checked}) or 0
 
 
 def _fresh(
     connection: sa.Connection, judge: int, template: Template, settings: Settings
-) -> sa.Select[tuple[int]]:
-    """Return what asks for the first task that lacks judges and that a judge has not had."""
-    lacking = tasks.c.taken < tasks.c.judges
+) -> int | None:
+    """Return the first task that lacks judges and that a judge has not had."""
     if settings.order == "uncertain":
-        number = wanted_bin(connection, template.number)
-        if number is not None and connection.scalar(_free(judge, lacking, tasks.c.bin == number)):
-            return _free(judge, lacking, tasks.c.bin == number)
-    return _free(judge, lacking)
+        place = wanted_bin(connection, template.number)
+        number = connection.scalar(FREE_IN_BIN, {"judge": judge, "bin": place})
+        if number is not None:
+            return number
+    return connection.scalar(FREE, {"judge": judge})

@@ -15,7 +15,16 @@ from grice.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Database", "assignments", "judges", "studies", "tasks"]
+__all__ = [
+    "IS_CHECK",
+    "IS_LACKING",
+    "IS_OPEN",
+    "Database",
+    "assignments",
+    "judges",
+    "studies",
+    "tasks",
+]
 
 VERSION = 1
 """Of the tables below."""
@@ -63,7 +72,9 @@ tasks = sa.Table(
     sa.Column("followed", sa.Boolean, nullable=False, default=False),
     sa.Column("adjudicated", sa.Text),
 )
-sa.Index("grice_task_free", tasks.c.taken, tasks.c.place)
+IS_LACKING, IS_CHECK = tasks.c.taken < tasks.c.judges, tasks.c.judges == sa.literal_column("0")
+sa.Index("grice_task_lacking", tasks.c.place, sqlite_where=IS_LACKING, postgresql_where=IS_LACKING)
+sa.Index("grice_task_check", tasks.c.place, sqlite_where=IS_CHECK, postgresql_where=IS_CHECK)
 assignments = sa.Table(
     "grice_assignment",
     metadata,
@@ -78,7 +89,11 @@ assignments = sa.Table(
     sa.Column("saved", sa.Float),
     sa.Column("seconds", sa.Float),
 )
-sa.Index("grice_assignment_judge", assignments.c.judge, assignments.c.state)
+IS_OPEN = assignments.c.state == sa.literal_column("'open'")
+sa.Index(
+    "grice_assignment_open", assignments.c.given, sqlite_where=IS_OPEN, postgresql_where=IS_OPEN
+)
+sa.Index("grice_assignment_judge", assignments.c.judge, assignments.c.state, assignments.c.saved)
 
 
 class Database:

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from grice.annotate.assign import next_task, open_task, return_late, set_aside
 from grice.annotate.database import Database, assignments, judges, studies, tasks
 from grice.annotate.order import bins
+from grice.annotate.queries import ASSIGNED, DONE, JUDGE, PREVIOUS
 from grice.annotate.records import Answer, AnswerError, Judge, Settings, Task
 from grice.annotate.rows import answer_of, decoded, judge_of, task_of, task_row
 from grice.annotate.source import hashes, tasks_of
@@ -108,7 +109,7 @@ class Study:
     def judge(self, token: str) -> Judge | None:
         """Return whose link it is."""
         with self.database.reading() as connection:
-            row = connection.execute(sa.select(judges).where(judges.c.token == token)).first()
+            row = connection.execute(JUDGE, {"token": token}).first()
         return None if row is None else judge_of(row)
 
     @property
@@ -138,30 +139,18 @@ class Study:
     def given(self, judge: Judge, task: int) -> Given | None:
         """Return a task that a judge was given, with the answer if there is one; None if not."""
         with self.database.reading() as connection:
-            row = connection.execute(
-                _assigned(task, judge.id).where(assignments.c.state != "excluded")
-            ).first()
-        return None if row is None else _given(row, judge)
+            row = connection.execute(ASSIGNED, {"task": task, "judge": judge.id}).first()
+        return None if row is None or row.state == "excluded" else _given(row, judge)
 
     def previous(self, judge: Judge) -> int | None:
         """Return the number of the task that a judge answered last."""
         with self.database.reading() as connection:
-            return connection.scalar(
-                sa.select(assignments.c.task)
-                .where(assignments.c.judge == judge.id, assignments.c.state == "answered")
-                .order_by(assignments.c.saved.desc())
-                .limit(1)
-            )
+            return connection.scalar(PREVIOUS, {"judge": judge.id})
 
     def done(self, judge: Judge) -> int:
         """Return how many tasks a judge has answered."""
         with self.database.reading() as connection:
-            count = connection.scalar(
-                sa.select(sa.func.count())
-                .select_from(assignments)
-                .where(assignments.c.judge == judge.id, assignments.c.answer.is_not(None))
-            )
-        return count or 0
+            return connection.scalar(DONE, {"judge": judge.id}) or 0
 
     def submit(self, judge: Judge, task: int, value: Json, *, change: bool = False) -> None:
         """Keep an answer; it is durable when this returns.
@@ -178,7 +167,7 @@ class Study:
         """
         encoded = msgspec.json.encode(value).decode()
         with self.database.writing() as connection:
-            row = connection.execute(_assigned(task, judge.id)).first()
+            row = connection.execute(ASSIGNED, {"task": task, "judge": judge.id}).first()
             if row is None or row.state == "excluded":
                 raise AnswerError("this task was not given to you; go on with the next")
             if row.state == "late":
@@ -426,15 +415,6 @@ def check_same(
 
 def _checks_needed(fresh: Sequence[Task], settings: Settings) -> int:
     return -(-len(fresh) // settings.check_every) if settings.check_every else 0
-
-
-def _assigned(task: int, judge: int) -> sa.Select[tuple[object, ...]]:
-    return sa.select(tasks, *_OF_ASSIGNMENT).where(
-        tasks.c.id == assignments.c.task, tasks.c.id == task, assignments.c.judge == judge
-    )
-
-
-_OF_ASSIGNMENT = [column for column in assignments.c if column.name not in ("task", "judge")]
 
 
 def _given(row: sa.Row[tuple[object, ...]], judge: Judge) -> Given:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from grice.annotate import check_installed
 from grice.annotate.templates import find_templates
+from grice.cli._replies import add_check, show_replies
 from grice.cli._status import DONE
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.flags import (
@@ -120,6 +123,7 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
     )
     add_top(parser, 100)
     add_seed(parser, "order, sides, checks and who sees proposals")
+    add_check(parser)
     _add_served(parser)
 
 
@@ -179,10 +183,31 @@ def _begin(arguments: argparse.Namespace) -> int:
     metrics = arguments.propose.split(",") if arguments.propose else ()
     source = Source(arguments.files, arguments.scores, arguments.metric, metrics, arguments.top)
     template, settings = find_templates()[arguments.template], _settings(arguments)
-    with begun_study(arguments.db, template, settings, source) as study:
-        default = [f"judge-{place + 1}" for place in range(settings.judges)]
-        study.add_judges(arguments.judge or default)
-        return _serve(study, arguments)
+    names = arguments.judge or [f"judge-{place + 1}" for place in range(settings.judges)]
+    with TemporaryDirectory() as folder:
+        db = str(Path(folder) / "check.db") if arguments.check else arguments.db
+        with begun_study(db, template, settings, source) as study:
+            study.add_judges(names)
+            return _check(study, arguments) if arguments.check else _serve(study, arguments)
+
+
+def _check(study: Study, arguments: argparse.Namespace) -> int:
+    """Show each page once without a network, of a study that is kept nowhere."""
+    from grice.annotate.app import application, requests_of
+    from grice.annotate.predict import with_model
+    from grice.cli.terminal import note
+    from grice.serve.check import exchange
+
+    tasks, judges = len(study.tasks()), plural(study.settings.judges, "judge")
+    note(f"{plural(tasks, 'task')} of {judges} each")
+    requests = requests_of(study)
+    with with_model(study) as ready:
+        replies = asyncio.run(exchange(application(ready), list(requests.values())))
+    named = [
+        reply._replace(request=reply.request._replace(path=path))
+        for path, reply in zip(requests, replies, strict=True)
+    ]
+    return show_replies(named, as_json=arguments.json)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:

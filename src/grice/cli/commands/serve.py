@@ -5,19 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._status import DONE, UNMET
+from grice.cli._replies import add_check, show_replies
+from grice.cli._status import DONE
 from grice.cli.flags import add_address, add_json, add_speaker, positive
 from grice.cli.options import add_metric_options, check_options, load_grader
-from grice.cli.output import emit_rows
-from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from grice.serve import Limits
-    from grice.serve.check import Reply
-    from grice.tables import View
 
 HELP = "score, explain, review and rerank over HTTP, with a live page"
 
@@ -39,9 +36,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--waiting", type=positive, metavar="TURNS", help="turns that may wait before 429"
     )
-    parser.add_argument(
-        "--check", action="store_true", help="answer one request of each kind to itself, and end"
-    )
+    add_check(parser)
     add_json(parser)
     add_speaker(parser)
     add_metric_options(parser, words, "serve")
@@ -66,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     with load_grader(arguments, arguments.speaker) as grader:
         if arguments.check:
             replies = check(application(grader, limits=limits))
-            return _show(replies, as_json=arguments.json)
+            return show_replies(replies, as_json=arguments.json)
         app = application(grader, limits=limits, keys=keys)
         serve(
             app,
@@ -104,16 +99,3 @@ def _print_key(name: str, *, as_json: bool) -> int:
     warn(f"the key, shown only now: {key}")
     print_or_write(f"{line}\n", None)
     return DONE
-
-
-def _show(replies: Sequence[Reply], *, as_json: bool) -> int:
-    rows = [
-        {"method": reply.request.method, "path": reply.request.path, "status": reply.status}
-        for reply in replies
-    ]
-    cells = [tuple(str(cell) for cell in row.values()) for row in rows]
-    answered = all(reply.status == 200 for reply in replies)
-    verdict = "Everything is answered." if answered else "Not everything is answered."
-    view: View = [Table(("request", "path", "status"), cells, words=2), Lines([verdict])]
-    emit_rows(rows, view, as_json=as_json)
-    return DONE if answered else UNMET
