@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
+sqlalchemy = pytest.importorskip("sqlalchemy")
 pytest.importorskip("starlette")
 from studio import ask, studio_of, talks, write
 
@@ -153,3 +153,18 @@ def test_a_page_says_when_nothing_is_left(studio):
     assert "no task left for you" in studio.page("cy")
     studio.study.pause(paused=True)
     assert "paused" in studio.page("ann")
+
+
+def test_a_full_disk_is_said_and_the_answer_can_be_sent_again(studio):
+    def full(_connection):
+        raise sqlalchemy.exc.OperationalError("", {}, Exception("database or disk is full"))
+
+    task, engine = studio.task("ann")["task"], studio.study.database._engine
+    fields = {"task": task, "aspect0": 3}
+    sqlalchemy.event.listen(engine, "commit", full)
+    reply = ask(studio.app, "POST", studio.path("ann"), fields)
+    sqlalchemy.event.remove(engine, "commit", full)
+    assert reply.status == 503
+    assert "Nothing can be kept" in reply.text
+    assert studio.task("ann")["task"] == task
+    assert ask(studio.app, "POST", studio.path("ann"), fields).status == 303

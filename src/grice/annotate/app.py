@@ -21,6 +21,7 @@ from starlette.routing import Route
 from grice.annotate.records import AnswerError, TryAgainError
 from grice.annotate.templates import Page, Submitted
 from grice.annotate.views import Views
+from grice.errors import OutputError
 from grice.graphs.drawing import STYLE
 from grice.pages import hashes
 from grice.serve.check import Request
@@ -52,6 +53,9 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+FULL = (
+    "Nothing can be kept at present. Go back, keep your answer there, and tell who sent the link."
+)
 ASKING = 16
 """Threads of a study whose pages wait for a model."""
 ASSETS = {"studio.css": "text/css", "studio.js": "text/javascript"}
@@ -123,7 +127,10 @@ async def _handled(
             raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
         return route.handler(study, views, judge, request, form)
 
-    response = await to_thread.run_sync(answered, limiter=route.threads)
+    try:
+        response = await to_thread.run_sync(answered, limiter=route.threads)
+    except OutputError:
+        raise HTTPException(503, FULL) from None
     response.headers.update(HEADERS)
     return response
 

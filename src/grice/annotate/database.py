@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from grice.errors import InputError
+from grice.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,8 +141,12 @@ class Database:
         return version is not None
 
     def create(self) -> None:
-        """Make the tables that are not there."""
-        with self._engine.begin() as connection:
+        """Make the tables that are not there.
+
+        Raises:
+            OutputError: If they cannot be written.
+        """
+        with self._failing(), self._engine.begin() as connection:
             metadata.create_all(connection)
 
     @contextmanager
@@ -153,10 +157,14 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Give a connection that alone writes; what it wrote is durable once this ends."""
+        """Give a connection that alone writes; what it wrote is durable once this ends.
+
+        Raises:
+            OutputError: If it cannot be written, such as to a full disk; nothing of it is kept.
+        """
         # SQLite asks again and again whether another writer is done, up to 100 ms apart; writers of
         # this process wait for each other here instead.
-        with self._writer, self._engine.connect() as connection:
+        with self._failing(), self._writer, self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:
@@ -167,6 +175,13 @@ class Database:
                 connection.rollback()
                 raise
             connection.commit()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise OutputError(f"{self.name}: cannot be written: {_reason(error)}") from error
 
     def close(self) -> None:
         """Close all connections."""

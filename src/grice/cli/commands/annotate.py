@@ -188,7 +188,19 @@ def _begin(arguments: argparse.Namespace) -> int:
         db = str(Path(folder) / "check.db") if arguments.check else arguments.db
         with begun_study(db, template, settings, source) as study:
             study.add_judges(names)
+            _warn_of_few(study)
             return _check(study, arguments) if arguments.check else _serve(study, arguments)
+
+
+def _warn_of_few(study: Study) -> None:
+    from grice.cli.terminal import warn
+
+    wanted, there = study.settings.judges, len(study.judges()) - 1
+    if there < wanted:
+        warn(
+            f"each item is for {plural(wanted, 'judge')} and {there} of them have links; add "
+            "others by --judge NAME or on the owner's page"
+        )
 
 
 def _check(study: Study, arguments: argparse.Namespace) -> int:
