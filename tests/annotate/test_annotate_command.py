@@ -63,7 +63,7 @@ def test_agreement_is_shown_with_intervals_of_all_and_of_each_pair(study, capsys
 def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(2))
     words = [sys.executable, "-m", "grice", "annotate", "rating", file, "--port", "0", "--json"]
-    words += ["--db", str(tmp_path / "s.db"), "--judge", "ann"]
+    words += ["--db", str(tmp_path / "s.db"), "--judge", "ann", "--judges", "1"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

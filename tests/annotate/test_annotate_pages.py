@@ -7,8 +7,10 @@ import re
 
 import pytest
 
-sqlalchemy = pytest.importorskip("sqlalchemy")
+pytest.importorskip("sqlalchemy")
 pytest.importorskip("starlette")
+import sqlalchemy
+
 from studio import ask, studio_of, talks, write
 
 HOSTILE = (
