@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.options import loader, names
 from grice.cli.output import print_json_lines, show
 from grice.errors import InputError, plural
+from grice.stores import is_url
 from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["ENGINES", "add_engine", "run_on_engine"]
+__all__ = ["ENGINES", "add_engine", "path_or_url", "run_on_engine"]
 
 ENGINES = ("dask", "ray", "spark")
 LOCAL_ALONE = ("sample", "report")
@@ -26,6 +28,11 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=ENGINES, help="score each file by a worker; -o is then a folder"
     )
     parser.add_argument("--address", help="of a cluster that runs; default: workers started here")
+
+
+def path_or_url(text: str) -> Path | str:
+    """Return a path; a URL as it stands, which a path would shorten."""
+    return text if is_url(text) else Path(text)
 
 
 def run_on_engine(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "add_across_signatures",
@@ -146,7 +150,12 @@ def add_plugins(parser: argparse._ActionsContainer) -> None:
 
 
 def add_output(
-    parser: argparse.ArgumentParser, metavar: str, what: str, *, required: bool = False
+    parser: argparse.ArgumentParser,
+    metavar: str,
+    what: str,
+    *,
+    required: bool = False,
+    kind: Callable[[str], Path | str] = Path,
 ) -> None:
     """Add the file or folder that is written.
 
@@ -155,11 +164,12 @@ def add_output(
         metavar: What the name stands for.
         what: What is written there.
         required: Whether there is no other place for it.
+        kind: Turns the name into a path; into a URL, too, where one is written to.
     """
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=kind,
         metavar=metavar,
         help=f"write the result here: {what}",
         required=required,

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from grice.cli._engines import ENGINES, add_engine, run_on_engine
+from grice.cli._engines import ENGINES, add_engine, path_or_url, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.flags import (
     add_endpoints,
@@ -22,7 +22,7 @@ from grice.cli.flags import (
 )
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.settings import check_settings
-from grice.errors import plural
+from grice.errors import InputError, plural
 from grice.progress import watched
 
 if TYPE_CHECKING:
@@ -46,12 +46,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="conversations in any known format, gzipped or not; a directory; - for standard input",
+        help="conversations in any known format, gzipped or not; a directory; a URL of a store, "
+        "such as s3://…; - for standard input",
     )
     add_output(
         parser,
         "OUT.jsonl",
         "a score a line, or a table (.parquet, .arrow); what is printed is then their summary",
+        kind=path_or_url,
     )
     add_report(parser)
     add_json(parser)
@@ -93,6 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_options(arguments)
     if arguments.engine is not None:
         return run_on_engine(arguments)
+    if isinstance(arguments.output, str):
+        raise InputError(f"{arguments.output}: only --engine writes into a store; name a file")
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
