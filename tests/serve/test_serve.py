@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 
+import msgspec
 import pytest
 
 import grice
 from grice.cli import main
 from grice.errors import InputError
+from grice.graphs.check import check_graph
 from grice.records import Conversation, Turn
 from grice.serve import Limits, check_installed
 from grice.serve.keys import Keys, Rate, key_line, new_key, read_keys
@@ -89,6 +91,53 @@ def test_review_and_rerank_give_what_the_library_gives(grader):
     assert [candidate["index"] for candidate in ranked["candidates"]][-1] == 1
 
 
+def test_triplets_are_those_of_the_library(grader):
+    talk = {"turns": ["I was hungry because I skipped lunch.", "Then let us eat."]}
+    spoken = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(talk["turns"]))
+    [expected] = grader.links([Conversation("talk", spoken)])
+    every, none = asked(
+        application(grader),
+        post("/triplets", talk),
+        post("/triplets", {**talk, "relations": ["Desires"]}),
+    )
+    assert expected
+    assert every == (200, {"links": msgspec.to_builtins(expected)})
+    assert none == (200, {"links": []})
+
+
+GRAPH = {
+    "belief": "Zoos are bad.",
+    "argument": "Animals suffer in a zoo.",
+    "graph": "(zoo; causes; suffering)(suffering; is a; bad)(animals; at location; zoo)",
+}
+
+
+def test_a_graph_is_checked_by_the_rules_that_are_named(grader):
+    broken = {**GRAPH, "graph": "(zoo; causes; suffering)", "rules": "paper"}
+    [(_, right), (_, wrong)] = asked(
+        application(grader), post("/graph", GRAPH), post("/graph", broken)
+    )
+    verdict = check_graph(broken["graph"], GRAPH["belief"], GRAPH["argument"], rules="paper")
+    assert right["rules"] == "released"
+    assert wrong["ok"] is False
+    assert wrong["broken"] == list(verdict.broken)
+    assert wrong["failures"][0]["reason"] == verdict.failures[0].reason
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "where"),
+    [
+        ({"graph": 3}, 400, "graph"),
+        ({"rules": "mine"}, 400, "rules"),
+        ({"belief": "a" * 10_001}, 400, "belief"),
+        ({"graph": "(a; b; c)" * 2001}, 413, "graph"),
+    ],
+)
+def test_graphs_that_cannot_be_used_are_refused(change, status, where, grader):
+    [(code, answer)] = asked(application(grader), post("/graph", {**GRAPH, **change}))
+    assert (code, answer["error"]["where"]) == (status, where)
+
+
 WRONG = {
     "not JSON": (b'{"turns": [', 400, "body"),
     "no object": (b"[]", 400, "body"),
@@ -126,6 +175,10 @@ def test_what_cannot_be_used_is_refused_with_its_place(name, grader):
         ("/explain", {"what_if": 1}),
         ("/explain", {"conversations": [TALK]}),
         ("/review", {"top": 0}),
+        ("/graph", {"graph": "(a; is a; b)"}),
+        ("/triplets", {"relations": ["Cause"]}),
+        ("/triplets", {"least": 2}),
+        ("/triplets", {"most": "many"}),
         ("/rerank", {}),
         ("/rerank", {"candidates": 5}),
         ("/rerank", {"candidates": ["a"], "weights": {"repetition": "x"}}),

@@ -29,7 +29,7 @@ from grice.cli._streams import (
 )
 from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import with_settings
-from grice.errors import LONGEST, GriceError, out_of_memory, shortened
+from grice.errors import LONGEST, GriceError, InputError, out_of_memory, shortened
 from grice.files import check_not_input
 from grice.progress import watched
 
@@ -95,6 +95,7 @@ def _run(typed: Sequence[str]) -> int:
                 parser.print_help(sys.stderr)
                 return UNUSABLE
             arguments = parser.parse_args(words)
+            _check_place(arguments)
             _keep_inputs(arguments)
             arguments.typed = typed
             CHECKING.set(getattr(arguments, "checking", False))
@@ -173,6 +174,13 @@ def command_parser(words: Sequence[str]) -> Parser:
         if name == chosen:
             command.configure(subparser, words)
     return parser
+
+
+def _check_place(arguments: argparse.Namespace) -> None:
+    """Refuse a URL for what only a file of this machine can take."""
+    place = getattr(arguments, "output", None)
+    if isinstance(place, str) and getattr(arguments, "engine", None) is None:
+        raise InputError(f"{place}: only grice score --engine writes into a store; name a file")
 
 
 def _keep_inputs(arguments: argparse.Namespace) -> None:

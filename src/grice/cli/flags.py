@@ -6,6 +6,8 @@ import argparse
 import warnings
 from pathlib import Path
 
+from grice.stores import is_url
+
 __all__ = [
     "add_across_signatures",
     "add_address",
@@ -29,6 +31,7 @@ __all__ = [
     "add_speaker",
     "add_top",
     "add_trust_pickle",
+    "path_or_url",
     "positive",
     "tells_by_status",
 ]
@@ -45,6 +48,7 @@ EXTRAS = {
     "ray": "--engine ray",
     "serve": "grice serve",
     "spark": "--engine spark",
+    "stores": "s3:// and other URLs",
     "stats": "correlations, intervals by Student's t, and fits",
     "train": "models of kinds transformers-*",
 }
@@ -147,6 +151,11 @@ def add_plugins(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def path_or_url(text: str) -> Path | str:
+    """Return a path; a URL as it stands, which a path would shorten."""
+    return text if is_url(text) else Path(text)
+
+
 def add_output(
     parser: argparse.ArgumentParser, metavar: str, what: str, *, required: bool = False
 ) -> None:
@@ -161,7 +170,7 @@ def add_output(
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=path_or_url,
         metavar=metavar,
         help=f"write the result here: {what}",
         required=required,

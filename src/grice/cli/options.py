@@ -74,7 +74,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *e
     )
     add_cache(group)
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
-    add_extras(parser, "arrow", "llm", "onnx", "stats", "train", *extras)
+    add_extras(parser, "arrow", "llm", "onnx", "stats", "stores", "train", *extras)
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import sys
 import zlib
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +20,7 @@ from grice.formats import recognise
 from grice.metrics.signature import current_signature
 from grice.records import Score, Status
 from grice.scoring.score_tables import is_table, lines_of
+from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +46,10 @@ class Origin(msgspec.Struct, frozen=True):
     """The one extra field that grice adds itself, where several inputs were scored together."""
 
     file: str | None = None
+
+
+class _Sourced(msgspec.Struct, frozen=True):
+    meta: Origin = Origin()
 
 
 class ScoreLine(msgspec.Struct, frozen=True):
@@ -118,7 +125,8 @@ def read_rows(
     """Yield each JSON line of a file as a record of a kind, with its number, from 1.
 
     Args:
-        file: A path, gzipped or not, or ``-`` for standard input.
+        file: A path, gzipped or not, ``-`` for standard input, or the folder of an engine's shards,
+            which are read one after the other; a folder or file of a store, too.
         kind: A ``msgspec`` record; fields it does not know are passed over.
         expected: What a line should be, for messages.
 
@@ -198,14 +206,45 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
     try:
         if file == "-":
             yield sys.stdin.buffer
+        elif is_folder(file) if is_url(file) else Path(file).is_dir():
+            yield chain.from_iterable(map(_of_shard, _shards(file)))
         elif file.endswith(".gz"):
             with gzip.open(file, "rb") as packed:
                 yield packed
         else:
-            with Path(file).open("rb") as plain:
+            with _open(file) as plain:
                 yield lines_of(plain, file) if is_table(plain.peek(6)) else plain
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
+
+
+def _shards(folder: str) -> list[str]:
+    """Return the shards that ``grice score --engine`` wrote into a folder, sorted by their source.
+
+    Raises:
+        InputError: If there is none, or one is no table of scores.
+    """
+    files = files_under(folder) if is_url(folder) else map(str, Path(folder).glob("[!.]*"))
+    if shards := [file for file in files if file.endswith(".parquet")]:
+        return sorted(shards, key=lambda shard: (_source(shard), shard))
+    raise InputError(
+        f"{folder}: holds no table of scores; grice score --engine writes a folder of them"
+    )
+
+
+def _of_shard(shard: str) -> Iterator[bytes]:
+    with _open(shard) as file:
+        yield from lines_of(file, shard)
+
+
+def _source(shard: str) -> str:
+    with _open(shard) as file:
+        first = next(lines_of(file, shard), b"{}")
+    return msgspec.json.decode(first, type=_Sourced).meta.file or ""
+
+
+def _open(file: str) -> io.BufferedReader:
+    return open_url(file) if is_url(file) else Path(file).open("rb")
 
 
 def _name(file: str) -> str:

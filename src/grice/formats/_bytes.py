@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from grice.errors import InputError, RecordError, os_reason
 from grice.formats._format import Line
 from grice.formats._silence import Silence
+from grice.stores import is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -139,6 +140,8 @@ class Opened(NamedTuple):
 def _raw(source: str, closing: ExitStack) -> _Readable:
     if source == "-":
         return cast("io.BufferedReader", sys.stdin.buffer)
+    if is_url(source):
+        return closing.enter_context(open_url(source))
     return closing.enter_context(Path(source).open("rb"))
 
 
@@ -184,7 +187,7 @@ def _silence(raw: _Readable) -> Silence | None:
 
 def _position(raw: _Readable, source: str, plain: Lines | None) -> Callable[[], int]:
     """Return what tells the bytes taken; those that were unpacked are told by the block."""
-    if source == "-":
+    if source == "-" or is_url(source):
         return lambda: 0
     file = cast("io.BufferedReader", raw)
     if not file.seekable():

@@ -14,6 +14,7 @@ from grice.formats._bytes import PREFIX, open_input
 from grice.formats._format import Found
 from grice.formats._ids import Ids
 from grice.formats._registry import named, recognise
+from grice.stores import files_under, is_folder, is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,8 +109,8 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
     r"""Return the conversations of a file, of standard input or of a directory.
 
     Args:
-        source: A path, or ``-`` for standard input. Gzip is unpacked. The files of a directory
-            are read in the order of their paths, hidden ones left out.
+        source: A path, a URL that fsspec opens, or ``-`` for standard input. Gzip is unpacked. The
+            files of a directory are read in the order of their paths, hidden ones left out.
         format: Name of a format; None recognises it by the first 64 KiB.
 
     Memory does not grow with the number of records, but for 16 to 32 bytes per id.
@@ -126,7 +127,7 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
     """
     form = None if format is None else named(format)
     given = str(source)
-    if given != "-" and Path(given).is_dir():
+    if given != "-" and (is_folder(given) if is_url(given) else Path(given).is_dir()):
         progress = _Progress()
         records = _directory(_files(given), form, progress)
         return Reading(
@@ -226,6 +227,10 @@ def _files(directory: str) -> list[str]:
     Raises:
         InputError: There is none.
     """
+    if is_url(directory):
+        if not (urls := files_under(directory)):
+            raise InputError(f"{directory}: no file to read in this directory")
+        return urls
     problems: list[OSError] = []
     files = []
     for folder, folders, names in os.walk(directory, onerror=problems.append):

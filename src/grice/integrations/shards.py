@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -19,9 +20,12 @@ from grice.scoring.api import load
 from grice.scoring.arrow import score_records
 from grice.scoring.presets import SMALL
 from grice.scoring.score_tables import write_lines_as
+from grice.stores import files_under, is_folder, is_url, open_url, version_of, writing_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import pyarrow
 
     from grice.formats import Found, Reading
     from grice.records import Score
@@ -106,46 +110,57 @@ def planned(
         InputError: If there is no file, their columns differ, or the folder holds other shards.
     """
     check_arrow()
-    files = [file for path in paths for file in _files(Path(path))]
-    _check_alike([file for file in files if file.suffix == ".parquet"])
-    target = Path(folder).absolute()
-    make_folder(target)
+    files = [file for path in paths for file in _files(str(path))]
+    _check_alike([file for file in files if file.endswith(".parquet")])
+    target = str(folder).rstrip("/") if is_url(str(folder)) else str(Path(folder).absolute())
+    present = set(_present(target))
     tasks = [
-        Task(str(file), str(target / f"{_digest(file, grading)}.parquet"), grading, len(files) > 1)
+        Task(file, f"{target}/{_digest(file, grading)}.parquet", grading, len(files) > 1)
         for file in files
     ]
-    expected = {task.shard for task in tasks}
-    # What begins with a dot was not finished by a worker that was killed.
-    others = [path for path in target.glob("[!.]*.parquet") if str(path) not in expected]
+    others = present - {_name(task.shard) for task in tasks}
     if others:
         raise InputError(
-            f"{folder}: holds {others[0].name}, which is of other inputs or metrics; name a folder "
+            f"{folder}: holds {min(others)}, which is of other inputs or metrics; name a folder "
             "of its own for each run"
         )
-    there = [task for task in tasks if Path(task.shard).exists()]
+    there = [task for task in tasks if _name(task.shard) in present]
     finished = [Shard(task.source, task.shard) for task in there]
     return [task for task in tasks if task not in there], finished
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise InputError(f"{path}: cannot be read: there is no such file")
-    if path.is_file():
-        return [path]
-    files = sorted(file for file in path.rglob("[!.]*") if file.is_file())
-    if not files:
-        raise InputError(f"{path}: no file to read in this directory")
-    return files
+def _files(place: str) -> list[str]:
+    if is_url(place):
+        files = files_under(place)
+    elif Path(place).is_file():
+        files = [place]
+    else:
+        files = sorted(str(file) for file in Path(place).rglob("[!.]*") if file.is_file())
+    if files:
+        return files
+    there = is_folder(place) if is_url(place) else Path(place).exists()
+    problem = "no file to read in this directory" if there else "there is no such file"
+    raise InputError(f"{place}: cannot be read: {problem}")
 
 
-def _check_alike(files: Sequence[Path]) -> None:
+def _present(folder: str) -> list[str]:
+    """Return the names of the shards in a folder, which is made if it is not there.
+
+    What begins with a dot was not finished by a worker that was killed.
+    """
+    if is_url(folder):
+        return [_name(url) for url in files_under(folder) if url.endswith(".parquet")]
+    make_folder(Path(folder))
+    return [path.name for path in Path(folder).glob("[!.]*.parquet")]
+
+
+def _name(shard: str) -> str:
+    return shard.rpartition("/")[2]
+
+
+def _check_alike(files: Sequence[str]) -> None:
     """Refuse Parquet files whose columns differ: they are hardly of one export."""
-    import pyarrow.parquet
-
-    try:
-        schemas = [pyarrow.parquet.read_schema(file) for file in files]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{files}: cannot be read: {excerpt(str(error), 300)}") from None
+    schemas = [_schema(file) for file in files]
     for file, schema in zip(files, schemas, strict=True):
         if not schema.equals(schemas[0]):
             ours, first = (
@@ -163,10 +178,26 @@ def _check_alike(files: Sequence[Path]) -> None:
             )
 
 
-def _digest(file: Path, grading: Grading) -> str:
-    """Return the hash of a file and its name, and of what is computed of it."""
-    digest = hashlib.blake2b(json_line([grading, str(file)]), digest_size=16)
-    with file.open("rb") as content:
+def _schema(file: str) -> pyarrow.Schema:
+    import pyarrow.parquet
+
+    try:
+        with open_url(file) if is_url(file) else Path(file).open("rb") as content:
+            return pyarrow.parquet.read_schema(content)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {excerpt(str(error), 300)}") from None
+
+
+def _digest(file: str, grading: Grading) -> str:
+    """Return the hash of a file and its name, and of what is computed of it.
+
+    A file of a store is not read for that: the store knows a hash, or when it was written.
+    """
+    digest = hashlib.blake2b(json_line([grading, file]), digest_size=16)
+    if is_url(file):
+        digest.update(version_of(file).encode())
+        return digest.hexdigest()
+    with Path(file).open("rb") as content:
         while block := content.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
@@ -201,9 +232,19 @@ def _scored(task: Task) -> Shard:
     with read(task.source, format=grading.format) as reading:
         records = _records(reading, named=task.named)
         scores = score_records(_grader(json_line(grading)).scorer, records)
-        with renaming(Path(task.shard)) as fresh, fresh.open("wb") as file:
+        with _writing(task.shard) as file:
             write_lines_as(".parquet", lines(scores), file)
     return Shard(task.source, task.shard, sum(counts.values()), counts["failed"])
+
+
+@contextmanager
+def _writing(shard: str) -> Iterator[BinaryIO]:
+    if is_url(shard):
+        with writing_url(shard) as file:
+            yield file
+    else:
+        with renaming(Path(shard)) as fresh, fresh.open("wb") as file:
+            yield file
 
 
 def _records(reading: Reading, *, named: bool) -> Iterator[Found]:

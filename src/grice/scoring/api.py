@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grice.runtime.embedded import Mode
     from grice.runtime.endpoint.spending import Terms, Usage
     from grice.runtime.protocols import Vector
+    from grice.triplets.find import Link, Wanted
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
@@ -82,6 +83,26 @@ class Grader:
         """Return the shipped encoder's vectors of texts; what was read before costs nothing."""
         self._check_open()
         return self._models.open("bundle:encoder", Encoder).encode(texts)
+
+    def links(
+        self, conversations: Sequence[Conversation], wanted: Wanted | None = None
+    ) -> list[list[Link]]:
+        """Return the commonsense links of each conversation, as ``grice triplets`` finds them.
+
+        Args:
+            wanted: Which of them; by default those that the command prints.
+
+        Raises:
+            ModelError: If the preset's model for them finds none.
+            BundleError: If it is missing.
+        """
+        from grice.triplets.find import Wanted, find_all
+        from grice.triplets.models import TripletModels
+
+        self._check_open()
+        reference = named_preset(self.scorer.preset).commands.triplets or "bundle:triplets"
+        models = self._models.open(reference, TripletModels)
+        return list(find_all(conversations, models, wanted or Wanted()))
 
     def close(self) -> None:
         """Release what the models hold; nothing is scored after it."""

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from grice.errors import GriceError, RecordError
 from grice.records import json_line
-from grice.serve.bodies import Body, decoded, judged
+from grice.serve.bodies import Body, WrittenGraph, decoded, judged
 from grice.serve.counters import Counters
 from grice.serve.engine import Engine
 from grice.serve.keys import Rate
@@ -51,12 +51,13 @@ class Service:
     """What all requests share.
 
     Args:
-        grader: The loaded metrics.
+        grader: The loaded metrics, and the models that stand beside them.
         limits: What a request may ask for.
         keys: Whose requests are answered; None is everybody's.
     """
 
     def __init__(self, grader: Grader, limits: Limits, keys: Keys | None) -> None:
+        self.grader = grader
         self.limits = limits
         self.keys = keys
         self.rate = Rate(limits.key_rate)
@@ -89,6 +90,8 @@ def application(grader: Grader, *, limits: Limits = Limits(), keys: Keys | None 
         "/explain": _explain,
         "/review": _review,
         "/rerank": _rerank,
+        "/triplets": _triplets,
+        "/graph": _graph,
     }
     assert answers.keys() == PATHS.keys()
     routes = [
@@ -264,6 +267,36 @@ async def _rerank(service: Service, body: Body) -> object:
     return result
 
 
+async def _triplets(service: Service, body: Body) -> object:
+    from grice.triplets.conversations import check_relations
+    from grice.triplets.find import Wanted
+
+    wanted = body.options_as(Wanted, {})
+    check_relations(wanted.relations)
+    talks = body.conversations()
+    turns = sum(len(talk.turns) for talk in talks)
+    found = await service.engine.call(turns, lambda: service.grader.links(talks, wanted))
+    return {"links": [link for links in found for link in links]}
+
+
+async def _graph(service: Service, body: Body) -> object:
+    from grice.graphs.check import check_graph
+
+    graph = body.options_as(WrittenGraph, {})
+    facts = graph.graph.count("(")
+    body.check_size(facts, "fact", where="graph")
+    verdict = await service.engine.call(
+        facts,
+        lambda: check_graph(graph.graph, graph.belief, graph.argument, rules=graph.rules),
+    )
+    return {
+        "ok": verdict.ok,
+        "broken": verdict.broken,
+        "failures": verdict.failures,
+        "rules": verdict.rules,
+    }
+
+
 def _refusal(refused: Refused) -> Response:
     headers = {} if refused.retry_after is None else {"Retry-After": str(refused.retry_after)}
     if refused.status == 401:
@@ -277,7 +310,8 @@ def _refusal(refused: Refused) -> Response:
 async def _no_such_path(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     what = f"{request.method[:20]} {request.url.path[:100]}: nothing answers that here"
-    do = "POST to /score, /explain, /review or /rerank; see /docs"
+    *paths, last = PATHS
+    do = f"POST to {', '.join(paths)} or {last}; see /docs"
     return _refusal(Refused(status, what, where="path", do=do))
 
 

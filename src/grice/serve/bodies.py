@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from grice.errors import RecordError, did_you_mean, plural
 from grice.formats import from_record
+from grice.graphs.check import RuleSet
 from grice.serve.problems import Refused, of_record
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.serve.limits import Limits
 
-__all__ = ["Body", "decoded", "judged"]
+__all__ = ["Body", "WrittenGraph", "decoded", "judged"]
 
 TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)?|[\[{]|[\]}]', re.DOTALL)
 """A text, to its end or that of the body, or a bracket: looked at in one pass, whatever comes."""
@@ -26,6 +27,18 @@ KINDS = {bool: "true or false", int: "an integer", list: "a list of texts"}
 
 Option = TypeVar("Option", bool, int, list[str])
 Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+Sentence: TypeAlias = Annotated[str, msgspec.Meta(max_length=10_000)]
+
+
+class WrittenGraph(msgspec.Struct, frozen=True):
+    """An explanation graph to be checked; see :func:`grice.graphs.check.check_graph`."""
+
+    graph: str
+    belief: Sentence
+    argument: Sentence
+    rules: RuleSet = "released"
 
 
 def decoded(data: bytes, limits: Limits) -> Body:
@@ -134,7 +147,7 @@ class Body:
             what = "one conversation is expected here"
             raise Refused(400, what, where="conversations", do="send its turns or messages")
         built = self._built(self._record, "talk", "")
-        self._check_size([built], self.listed(with_list))
+        self.check_size(len(built.turns) + self.listed(with_list))
         return built
 
     def conversations(self) -> list[Conversation]:
@@ -153,7 +166,7 @@ class Body:
             self._built(item, f"talk {place + 1}", f"conversations[{place}]")
             for place, item in enumerate(listed)
         ]
-        self._check_size(built)
+        self.check_size(sum(len(conversation.turns) for conversation in built))
         return built
 
     def _built(self, record: dict[str, Any], name: str, inside: str) -> Conversation:
@@ -162,14 +175,14 @@ class Body:
         except RecordError as error:
             raise of_record(error, inside) from None
 
-    def _check_size(self, conversations: Sequence[Conversation], candidates: int = 0) -> None:
-        turns = sum(len(conversation.turns) for conversation in conversations) + candidates
-        if turns > self._limits.turns:
+    def check_size(self, count: int, noun: str = "turn", *, where: str = "conversations") -> None:
+        """Raise Refused if a request asks for more than is taken at a time."""
+        if count > self._limits.turns:
             raise Refused(
                 413,
-                f"{plural(turns, 'turn')}, where {self._limits.turns:,} are taken at a time",
-                where="conversations",
-                do="send them in several requests, or use grice score for files",
+                f"{plural(count, noun)}, where {self._limits.turns:,} are taken at a time",
+                where=where,
+                do="send them in several requests, or use the command line for files",
             )
 
 

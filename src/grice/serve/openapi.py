@@ -10,10 +10,12 @@ import msgspec
 
 from grice import __version__
 from grice.evaluation.review import Review
+from grice.graphs.check import Failure
 from grice.pages import head
 from grice.records import Score
 from grice.serve.problems import Problem
 from grice.steer import Ranked
+from grice.triplets.find import Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,6 +65,32 @@ PATHS: dict[str, tuple[str, dict[str, object], tuple[tuple[str, str, dict[str, s
             ("held_out", "metrics that are run and take no part", {"type": "array"}),
         ),
     ),
+    "/triplets": (
+        "The commonsense links between the words of a conversation, or of several.",
+        TALK,
+        (
+            ("relations", "only these relations; by default all", {"type": "array"}),
+            ("least", "confidence at least, from 0 to 1", {"type": "number"}),
+            ("most", "links of a conversation at most; by default 12", {"type": "integer"}),
+            ("each", "of one relation at most; by default 3", {"type": "integer"}),
+            ("implicit", "also links that no connective says; the default", {"type": "boolean"}),
+        ),
+    ),
+    "/graph": (
+        "Which rules of structure an explanation graph breaks, and where.",
+        {
+            "belief": "Zoos are bad.",
+            "argument": "Animals suffer in a zoo.",
+            "graph": "(zoo; capable of; suffering)(suffering; is a; bad)(animals; at location; "
+            "zoo)",
+        },
+        (
+            ("graph", "the written graph: (head; relation; tail)(…)", {"type": "string"}),
+            ("belief", "one sentence", {"type": "string"}),
+            ("argument", "one sentence for or against it", {"type": "string"}),
+            ("rules", "released, what the official script counts, or paper", {"type": "string"}),
+        ),
+    ),
 }
 """What is posted: what it gives, an example, and its options."""
 STATUSES = {
@@ -77,17 +105,31 @@ STATUSES = {
 CONVERSATION = (
     ("turns", "turns in order: texts, or objects with speaker and text"),
     ("messages", "instead of turns: objects with role and content"),
-    ("conversations", "instead of both: a list of objects with either (/score, /review)"),
+    ("conversations", "instead of both: a list of objects with either (not /explain, /rerank)"),
     ("id", "its name in the scores"),
     ("targets", "indices of the turns to judge; by default every reply"),
 )
-GIVES = {"/review": "Review", "/rerank": "Ranked"}
+
+
+def _listed(name: str, kind: str) -> dict[str, object]:
+    items = {"type": "array", "items": {"$ref": REFERENCE.format(name=kind)}}
+    return {"type": "object", "properties": {name: items}}
+
+
+GIVES: dict[str, dict[str, object]] = {
+    "/score": _listed("scores", "Score"),
+    "/explain": _listed("scores", "Score"),
+    "/review": {"$ref": REFERENCE.format(name="Review")},
+    "/rerank": {"$ref": REFERENCE.format(name="Ranked")},
+    "/triplets": _listed("links", "Link"),
+    "/graph": _listed("failures", "Failure"),
+}
 
 
 def description(metrics: Sequence[str], *, keyed: bool) -> dict[str, Any]:
     """Return the description of a service with these metrics, in OpenAPI 3.1."""
     _, schemas = msgspec.json.schema_components(
-        [Score, Review, Ranked, Problem], ref_template=REFERENCE
+        [Score, Review, Ranked, Link, Failure, Problem], ref_template=REFERENCE
     )
     paths: dict[str, object] = {path: {"post": _operation(path, keyed=keyed)} for path in PATHS}
     for path, about in (
@@ -114,19 +156,17 @@ def description(metrics: Sequence[str], *, keyed: bool) -> dict[str, Any]:
 
 def _operation(path: str, *, keyed: bool) -> dict[str, Any]:
     summary, example, options = PATHS[path]
-    properties = {name: {"description": about} for name, about in CONVERSATION}
+    conversation = () if path == "/graph" else CONVERSATION
+    properties = {name: {"description": about} for name, about in conversation}
     properties |= {name: {"description": about, **kind} for name, about, kind in options}
     schema = {"type": "object", "properties": properties}
     problem = {
         "type": "object",
         "properties": {"error": {"$ref": REFERENCE.format(name="Problem")}},
     }
-    scores = {"type": "array", "items": {"$ref": REFERENCE.format(name="Score")}}
-    gives: dict[str, object] = {"type": "object", "properties": {"scores": scores}}
-    if path in GIVES:
-        gives = {"$ref": REFERENCE.format(name=GIVES[path])}
+    gives = {"application/json": {"schema": GIVES[path]}}
     responses = {
-        "200": {"description": "the result", "content": {"application/json": {"schema": gives}}},
+        "200": {"description": "the result", "content": gives},
         **{
             str(status): {
                 "description": about,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.triplets.find import Link
     from grice.triplets.models import TripletModels
 
-__all__ = ["ConversationLinks", "links_of_records", "wanted_links"]
+__all__ = ["ConversationLinks", "check_relations", "links_of_records", "wanted_links"]
 
 
 class ConversationLinks(NamedTuple):
@@ -38,9 +38,14 @@ def wanted_links(
     Raises:
         InputError: If a relation is none of CIDER's.
     """
+    check_relations(relations)
+    return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
+
+
+def check_relations(relations: Iterable[str]) -> None:
+    """Raise InputError if a relation is none of CIDER's."""
     for name in relations:
         load_schema("cider")[name]
-    return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
 
 
 def links_of_records(

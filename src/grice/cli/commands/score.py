@@ -46,7 +46,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="conversations in any known format, gzipped or not; a directory; - for standard input",
+        help="conversations in any known format, gzipped or not; a directory; a URL of a store, "
+        "such as s3://…; - for standard input",
     )
     add_output(
         parser,
