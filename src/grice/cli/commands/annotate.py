@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -267,6 +268,7 @@ def _serve(study: Study, arguments: argparse.Namespace) -> int:
         }
         if arguments.json:
             print_json_lines({"name": name, "link": link} for name, link in links.items())
+            sys.stdout.flush()  # whoever reads the links waits for them, and the command for judges
             return
         for name, link in links.items():
             note(f"{name}: {link}")
