@@ -27,7 +27,7 @@ the first line that comes.
 - **Encoding.** Text is UTF-8; a byte order mark is skipped, lines end in LF or CRLF. Gzip is
   recognised by its content, not by its name.
 - **Directories.** The files under it are read in the order of their paths, each in its own format.
-  Hidden files are left out.
+  Hidden files are left out, and those that only describe a data set of Hugging Face's on disk.
 - **Broken records.** A record that cannot be used is yielded as a `RecordError` that names the
   file, the line and the field, in its place; reading goes on behind it. A line over 64 MiB is
   skipped in this way. Of a gzip file that is cut off, everything before the break is read.

@@ -29,6 +29,10 @@ __all__ = ["Reading", "part_read", "read", "records_of"]
 _MAGIC = 16
 
 
+DESCRIBED = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"})
+"""Files beside the data that Hugging Face's data sets on disk have, which hold none."""
+
+
 class Reading(Iterator[Found]):
     """Conversations of one input in order, with a RecordError in place of each broken record.
 
@@ -235,6 +239,8 @@ def _files(directory: str) -> list[str]:
     files = []
     for folder, folders, names in os.walk(directory, onerror=problems.append):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        if DESCRIBED.intersection(names):
+            names = [name for name in names if not name.startswith(("cache-", *DESCRIBED))]
         paths = (Path(folder, name) for name in names if not name.startswith("."))
         files += [path for path in paths if path.is_file()]
     if not files:

@@ -39,6 +39,8 @@ def _parts(content: list[Any]) -> str:
     for index, part in enumerate(content):
         if not isinstance(part, dict):
             raise Bad(f"content[{index}]", f"expected an object, found {kind(part)}")
+        if part.get("type") == "reasoning":
+            continue  # it is not said
         text = part.get("refusal" if part.get("type") == "refusal" else "text")
         if isinstance(text, str):
             texts.append(text)
@@ -54,6 +56,8 @@ def _turn(message: object, _: str) -> Turn:
     if not isinstance(role, str):
         raise Bad("role", f"expected text such as user or assistant, found {kind(role)}")
     content = message.pop("content", None)
+    if content is None and isinstance(message.get("parts"), list):
+        content = message.pop("parts")
     if isinstance(content, list):
         text = _parts(content)
     elif content is None:
@@ -90,8 +94,9 @@ FORMAT = Format(
 The list stands in `messages` (or `conversation`, `conversations`). The speaker is `name` if there
 is one, else the role; the role is kept whatever it is, and messages of the system, the developer
 and of tools are turns too, so that the index of a turn is the index of its message. Content is a
-text or a list of parts; texts of parts are joined by line ends, and parts that are more than one
-text are kept under `content` in the meta of the turn. A message that calls a tool and says nothing
+text or a list of parts (`parts` in the AI SDK of Vercel); texts of parts are joined by line ends,
+reasoning is left out, and parts that are more than one text are kept under `content` in the meta of
+the turn. A message that calls a tool and says nothing
 is a turn with empty text; its `tool_calls` are kept in its meta.""",
     example="""\
 {"id": "c1", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it far?"}, {"role": "assistant", "content": [{"type": "text", "text": "Ten minutes."}]}], "model": "m"}

@@ -1,0 +1,51 @@
+"""Arrow streams, in the layouts of JSON lines and of tables: what ``datasets`` saves to disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from grice.formats._arrow import read_file
+from grice.formats._format import Format, Found, Line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grice.errors import RecordError
+    from grice.formats._arrow import Batches
+
+__all__ = ["FORMAT"]
+
+CONTINUED = b"\xff\xff\xff\xff"
+"""How each message of a stream begins; no text does."""
+LONGEST_SCHEMA = 1 << 24
+
+
+def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
+    import pyarrow.ipc
+
+    with pyarrow.ipc.open_stream(file) as counted:
+        rows = sum(batch.num_rows for batch in counted)
+    file.seek(0)
+    source = pyarrow.ipc.open_stream(file)
+    return source.schema.names, rows, source
+
+
+def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    return read_file(lines, name, _batches)
+
+
+def _sniff(prefix: bytes) -> float:
+    length = int.from_bytes(prefix[4:8], "little", signed=True)
+    return float(prefix.startswith(CONTINUED) and 0 < length < LONGEST_SCHEMA)
+
+
+FORMAT = Format(
+    name="arrow_stream",
+    summary="Arrow streams, as Hugging Face's `Dataset.save_to_disk` writes them (`grice[arrow]`)",
+    description="""\
+Read as `parquet` is. Name the folder that was saved: what describes the data set there is passed
+over, and all its splits are read.""",
+    example="",
+    sniff=_sniff,
+    read=_read,
+)
