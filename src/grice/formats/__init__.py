@@ -12,7 +12,7 @@ from grice.formats._arrow import check_arrow, from_table
 from grice.formats._document import document
 from grice.formats._find import find_conversation
 from grice.formats._format import Format, Found, Line
-from grice.formats._objects import from_objects, from_record
+from grice.formats._objects import from_logs, from_messages, from_objects, from_record
 from grice.formats._reading import Reading, part_read, read, records_of
 from grice.formats._registry import Formats, find_formats, recognise
 from grice.formats._silence import SilenceError
@@ -28,6 +28,8 @@ __all__ = [
     "document",
     "find_conversation",
     "find_formats",
+    "from_logs",
+    "from_messages",
     "from_objects",
     "from_record",
     "from_table",

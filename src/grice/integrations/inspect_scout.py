@@ -1,0 +1,34 @@
+"""A scanner of Inspect Scout: the replies of a transcript."""
+
+from __future__ import annotations
+
+from grice.integrations.evaluator import METRICS, Evaluator, of_library
+
+with of_library("inspect-scout", "0.6.1"):
+    # Scout reads the types of a scanner when it is declared.
+    from inspect_scout import Result, Scanner, Transcript, scanner
+
+__all__ = ["grice_scanner"]
+
+
+@scanner(messages="all")  # type: ignore[untyped-decorator]
+def grice_scanner(metrics: str = METRICS, *, models: str | None = None) -> Scanner[Transcript]:
+    """Scan a transcript by metrics of grice.
+
+    Args:
+        metrics: Their names, comma-separated.
+        models: A preset or an endpoint, as ``grice score --models`` takes it.
+
+    The value holds the mean of each metric over the replies; null where it abstained.
+    """
+    evaluator = Evaluator(metrics, models=models)
+
+    async def scan(transcript: Transcript) -> Result:
+        evaluations = evaluator.conversation(transcript.messages, str(transcript.transcript_id))
+        return Result(
+            value={item.metric: item.value for item in evaluations},
+            explanation="; ".join(f"{item.metric}: {item.reason}" for item in evaluations),
+            metadata={"signatures": {item.metric: item.signature for item in evaluations}},
+        )
+
+    return scan

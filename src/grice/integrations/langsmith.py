@@ -1,0 +1,48 @@
+"""Evaluators for LangSmith's ``evaluate`` and for openevals, which have one interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grice.errors import InputError
+from grice.integrations.evaluator import METRICS, Evaluator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["grice_evaluator"]
+
+
+def grice_evaluator(
+    metrics: str = METRICS, *, models: str | None = None
+) -> Callable[..., list[dict[str, Any]]]:
+    """Return an evaluator of replies; nothing of LangSmith is imported.
+
+    Args:
+        metrics: Their names, comma-separated.
+        models: A preset or an endpoint, as ``grice score --models`` takes it.
+
+    The evaluator takes ``inputs`` and ``outputs`` and gives for each metric ``key``, ``score``
+    (None where it abstained), ``comment`` and ``metadata``.
+    """
+    evaluator = Evaluator(metrics, models=models)
+
+    def grice(
+        inputs: Any = None,  # noqa: ANN401 - whatever an application takes
+        outputs: Any = None,  # noqa: ANN401
+        **_: Any,  # noqa: ANN401
+    ) -> list[dict[str, Any]]:
+        if outputs is None:
+            raise InputError("outputs: missing; a reply is needed")
+        record = {"run_type": "llm", "id": "run", "inputs": inputs or "", "outputs": outputs}
+        return [
+            {
+                "key": item.metric,
+                "score": item.value,
+                "comment": item.reason,
+                "metadata": {"signature": item.signature},
+            }
+            for item in evaluator.logged([record], "langsmith")
+        ]
+
+    return grice

@@ -1,0 +1,51 @@
+"""A scorer of MLflow for whole sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.json import decode
+
+from grice.integrations.evaluator import METRICS, Evaluator, of_library
+
+with of_library("mlflow", "3.17.2"):
+    from mlflow.entities import AssessmentSource, Feedback
+    from mlflow.genai.scorers import scorer
+
+if TYPE_CHECKING:
+    from mlflow.entities import Trace
+    from mlflow.genai.scorers import Scorer
+
+    from grice.integrations.evaluator import Evaluation
+
+__all__ = ["grice_scorer"]
+
+
+def grice_scorer(metrics: str = METRICS, *, models: str | None = None) -> Scorer:
+    """Return a scorer for ``mlflow.genai.evaluate``, called once for each session.
+
+    Args:
+        metrics: Their names, comma-separated.
+        models: A preset or an endpoint, as ``grice score --models`` takes it.
+
+    Each metric gives a feedback: its mean over the replies of the session, and the reason. One that
+    abstains gives a feedback without a value.
+    """
+    evaluator = Evaluator(metrics, models=models)
+
+    @scorer(name="grice")  # type: ignore[untyped-decorator] # has no types
+    def grice(session: list[Trace]) -> list[Feedback]:
+        traces = [decode(trace.to_json()) for trace in session]
+        return [_feedback(item) for item in evaluator.logged(traces, "mlflow")]
+
+    return grice
+
+
+def _feedback(evaluation: Evaluation) -> Any:  # noqa: ANN401 - MLflow's
+    return Feedback(
+        name=evaluation.metric,
+        value=evaluation.value,
+        rationale=evaluation.reason,
+        source=AssessmentSource(source_type="CODE", source_id="grice"),
+        metadata={"signature": evaluation.signature},
+    )

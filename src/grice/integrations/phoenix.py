@@ -1,0 +1,49 @@
+"""Scores of a file written to Phoenix, as annotations of the sessions or traces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from grice.integrations.written import scores_to_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["write_scores"]
+
+
+def write_scores(
+    file: str | Path,
+    client: Any,  # noqa: ANN401 - a phoenix.client.Client
+    *,
+    to: Literal["session", "trace"] = "session",
+) -> int:
+    """Write the scores of a file, and return how many.
+
+    Args:
+        file: What ``grice score`` wrote of conversations that were exported from Phoenix.
+        client: ``phoenix.client.Client()``.
+        to: What the ids of the conversations name: traces where they had no session.
+
+    An annotation is identified by what it judges and by its signature, so that writing a file again
+    changes nothing. What failed or abstained is left out.
+
+    Raises:
+        InputError: If the file holds no scores.
+    """
+    count = 0
+    for key, score in scores_to_write(file):
+        count += 1
+        written: dict[str, Any] = {
+            "annotation_name": f"grice.{score.metric}",
+            "annotator_kind": "CODE",
+            "score": score.value,
+            "explanation": score.reason,
+            "metadata": {"signature": score.signature, "turn": score.turn},
+            "identifier": key,
+        }
+        if to == "session":
+            client.sessions.add_session_annotation(session_id=score.conversation, **written)
+        else:
+            client.traces.add_trace_annotation(trace_id=score.conversation, **written)
+    return count

@@ -1,0 +1,61 @@
+"""The GitHub Action: its steps, run in the shell that runs them there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STEP = re.compile(r"- name: (\w+)\n(?:      .*\n)*?      run: (\|\n(?:        .*\n)+|.*\n)")
+
+
+def steps():
+    content = (ROOT / "action.yml").read_text("utf-8")
+    for name, run in STEP.findall(content):
+        yield name, re.sub(r"^        ", "", run.removeprefix("|\n"), flags=re.MULTILINE)
+
+
+@pytest.fixture
+def shell(tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "grice").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grice "$@"\n')
+    (programs / "grice").chmod(0o755)
+
+    def run(name, **inputs):
+        script = dict(steps())[name]
+        environment = {
+            **os.environ,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+            "FOLDER": "out",
+            **inputs,
+        }
+        words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    return run
+
+
+def test_the_action_scores_and_gates(shell, tmp_path):
+    assert [name for name, _ in steps()] == ["Install", "Score", "Gate"]
+    file = str(ROOT / "examples" / "convai.jsonl")
+    scored = shell("Score", FILES=file, SCORE="-m log_length --no-cache")
+    assert scored.returncode == 0, scored.stderr
+    assert (tmp_path / "out" / "report.html").exists()
+    passed = shell("Gate", GATE="--min log_length=0.5")
+    assert passed.returncode == 0, passed.stderr
+    assert shell("Gate", GATE="--min log_length=9").returncode == 1
+    assert (tmp_path / "out" / "junit.xml").read_text().startswith("<?xml")
+    assert "log_length" in (tmp_path / "summary.md").read_text()
+
+
+def test_records_that_cannot_be_read_are_for_the_gate(shell, tmp_path):
+    (tmp_path / "talk.jsonl").write_text('{"turns": ["Hi.", "Hello."]}\n{"turns": 3}\n')
+    assert shell("Score", FILES="talk.jsonl", SCORE="-m log_length").returncode == 0
+    assert shell("Score", FILES="nothing.jsonl", SCORE="-m log_length").returncode == 1

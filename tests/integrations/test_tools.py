@@ -1,0 +1,367 @@
+"""Each integration inside the library that it is for, where that is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import importlib
+import json
+import math
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.integrations import evaluator
+from grice.integrations.evaluator import Evaluator
+from grice.integrations.promptfoo import get_assert
+
+GARDEN = [
+    {"role": "user", "content": "My tomatoes died because I forgot to water them."},
+    {"role": "assistant", "content": "I am sorry. Water them every morning next year."},
+    {"role": "user", "content": "Which tomatoes are the easiest?"},
+    {"role": "assistant", "content": "Paris is the capital of France."},
+]
+
+
+def library(name):
+    """A module of an integration, or a skip where its library is not installed or is broken."""
+    pytest.importorskip(name, exc_type=ImportError)
+    return importlib.import_module(f"grice.integrations.{name}")
+
+
+def test_a_reply_is_evaluated_alone_and_a_conversation_by_the_mean_of_its_replies():
+    judge = Evaluator("relevance", minimum=0.5)
+    [off] = judge.reply(GARDEN)
+    [on] = judge.reply(GARDEN[:2])
+    [both] = judge.conversation(GARDEN)
+    assert (off.passed, on.passed) == (False, True)
+    assert both.value == pytest.approx((off.value + on.value) / 2)
+    assert both.reason.startswith("mean of 2 replies; lowest in turn 3")
+    assert off.signature.startswith("relevance:")
+
+
+def test_without_a_minimum_nothing_passes_or_fails():
+    assert [item.passed for item in Evaluator("relevance").reply(GARDEN)] == [None]
+
+
+def test_a_minimum_of_another_metric_is_refused():
+    with pytest.raises(InputError, match="a minimum of sense, which is not evaluated"):
+        Evaluator("relevance", minimum={"sense": 0.5})
+
+
+def test_messages_of_any_library_are_taken():
+    class Message:
+        def __init__(self, kind, content):
+            self.type, self.content = kind, content
+
+    objects = [
+        Message({"user": "human", "assistant": "ai"}[m["role"]], m["content"]) for m in GARDEN
+    ]
+    judge = Evaluator("relevance")
+    assert judge.reply(objects) == judge.reply(GARDEN) == judge.reply({"messages": GARDEN})
+
+
+def test_nothing_said_is_said():
+    with pytest.raises(InputError, match="no turn"):
+        Evaluator("relevance").reply([])
+
+
+def test_a_library_that_moved_its_interface_is_named_with_both_versions():
+    with (
+        pytest.raises(
+            InputError, match=r"pytest \d.* is installed.* tested with 0\.1.*pytest==0\.1"
+        ),
+        evaluator.of_library("pytest", "0.1"),
+    ):
+        importlib.import_module("pytest").no_such_thing  # noqa: B018
+    with (
+        pytest.raises(InputError, match="no-such-library is not installed: pip install"),
+        evaluator.of_library("no-such-library", "1.0"),
+    ):
+        importlib.import_module("no_such_library")
+
+
+def test_promptfoo_gets_a_grading_result():
+    context = {"prompt": GARDEN[0]["content"], "vars": {}, "config": {"metrics": "relevance"}}
+    good = get_assert(GARDEN[1]["content"], context)
+    bad = get_assert("Paris is the capital of France.", context)
+    assert (good["pass"], bad["pass"]) == (True, False)
+    assert good["namedScores"] == {"relevance": good["score"]}
+    assert bad["reason"].startswith("relevance 0.")
+    chat = {"prompt": json.dumps(GARDEN[:1]), "config": {"metrics": "relevance"}}
+    assert get_assert(GARDEN[1]["content"], chat)["score"] == good["score"]
+    empty = get_assert("", context)
+    assert (empty["pass"], empty["score"]) == (False, 0.0)
+    assert "grice" in get_assert("x", {"prompt": "x", "config": {"metrics": "nothing"}})["reason"]
+
+
+def test_langsmith_and_openevals_get_a_list_of_results():
+    from grice.integrations.langsmith import grice_evaluator
+
+    evaluate = grice_evaluator("relevance,repetition")
+    results = evaluate(inputs={"messages": GARDEN[:3]}, outputs=GARDEN[3], reference_outputs=None)
+    assert [result["key"] for result in results] == ["relevance", "repetition"]
+    assert results[0]["score"] == Evaluator("relevance").reply(GARDEN)[0].value
+    assert evaluate(inputs="Hi.", outputs={"answer": "Hello."})[0]["key"] == "relevance"
+    with pytest.raises(InputError, match="outputs: missing"):
+        evaluate(inputs="Hi.")
+
+
+def test_langsmith_evaluates_with_it(monkeypatch):
+    langsmith = pytest.importorskip("langsmith")
+    from langsmith.evaluation.evaluator import run_evaluator
+    from langsmith.schemas import Example, Run
+
+    from grice.integrations.langsmith import grice_evaluator
+
+    run = Run.model_construct(
+        id="0", name="bot", run_type="chain", inputs={"messages": GARDEN[:3]}, outputs=GARDEN[3]
+    )
+    example = Example.model_construct(id="1", inputs={"messages": GARDEN[:3]}, outputs=None)
+    results = run_evaluator(grice_evaluator("relevance")).evaluate_run(run, example)
+    assert langsmith.__version__
+    assert [result.key for result in results["results"]] == ["relevance"]
+
+
+def test_inspect_scores_a_sample(tmp_path, socket_enabled):
+    module = library("inspect_ai")
+    import inspect_ai
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageUser,
+        ModelOutput,
+        ModelUsage,
+        get_model,
+    )
+
+    kinds = {"user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    sample = Sample(input=[kinds[m["role"]](content=m["content"]) for m in GARDEN[:3]])
+    reply = ModelOutput.from_content("mockllm/model", GARDEN[3]["content"])
+    reply.usage = ModelUsage(
+        input_tokens=1, output_tokens=1, total_tokens=2
+    )  # it would fetch a list
+    task = inspect_ai.Task(dataset=[sample], scorer=module.grice_scorer("relevance,unanswered"))
+    model = get_model("mockllm/model", custom_outputs=[reply])
+    [log] = inspect_ai.eval(task, model=model, log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+    value = log.samples[0].scores["grice_scorer"].value
+    assert value["relevance"] == Evaluator("relevance").reply(GARDEN)[0].value
+    assert set(value) == {"relevance", "unanswered"}
+
+
+def test_inspect_keeps_what_abstained_out_of_means(monkeypatch):
+    module = library("inspect_ai")
+    nothing = evaluator.Evaluation("relevance", None, None, "abstained", "relevance:4")
+    monkeypatch.setattr(Evaluator, "reply", lambda *_: [nothing])
+
+    class State:
+        messages, sample_id = GARDEN, 1
+
+        class output:  # noqa: N801 - a field
+            completion = ""
+
+    score = asyncio.run(module.grice_scorer("relevance")(State, None))
+    assert math.isnan(score.value["relevance"])
+
+
+def test_scout_scans_a_transcript():
+    module = library("inspect_scout")
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+
+    kinds = {"user": ChatMessageUser, "assistant": ChatMessageAssistant}
+
+    class Transcript:
+        transcript_id = "t"
+        messages = [kinds[m["role"]](content=m["content"]) for m in GARDEN]  # noqa: RUF012
+
+    result = asyncio.run(module.grice_scanner("relevance")(Transcript))
+    assert result.value == {"relevance": Evaluator("relevance").conversation(GARDEN)[0].value}
+
+
+def test_deepeval_evaluates_a_conversation(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # it keeps a folder
+    module = library("deepeval")
+    from deepeval.test_case import ConversationalTestCase, Turn
+
+    case = ConversationalTestCase(turns=[Turn(**message) for message in GARDEN])
+    metric = module.GriceMetric("relevance", threshold=0.9)
+    assert metric.measure(case) == Evaluator("relevance").conversation(GARDEN)[0].value
+    assert not metric.is_successful()
+    assert metric.__name__ == "grice relevance"
+    assert asyncio.run(metric.a_measure(case)) == metric.score
+
+
+def test_mlflow_gets_a_feedback_for_each_metric(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = library("mlflow")
+    import mlflow
+
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+
+    @mlflow.trace
+    def chat(messages):
+        mlflow.update_current_trace(metadata={"mlflow.trace.session": "s"})
+        return GARDEN[len(messages)]["content"]
+
+    chat(GARDEN[:1])
+    chat(GARDEN[:3])
+    mlflow.flush_trace_async_logging()
+    traces = mlflow.search_traces(return_type="list")
+    grade = module.grice_scorer("relevance")
+    assert grade.is_session_level_scorer
+    [feedback] = grade.run(session=traces)
+    assert feedback.name == "relevance"
+    assert feedback.value == Evaluator("relevance").conversation(GARDEN)[0].value
+
+
+def test_opik_gets_a_result_for_each_metric():
+    module = library("opik")
+    results = module.GriceMetric("relevance,repetition", track=False).score(conversation=GARDEN)
+    assert [result.name for result in results] == ["relevance", "repetition"]
+    assert results[0].value == Evaluator("relevance").conversation(GARDEN)[0].value
+
+
+@pytest.fixture
+def scored(tmp_path):
+    talk, out = tmp_path / "talk.jsonl", tmp_path / "out.jsonl"
+    talk.write_text(json.dumps({"id": "s1", "messages": GARDEN}) + "\n")
+    assert main(["score", str(talk), "-m", "relevance", "-o", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def stub_service(socket_enabled):
+    """A service on this machine that takes everything and keeps it."""
+
+    class Service(ThreadingHTTPServer):
+        received: list = []  # noqa: RUF012 - of the one there is
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            self.server.received.append((self.path, json.loads(body)))
+            answer = b'{"successes": [], "errors": [], "data": [{"id": "1"}]}'
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def do_GET(self):  # Phoenix is asked for its version
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"99.0.0")
+
+        def log_message(self, *_):
+            pass
+
+    with Service(("127.0.0.1", 0), Handler) as service:
+        service.url = f"http://127.0.0.1:{service.server_port}"
+        thread = threading.Thread(target=service.serve_forever)
+        thread.start()
+        yield service
+        service.shutdown()
+        thread.join()
+
+
+class Told:
+    """A client that keeps what it is told."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        if name in ("sessions", "traces"):
+            return self
+        return lambda **fields: self.calls.append((name, fields))
+
+
+def test_langfuse_and_phoenix_are_told_of_scores_by_keys_that_stay(scored):
+    from grice.integrations import langfuse, phoenix
+
+    for module, to, named in (
+        (langfuse, "session", "session_id"),
+        (langfuse, "trace", "trace_id"),
+        (phoenix, "session", "session_id"),
+        (phoenix, "trace", "trace_id"),
+    ):
+        first, again = Told(), Told()
+        assert module.write_scores(scored, first, to=to) == 2
+        module.write_scores(scored, again, to=to)
+        assert first.calls == again.calls
+        assert {fields[named] for name, fields in first.calls if fields} == {"s1"}
+
+
+def test_langfuse_sends_them_to_its_interface(scored, stub_service):
+    library("langfuse")
+    from langfuse import Langfuse
+
+    from grice.integrations import langfuse
+
+    client = Langfuse(public_key="pk", secret_key="sk", host=stub_service.url)
+    langfuse.write_scores(scored, client)
+    client.shutdown()
+    sent = [score for path, body in stub_service.received if path.endswith("scores")
+            for score in body]  # fmt: skip
+    assert {score["name"] for score in sent} == {"grice.relevance"}
+    assert {score["sessionId"] for score in sent} == {"s1"}
+
+
+def test_phoenix_sends_them_to_its_interface(scored, stub_service):
+    pytest.importorskip("phoenix.client")
+    from phoenix.client import Client
+
+    from grice.integrations import phoenix
+
+    phoenix.write_scores(scored, Client(base_url=stub_service.url))
+    sent = [body["data"][0] for path, body in stub_service.received if "annotations" in path]
+    assert {item["name"] for item in sent} == {"grice.relevance"}
+    assert {item["session_id"] for item in sent} == {"s1"}
+
+
+def test_a_file_without_a_value_is_said(tmp_path):
+    from grice.integrations import langfuse
+
+    empty = tmp_path / "out.jsonl"
+    empty.write_text("")
+    with pytest.raises(InputError):
+        langfuse.write_scores(empty, Told())
+
+
+def test_opentelemetry_gets_an_event_for_each_score():
+    pytest.importorskip("opentelemetry.sdk._logs")
+    from opentelemetry._logs import set_logger_provider
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+
+    import grice
+    from grice.integrations.otel import emit_scores
+
+    kept, provider = InMemoryLogRecordExporter(), LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(kept))
+    set_logger_provider(provider)
+    with grice.load("relevance") as grader:
+        scores = grader.score(GARDEN)
+    assert emit_scores(scores, attributes={"gen_ai.response.id": "r"}) == len(scores)
+    [first, *_] = [log.log_record for log in kept.get_finished_logs()]
+    assert first.event_name == "gen_ai.evaluation.result"
+    assert first.attributes["gen_ai.evaluation.score.value"] == scores[0].value
+    assert first.attributes["gen_ai.response.id"] == "r"
+
+
+def test_nothing_of_a_tool_is_imported_before_its_file(capsys):
+    tools = ("deepeval", "inspect_ai", "langfuse", "langsmith", "mlflow", "opik", "phoenix")
+    program = (
+        f"import sys, grice.integrations, grice.integrations.promptfoo; "
+        f"print([name for name in {tools!r} if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert shown.stdout.strip() == "[]"
