@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from grice.errors import InputError, RecordError, os_reason
+from grice.evaluation.other_scores import column_of, other_scores
 from grice.formats import recognise
 from grice.metrics.signature import current_signature
 from grice.records import Score, Status
@@ -126,7 +127,8 @@ def read_rows(
 
     Args:
         file: A path, gzipped or not, ``-`` for standard input, or the folder of an engine's shards,
-            which are read one after the other; a folder or file of a store, too.
+            which are read one after the other; a folder or file of a store, too. For scores
+            ``FILE#COLUMN`` names a column of a CSV or a field of JSON lines of another tool.
         kind: A ``msgspec`` record; fields it does not know are passed over.
         expected: What a line should be, for messages.
 
@@ -134,6 +136,11 @@ def read_rows(
         RecordError: For a line that is no such record.
         InputError: If the file cannot be read or holds no line.
     """
+    if kind in (Score, ScoreLine) and (place := column_of(file)) is not None:
+        rows = read_table_rows(place.file) if place.is_table else read_rows(place.file, dict)
+        for number, fields in other_scores(place, rows):
+            yield number, msgspec.convert(fields, kind)
+        return
     decoder = msgspec.json.Decoder(kind)
     number = 0
     some = False

@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "files",
         nargs="+",
         metavar="FILE",
-        help="LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone",
+        help="LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone; scores of another "
+        "tool are FILE#COLUMN",
     )
     add_output(parser, "FILE", "the map; with --apply the calibrated scores, a line each")
     parser.add_argument("--apply", metavar="MAP.json", help="apply this map")

@@ -30,7 +30,9 @@ TEXT = 100
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    parser.add_argument("baseline", metavar="A.jsonl", help="scores to compare with")
+    parser.add_argument(
+        "baseline", metavar="A.jsonl", help="scores to compare with; of another tool: FILE#COLUMN"
+    )
     parser.add_argument("other", metavar="B.jsonl", help="scores of the same items, changed")
     add_across_signatures(parser)
     parser.add_argument(

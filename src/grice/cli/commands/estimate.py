@@ -29,7 +29,11 @@ HELP = "estimate the mean rating of all conversations from ratings of a few"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
     parser.add_argument("labels", metavar="LABELS", help="ratings of a random sample")
-    parser.add_argument("scores", metavar="OUT.jsonl", help="what grice score wrote, of all")
+    parser.add_argument(
+        "scores",
+        metavar="OUT.jsonl",
+        help="what grice score wrote, of all; of another tool: FILE#COLUMN",
+    )
     add_metrics(parser)
     add_scale(parser)
     parser.add_argument(

@@ -21,7 +21,11 @@ HELP = "hold scores against thresholds: exit status 0 passed, 1 failed, 2 unusab
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    parser.add_argument("scores", metavar="OUT.jsonl", help="what grice score wrote; - for stdin")
+    parser.add_argument(
+        "scores",
+        metavar="OUT.jsonl",
+        help="what grice score wrote; of another tool: FILE#COLUMN; - for stdin",
+    )
     parser.add_argument(
         "--min",
         action="append",

@@ -45,7 +45,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         action="append",
         default=[],
         metavar="[SET=]FILE",
-        help="take scores from here (what grice score wrote) instead of computing them",
+        help="take scores from here (what grice score wrote; of another tool: FILE#COLUMN) instead "
+        "of computing them",
     )
     parser.add_argument(
         "--reduce",
