@@ -3,13 +3,15 @@
 # make portability: are scores what is promised with every instruction set of this processor?
 # make coverage: run the tests without data sets, and fail if they reach under 95 % of the lines.
 # make mutants: change the code in small ways, and see which changes no test notices (half an hour).
+# make release: build twice, compare, check, and write dist/ with bill of materials and hashes.
+# make fuzz SECONDS=300: read damaged files of every format; what breaks a reader is kept as a test.
 # All need Python >= 3.11, nothing else; they make their own environment in .venv.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean coverage demo demo-medium docs lint mutants portability test
+.PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
@@ -47,6 +49,16 @@ coverage: $(VENV)/.developer
 
 mutants: $(VENV)/.developer
 	$(BIN)/python bench/mutants.py
+
+release: $(VENV)/.releaser
+	$(BIN)/python bench/release.py dist
+
+fuzz: $(VENV)/.developer
+	$(BIN)/python bench/fuzz.py --seconds $(or $(SECONDS),300)
+
+$(VENV)/.releaser: $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom twine
+	@touch $@
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)

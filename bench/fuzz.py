@@ -1,100 +1,133 @@
-"""Damage conversation files at random and read them: no crash, nothing endless.
+"""Damage files of every format, and read them: nothing but grice's own errors may come::
 
-    python bench/fuzz.py [COUNT] [--seed 0]
+    python bench/fuzz.py --seconds 300
 
-Takes the made examples of every format, changes, cuts, repeats or mixes bytes of them, and reads
-the outcome. Whatever comes must be conversations, or records of what is wrong, or an InputError
-that says so; anything else is printed with its seed, and the exit status is 1.
+Begun with are the example of each format, the files of ``examples/``, what tracers wrote
+(``tests/formats/samples``) and what broke a reader before (``tests/formats/fuzz``, which a test
+reads again). What breaks one now, or takes longer than a file of its size may, is made smaller and
+kept there, and the exit status is 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
+import hashlib
 import random
 import tempfile
 import time
-import traceback
 from pathlib import Path
 
 from grice.errors import GriceError, RecordError
 from grice.formats import find_formats, read
+from grice.records import Conversation
 
-FORMATS = find_formats().formats
-
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "tests" / "formats" / "samples"
+KEPT = ROOT / "tests" / "formats" / "fuzz"
+PATIENCE = 5.0
+"""Seconds that a file of a few KiB may take."""
 TOKENS = (
-    b'{"', b'":', b"null", b"\xff\xfe", b"\x00", b"\n\n", b"[[[[", b'"turns":', b"1e999",
-    b"\\ud800", b",", b"</UTT>", b"\xef\xbb\xbf", b"-1", b'{"role":"user"}', b"\r", b"\t",
-    b"true", b"NaN",
+    b"{", b"}", b"[", b"]", b'"', b"\\", b",", b":", b"\n", b"\r", b"\t", b"\0", b"null", b"-1",
+    b"1e999", b'""', b"[]", b"{}", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\xef\xbb\xbf",
 )  # fmt: skip
-MOST_SECONDS = 5.0
 
 
-def samples() -> list[tuple[str, bytes]]:
-    """Return name and bytes of an example of each format, and of the shipped example files."""
-    seeds = [(f"{form.name}.txt", form.example.encode()) for form in FORMATS.values()]
-    files = sorted((ROOT / "examples").glob("*.*"))
-    return seeds + [(path.name, path.read_bytes()[:20_000]) for path in files]
+def seeds() -> list[bytes]:
+    examples = [form.example.encode() for form in find_formats().formats.values() if form.example]
+    files = [*SAMPLES.glob("*.jsonl"), *KEPT.glob("*.bin")]
+    shown = [file.read_bytes()[:20_000] for file in (ROOT / "examples").glob("*.*")]
+    return examples + shown + [file.read_bytes() for file in files]
 
 
-def damaged(data: bytes, other: bytes, rng: random.Random) -> bytes:
-    """Return the bytes after one to eight random changes."""
-    kept = bytearray(data)
-    for _ in range(rng.randint(1, 8)):
-        at = rng.randrange(len(kept) + 1)
-        upto = min(len(kept), at + rng.randint(0, 40))
-        kind = rng.randrange(6)
-        if kind == 0:
-            kept[at:upto] = rng.randbytes(rng.randint(0, 8))
-        elif kind == 1:
-            kept[at:at] = rng.choice(TOKENS)
-        elif kind == 2:
-            del kept[at:upto]
-        elif kind == 3:
-            kept[at:at] = kept[at:upto] * rng.randint(1, 5)
-        elif kind == 4:
-            del kept[at:]
-        else:
-            start = rng.randrange(len(other) + 1)
-            kept[at:at] = other[start : start + 200]
-    return bytes(kept)
+def damaged(data: bytes, draw: random.Random, others: list[bytes]) -> bytes:
+    """Return a file with a few changes."""
+    content = bytearray(data)
+    for _ in range(draw.randint(1, 6)):
+        at = draw.randrange(len(content) + 1)
+        end = min(len(content), at + draw.randint(0, 40))
+        match draw.randrange(6):
+            case 0:
+                content[at:at] = draw.choice(TOKENS)
+            case 1:
+                del content[at:end]
+            case 2:
+                content[at:at] = content[at:end] * draw.randint(1, 200)
+            case 3 if at < len(content):
+                content[at] = draw.randrange(256)
+            case 4:
+                del content[at:]
+            case _:
+                other = draw.choice(others)
+                cut = draw.randrange(len(other) + 1)
+                content[at:end] = other[cut : cut + draw.randint(0, 400)]
+    return bytes(content)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("count", type=int, nargs="?", default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
+def problem(data: bytes, file: Path) -> str | None:
+    """Return what is wrong with how a file is read, by its looks and by each format named."""
+    file.write_bytes(data)
+    for form in (None, *find_formats().formats):
+        began = time.perf_counter()
+        try:
+            for record in read(file, format=form):
+                if isinstance(record, Conversation):
+                    if not record.turns:
+                        return f"{form}: a conversation without a turn"
+                elif not isinstance(record, RecordError):
+                    return f"{form}: yielded {type(record).__name__}"
+        except GriceError:
+            pass
+        except Exception as error:  # noqa: BLE001 - what is looked for
+            return f"{form}: {type(error).__name__}: {error}"
+        if (took := time.perf_counter() - began) > PATIENCE:
+            return f"{form}: took {took:.1f} s"
+    return None
+
+
+def smaller(data: bytes, file: Path) -> bytes:
+    """Return the smallest file that still breaks a reader, by leaving out ever smaller parts."""
+    size = len(data) // 2
+    while size:
+        at = 0
+        while at < len(data):
+            shorter = data[:at] + data[at + size :]
+            if problem(shorter, file) is not None:
+                data = shorter
+            else:
+                at += size
+        size //= 2
+    return data
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--seed", type=int)
     arguments = parser.parse_args()
-    known = samples()
-    outcomes: collections.Counter[str] = collections.Counter()
-    faults = 0
+    seed = random.SystemRandom().randrange(1 << 32) if arguments.seed is None else arguments.seed
+    draw, begun_with = random.Random(seed), seeds()
+    until, count, broken = time.monotonic() + arguments.seconds, 0, set[str]()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(arguments.count):
-            rng = random.Random(f"{arguments.seed} {number}")
-            name, data = rng.choice(known)
-            path = Path(folder) / name
-            path.write_bytes(damaged(data, rng.choice(known)[1], rng))
-            start = time.monotonic()
-            try:
-                for record in read(path):
-                    outcomes[
-                        "broken records" if isinstance(record, RecordError) else "conversations"
-                    ] += 1
-            except GriceError:
-                outcomes["files refused"] += 1
-            except Exception:  # noqa: BLE001 - whatever else comes is what is looked for
-                faults += 1
-                print(f"seed {arguments.seed}, file {number} ({name}):\n{traceback.format_exc()}")
-            if time.monotonic() - start > MOST_SECONDS:
-                faults += 1
-                print(f"seed {arguments.seed}, file {number} ({name}): over {MOST_SECONDS:g} s")
-            path.unlink()
-    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
-    print(f"{arguments.count:,} damaged files of {len(known)} examples and {len(FORMATS)} formats: "
-          f"{counts}; {faults} faults")  # fmt: skip
-    return 1 if faults else 0
+        file = Path(folder) / "file"
+        while time.monotonic() < until:
+            data = damaged(draw.choice(begun_with), draw, begun_with)
+            count += 1
+            what = problem(data, file)
+            if (
+                what is None
+                or (kind := what.partition(":")[0] + what.partition(":")[2][:24]) in broken
+            ):
+                continue
+            broken.add(kind)
+            data = smaller(data, file)
+            KEPT.mkdir(exist_ok=True)
+            kept = KEPT / f"{hashlib.sha256(data).hexdigest()[:16]}.bin"
+            kept.write_bytes(data)
+            print(f"{what}\n  kept as {kept.relative_to(ROOT)}", flush=True)
+    print(f"seed {seed}: {count:,} files from {len(begun_with)}, {len(broken)} broke a reader")
+    if broken:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from grice.scoring import load, score
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names are imported when they are first used: `import grice` must cost next to nothing.
 _HOMES = {

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import RecordError
-from grice.formats._exports import first_of, read_export, text_in
+from grice.formats._exports import first_of, object_in, read_export, text_in
 from grice.formats._format import Bad, Format
 from grice.formats._json import confidence
 from grice.formats._spans import call_of, flat
@@ -25,8 +25,7 @@ PARENT = ("parent_id", "parentId")
 def _flat(span: dict[str, Any]) -> dict[str, Any]:
     """Return fields by their dotted names, of a span of the API or of a row of a data frame."""
     fields = flat({name: value for name, value in span.items() if name != "context"})
-    context = span.get("context")
-    inner = {f"context.{name}": value for name, value in context.items()} if context else {}
+    inner = {f"context.{name}": value for name, value in object_in(span, "context").items()}
     return {**inner, **{name.removeprefix("attributes."): value for name, value in fields.items()}}
 
 
