@@ -100,7 +100,6 @@ def read_file(
     """Return the conversations of a file of a table.
 
     Args:
-        lines: What stands in the file.
         name: Its name; a file under that name is read from where it lies, any other input is
             first laid into a temporary file, since such files begin at their end.
         batches_of: Returns the names of its columns, how many rows it has, and its batches.

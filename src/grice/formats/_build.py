@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._format import Bad
-from grice.formats._json import kind
+from grice.formats._json import field_names, kind
 from grice.formats._speech import prefixed
 from grice.records import Conversation, Turn
 
@@ -160,7 +160,7 @@ def turn(
         if words is not _MISSING:
             break
     else:
-        fields = ", ".join(sorted(item)[:8]) or "no field"
+        fields = field_names(item)
         raise Bad(text[0], f"missing; found {fields}")
     if type(words) is not str:
         raise Bad(name, f"expected text, found {kind(words)}")

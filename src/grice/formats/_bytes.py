@@ -93,8 +93,6 @@ def _peek(
     """Return up to ``size`` first bytes, and a stream that still begins with them.
 
     Args:
-        stream: Where they come from.
-        size: How many are wanted.
         silence: Of a stream that may be slow: one whole line is enough once it is silent.
         watched: Whether the stream that is returned watches for silence.
     """
@@ -149,8 +147,6 @@ def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened
     """Open a file or ``-``, unpack gzip, and look at the first ``peek`` bytes.
 
     Args:
-        source: A path, or ``-`` for standard input.
-        peek: How many bytes are looked at.
         holds: What the file should hold, for messages.
 
     Raises:

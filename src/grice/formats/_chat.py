@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._format import Bad
-from grice.formats._json import decode, kind
+from grice.formats._json import decode, field_names, kind
 from grice.records import Turn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grice.records import Json
 
-__all__ = ["ASSISTANT", "SYSTEM", "USER", "history_of", "is_message", "json_of", "replies_of"]
+__all__ = [
+    "ASSISTANT",
+    "SYSTEM",
+    "USER",
+    "history_of",
+    "is_message",
+    "json_of",
+    "replies_of",
+    "turns_in",
+]
 
 USER, ASSISTANT, SYSTEM = "user", "assistant", "system"
 ROLES = {
@@ -81,7 +92,7 @@ def history_of(sent: object) -> list[Turn]:
     texts = [value for value in sent.values() if isinstance(value, str)]
     if len(texts) == 1:
         return [*before, *_spoken(texts[0], USER)]
-    raise Bad(None, f"expected messages or text; found {', '.join(sorted(sent)[:8]) or 'no field'}")
+    raise Bad(None, f"expected messages or text; found {field_names(sent)}")
 
 
 def replies_of(returned: object) -> list[Turn]:
@@ -119,7 +130,15 @@ def replies_of(returned: object) -> list[Turn]:
     texts = [value for value in returned.values() if isinstance(value, str)]
     if len(texts) == 1:
         return _spoken(texts[0], ASSISTANT)
-    raise Bad(None, f"expected a reply; found {', '.join(sorted(returned)[:8]) or 'no field'}")
+    raise Bad(None, f"expected a reply; found {field_names(returned)}")
+
+
+def turns_in(read: Callable[[object], list[Turn]], value: object, field: str) -> list[Turn]:
+    """Return what one of the readers above makes of a field, which a complaint about it names."""
+    try:
+        return read(value)
+    except Bad as bad:
+        raise bad.inside(field) from None
 
 
 def is_message(item: object) -> bool:

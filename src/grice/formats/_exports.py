@@ -2,64 +2,66 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import RecordError
-from grice.formats._calls import Call, conversations
-from grice.formats._chat import history_of, replies_of
-from grice.formats._format import Bad, Line
-from grice.formats._json import decode, kind
+from grice.formats._calls import conversations
+from grice.formats._chat import history_of, replies_of, turns_in
+from grice.formats._format import Bad, Format
+from grice.formats._json import confidence, kind, object_of, parsed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from grice.formats._format import Found
+    from grice.errors import RecordError
+    from grice.formats._calls import Call
+    from grice.formats._format import Found, Line
 
-__all__ = ["dialogue_of", "first_of", "object_in", "read_export", "text_in"]
+__all__ = ["dialogue_of", "export_format", "object_in", "text_in"]
 
 
-def read_export(
-    lines: Iterable[Line | RecordError],
+def export_format(
     name: str,
+    *,
+    summary: str,
+    description: str,
+    example: str,
+    is_item: Callable[[object], bool],
     calls_of: Callable[[dict[str, Any], str], Iterable[Call]],
     wrappers: tuple[str, ...] = (),
-) -> Iterator[Found]:
-    """Yield the conversations of the calls that each object of a file logs.
+) -> Format:
+    """Return the format of a tracer that exports an object a call, a line each or in a list.
 
     Args:
-        lines: Of the file.
-        name: Of the file.
+        is_item: Whether an object is one of this tracer's.
         calls_of: Gets an object and what to call a trace without a name; raises Bad for an object
             that cannot be used.
         wrappers: Fields that may hold a list of such objects, as an answer of an API does.
     """
-    return conversations(_calls(lines, name, calls_of, wrappers))
 
+    def fits(record: dict[str, Any]) -> bool:
+        return any(map(is_item, _unwrapped(record, wrappers)[:1]))
 
-def _calls(
-    lines: Iterable[Line | RecordError],
-    name: str,
-    calls_of: Callable[[dict[str, Any], str], Iterable[Call]],
-    wrappers: tuple[str, ...],
-) -> Iterator[Call | RecordError]:
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-        elif line.data.strip():
-            try:
-                record = decode(line.data)
-                if not isinstance(record, dict):
-                    raise Bad(None, f"expected an object, {{…}}, found {kind(record)}")
-            except Bad as bad:
-                yield bad.at(name, line.number)
-                continue
-            for place, item in enumerate(_unwrapped(record, wrappers)):
+    def read(lines: Iterable[Line | RecordError], file: str) -> Iterator[Found]:
+        def calls(line: Line) -> Iterator[Call | RecordError]:
+            for place, item in enumerate(_unwrapped(object_of(line), wrappers)):
                 try:
                     if not isinstance(item, dict):
                         raise Bad(None, f"expected an object, {{…}}, found {kind(item)}")
-                    yield from calls_of(item, f"{name}:{line.number}:{place}")
+                    yield from calls_of(item, f"{file}:{line.number}:{place}")
                 except Bad as bad:
-                    yield bad.at(name, line.number)
+                    yield bad.at(file, line.number)
+
+        return conversations(parsed_lines(lines, file, calls))
+
+    return Format(
+        name=name,
+        summary=summary,
+        description=description,
+        example=example,
+        sniff=partial(confidence, fits=fits),
+        read=read,
+    )
 
 
 def _unwrapped(record: dict[str, Any], wrappers: tuple[str, ...]) -> list[Any]:
@@ -77,23 +79,11 @@ def dialogue_of(call: Call, sent: object, returned: object, fields: tuple[str, s
     """
     if returned is None:
         raise Bad(fields[1], "missing: the call failed, or half of it was lost")
-    history = _read(history_of, sent, fields[0])
-    replies = _read(replies_of, returned, fields[1])
+    history = turns_in(history_of, sent, fields[0])
+    replies = turns_in(replies_of, returned, fields[1])
     if len(replies) > len(history) and replies[: len(history)] == history:
         replies = replies[len(history) :]  # a graph returns all messages
     return [call._replace(history=history, replies=replies)] if replies else []
-
-
-def _read(reader: Callable[[object], list[Any]], value: object, field: str) -> list[Any]:
-    try:
-        return reader(value)
-    except Bad as bad:
-        raise bad.inside(field) from None
-
-
-def first_of(record: dict[str, Any], wrappers: tuple[str, ...]) -> list[Any]:
-    """Return an object, or the first of the list that it holds; none of an empty list."""
-    return _unwrapped(record, wrappers)[:1]
 
 
 def object_in(record: dict[str, Any], *names: str) -> dict[str, Any]:

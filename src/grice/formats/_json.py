@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -11,11 +11,23 @@ from grice.errors import RecordError
 from grice.formats._format import Bad, Found, Line, not_utf8, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from grice.records import Conversation
 
-__all__ = ["closed", "confidence", "decode", "kind", "records", "samples"]
+__all__ = [
+    "closed",
+    "confidence",
+    "decode",
+    "field_names",
+    "kind",
+    "object_of",
+    "parsed_lines",
+    "records",
+    "samples",
+]
+
+Item = TypeVar("Item")
 
 _LOOK_AT = 8
 """How many lines are tried when a format is recognised."""
@@ -92,6 +104,15 @@ def records(
 ) -> Iterator[Found]:
     """Yield what ``build`` makes of each object; it also gets the id of a record without one."""
     base = stem(name)
+    return parsed_lines(
+        lines, name, lambda line: (build(object_of(line), f"{base}:{line.number}"),)
+    )
+
+
+def parsed_lines(
+    lines: Iterable[Line | RecordError], name: str, parse: Callable[[Line], Iterable[Item]]
+) -> Iterator[Item | RecordError]:
+    """Yield what ``parse`` makes of each line that is not blank; a Bad becomes a RecordError."""
     for line in lines:
         if isinstance(line, RecordError):
             yield line
@@ -99,12 +120,26 @@ def records(
         if not line.data or line.data.isspace():
             continue
         try:
-            value = decode(line.data)
-            if type(value) is not dict:
-                raise Bad(None, f"expected an object, {{…}}, found {kind(value)}")
-            yield build(value, f"{base}:{line.number}")
+            yield from parse(line)
         except Bad as bad:
             yield bad.at(name, line.number)
+
+
+def object_of(line: Line) -> dict[str, Any]:
+    """Return the JSON object of a line.
+
+    Raises:
+        Bad: It is something else.
+    """
+    value = decode(line.data)
+    if type(value) is not dict:
+        raise Bad(None, f"expected an object, {{…}}, found {kind(value)}")
+    return value
+
+
+def field_names(record: Mapping[str, object]) -> str:
+    """Return the first names of the fields of a record, for complaints."""
+    return ", ".join(sorted(record)[:8]) or "no field"
 
 
 def samples(prefix: bytes) -> list[dict[str, Any]]:

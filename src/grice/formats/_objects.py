@@ -45,10 +45,6 @@ def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
 def from_record(record: Mapping[str, Any], name: str) -> Conversation:
     """Return the conversation of an object with ``messages`` or ``turns``, as lines of JSON have.
 
-    Args:
-        record: The object; not changed.
-        name: Its id, unless it has one.
-
     Raises:
         RecordError: If it is none.
     """
@@ -66,7 +62,6 @@ def from_messages(items: object, name: str, *, whole: bool = False) -> Conversat
         items: A list of objects with role and content, or type and content: dictionaries, or
             messages of LangChain, Inspect or DeepEval; or an object that holds such a list. What
             tools and functions return is left out, and so is what says nothing.
-        name: Its id.
         whole: Whether every reply of the assistant is to be judged, and not the last turn alone.
 
     Raises:

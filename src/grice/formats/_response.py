@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from grice.formats._build import conversation, references, take, turn
 from grice.formats._format import Bad
-from grice.formats._json import decode, kind
+from grice.formats._json import decode, field_names, kind
 from grice.formats._speech import prefixed
 from grice.records import Turn
 
@@ -89,7 +89,6 @@ def exchange(
 
     Args:
         context: A list of turns or texts, or one text.
-        names: What the two fields are called.
 
     Raises:
         Bad: One of them has the wrong type.
@@ -129,7 +128,7 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
     answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
     for name in (where, answer):
         if record.get(name) is None:
-            raise Bad(name, f"missing; found {', '.join(sorted(record)[:8]) or 'no field'}")
+            raise Bad(name, f"missing; found {field_names(record)}")
     context, response = exchange(record.pop(where), record.pop(answer), names=(where, answer))
     others = references(take(record, _REFERENCES), "references")
     return response_conversation(record, context, response, others, default_id)

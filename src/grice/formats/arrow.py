@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from grice.formats._arrow import read_file
-from grice.formats._format import Format, Found, Line
+from grice.formats._format import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from grice.errors import RecordError
     from grice.formats._arrow import Batches
 
 __all__ = ["FORMAT"]
@@ -26,10 +26,6 @@ def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
     return source.schema.names, sum(batch.num_rows for batch in batches), batches
 
 
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return read_file(lines, name, _batches)
-
-
 FORMAT = Format(
     name="arrow",
     summary="Arrow (Feather) files: a conversation, a response or a turn per row (`grice[arrow]`)",
@@ -38,5 +34,5 @@ Read as `parquet` is. The file is the one with a footer, as `pyarrow.feather.wri
 `pyarrow.ipc.new_file` write it.""",
     example="",
     sniff=lambda prefix: float(prefix.startswith(MAGIC)),
-    read=_read,
+    read=partial(read_file, batches_of=_batches),
 )

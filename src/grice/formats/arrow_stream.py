@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from grice.formats._arrow import read_file
-from grice.formats._format import Format, Found, Line
+from grice.formats._format import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from grice.errors import RecordError
     from grice.formats._arrow import Batches
 
 __all__ = ["FORMAT"]
@@ -30,10 +30,6 @@ def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
     return source.schema.names, rows, source
 
 
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return read_file(lines, name, _batches)
-
-
 def _sniff(prefix: bytes) -> float:
     length = int.from_bytes(prefix[4:8], "little", signed=True)
     return float(prefix.startswith(CONTINUED) and 0 < length < LONGEST_SCHEMA)
@@ -47,5 +43,5 @@ Read as `parquet` is. Name the folder that was saved: what describes the data se
 over, and all its splits are read.""",
     example="",
     sniff=_sniff,
-    read=_read,
+    read=partial(read_file, batches_of=_batches),
 )

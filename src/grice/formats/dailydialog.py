@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import RecordError
 from grice.formats._build import alternate
 from grice.formats._format import Bad, Format, Found, Line, stem
+from grice.formats._json import parsed_lines
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from grice.errors import RecordError
 
 __all__ = ["FORMAT"]
 
@@ -30,16 +32,11 @@ def _turns(text: str) -> tuple[Turn, ...]:
 
 def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
     base = stem(name)
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        if line.data.isspace() or not line.data:
-            continue
-        try:
-            yield Conversation(f"{base}:{line.number}", _turns(line.text()))
-        except Bad as bad:
-            yield bad.at(name, line.number)
+    return parsed_lines(
+        lines,
+        name,
+        lambda line: (Conversation(f"{base}:{line.number}", _turns(line.text())),),
+    )
 
 
 def _sniff(prefix: bytes) -> float:

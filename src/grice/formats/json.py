@@ -11,7 +11,7 @@ import msgspec
 from grice.errors import RecordError, excerpt
 from grice.formats._bytes import blocks_of
 from grice.formats._format import Bad, Format, Found, Line
-from grice.formats._json import closed, decode, kind
+from grice.formats._json import closed, decode, field_names, kind
 from grice.formats._values import Value, values
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _layout(data: bytes) -> Format:
             "this is a turn, not a conversation; if the file is a list of turns, wrap it with: "
             "jq -c '{messages: .}' for role and content, or jq -c '{turns: .}'",
         )
-    fields = ", ".join(sorted(record)[:8]) or "no field"
+    fields = field_names(record)
     raise Bad(None, f"no known layout of a conversation; found {fields}")
 
 

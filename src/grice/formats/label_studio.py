@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grice.formats import _response
 from grice.formats._build import conversation, list_of, turns
 from grice.formats._format import Bad, Format
-from grice.formats._json import confidence, kind, records
+from grice.formats._json import confidence, field_names, kind, records
 
 if TYPE_CHECKING:
     from grice.records import Conversation, Json
@@ -58,7 +58,7 @@ def _build(record: dict[str, Any], default_id: str) -> Conversation:
             return _response.build(rest, name)
         field = _dialogue(data)
         if field is None:
-            fields = ", ".join(sorted(data)[:8]) or "no field"
+            fields = field_names(data)
             raise Bad(None, f"expected a list of objects with author and text; found {fields}")
         built = turns(rest.pop(field), field, text=TEXT, speaker=SPEAKER)
         return conversation(rest, built, name, field=field)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._calls import Call
 from grice.formats._chat import json_of
-from grice.formats._exports import dialogue_of, first_of, read_export, text_in
-from grice.formats._format import Bad, Format
-from grice.formats._json import confidence
+from grice.formats._exports import dialogue_of, export_format, text_in
+from grice.formats._format import Bad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,12 +52,8 @@ def _is_item(item: object) -> bool:
     return isinstance(item, dict) and {"input", "output"} <= item.keys() and bool(own & item.keys())
 
 
-def _fits(record: dict[str, Any]) -> bool:
-    return any(map(_is_item, first_of(record, WRAPPERS)))
-
-
-FORMAT = Format(
-    name="langfuse",
+FORMAT = export_format(
+    "langfuse",
     summary="traces or observations of Langfuse: its exports, or an answer of its API",
     description="""\
 `input` holds messages or a text, `output` the reply. Items of one `sessionId` (`session_id`) are
@@ -69,6 +63,7 @@ those of type `GENERATION`. Items are held until the file ends, at most 50,000."
     example="""\
 {"id": "t1", "sessionId": "f1", "timestamp": "2026-01-01T10:00:00Z", "name": "chat", "userId": "ann", "input": {"messages": [{"role": "user", "content": "Is it far?"}]}, "output": {"role": "assistant", "content": "Ten minutes."}}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=partial(confidence, fits=_fits),
-    read=partial(read_export, calls_of=_calls, wrappers=WRAPPERS),
+    is_item=_is_item,
+    calls_of=_calls,
+    wrappers=WRAPPERS,
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._calls import Call
 from grice.formats._chat import json_of
-from grice.formats._exports import dialogue_of, first_of, read_export, text_in
-from grice.formats._format import Bad, Format
-from grice.formats._json import confidence
+from grice.formats._exports import dialogue_of, export_format, text_in
+from grice.formats._format import Bad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,12 +43,8 @@ def _is_run(run: object) -> bool:
     return isinstance(run, dict) and {"run_type", "inputs"} <= run.keys()
 
 
-def _fits(record: dict[str, Any]) -> bool:
-    return any(map(_is_run, first_of(record, WRAPPERS)))
-
-
-FORMAT = Format(
-    name="langsmith",
+FORMAT = export_format(
+    "langsmith",
     summary="runs of LangSmith: its bulk export, or an answer of its API",
     description="""\
 `inputs` hold messages (LangChain's or OpenAI's) or a question, `outputs` the reply. Runs with one
@@ -61,6 +55,7 @@ at most 50,000.""",
     example="""\
 {"id": "r1", "trace_id": "t1", "parent_run_id": null, "run_type": "chain", "name": "bot", "start_time": "2026-01-01T10:00:00", "inputs": {"messages": [{"type": "human", "content": "Is it far?"}]}, "outputs": {"messages": [{"type": "human", "content": "Is it far?"}, {"type": "ai", "content": "Ten minutes."}]}, "extra": {"metadata": {"thread_id": "l1"}}}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=partial(confidence, fits=_fits),
-    read=partial(read_export, calls_of=_calls, wrappers=WRAPPERS),
+    is_item=_is_run,
+    calls_of=_calls,
+    wrappers=WRAPPERS,
 )

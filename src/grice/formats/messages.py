@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from grice.formats._build import built_turns, conversation, turn
 from grice.formats._format import Bad, Format
-from grice.formats._json import confidence, kind, records
+from grice.formats._json import confidence, field_names, kind, records
 
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
@@ -81,7 +81,7 @@ def _turn(message: object, _: str) -> Turn:
 def build(record: dict[str, Any], default_id: str) -> Conversation:
     key = _messages(record)
     if key is None:
-        fields = ", ".join(sorted(record)[:8]) or "no field"
+        fields = field_names(record)
         raise Bad("messages", f"expected a list of messages with role and content; found {fields}")
     built = built_turns(record.pop(key), key, _turn)
     return conversation(record, built, default_id, field=key)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._calls import Call
 from grice.formats._chat import json_of
-from grice.formats._exports import dialogue_of, first_of, object_in, read_export, text_in
-from grice.formats._format import Bad, Format
-from grice.formats._json import confidence, kind
+from grice.formats._exports import dialogue_of, export_format, object_in, text_in
+from grice.formats._format import Bad
+from grice.formats._json import kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,12 +74,8 @@ def _is_trace(trace: object) -> bool:
     )
 
 
-def _fits(record: dict[str, Any]) -> bool:
-    return any(map(_is_trace, first_of(record, WRAPPERS)))
-
-
-FORMAT = Format(
-    name="mlflow",
+FORMAT = export_format(
+    "mlflow",
     summary="traces of MLflow (`Trace.to_json`, `mlflow traces get`), one a line or a list",
     description="""\
 `mlflow.spanInputs` of the root span hold messages or a question, `mlflow.spanOutputs` the reply;
@@ -90,6 +85,7 @@ at most 50,000.""",
     example="""\
 {"info": {"trace_id": "tr-1", "trace_metadata": {"mlflow.trace.session": "m1"}}, "data": {"spans": [{"name": "chat", "parent_span_id": null, "start_time_unix_nano": 1, "attributes": {"mlflow.spanInputs": "{\\"messages\\": [{\\"role\\": \\"user\\", \\"content\\": \\"Is it far?\\"}]}", "mlflow.spanOutputs": "\\"Ten minutes.\\""}}]}}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=partial(confidence, fits=_fits),
-    read=partial(read_export, calls_of=_calls, wrappers=WRAPPERS),
+    is_item=_is_trace,
+    calls_of=_calls,
+    wrappers=WRAPPERS,
 )

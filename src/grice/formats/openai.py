@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._calls import Call
 from grice.formats._chat import json_of
-from grice.formats._exports import dialogue_of, first_of, read_export, text_in
-from grice.formats._format import Bad, Format
-from grice.formats._json import confidence
+from grice.formats._exports import dialogue_of, export_format, text_in
+from grice.formats._format import Bad
+from grice.formats._json import field_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +35,7 @@ def _part(record: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 def _calls(record: dict[str, Any], otherwise: str) -> Sequence[Call]:
     request, response = _part(record, REQUEST), _part(record, RESPONSE)
-    fields = ", ".join(sorted(record)[:8]) or "no field"
+    fields = field_names(record)
     if not any(request.get(name) for name in SENT):
         if any(response.get(name) for name in RETURNED):
             raise Bad("messages", f"missing: a response without its request; found {fields}")
@@ -62,12 +61,8 @@ def _is_call(record: object) -> bool:
     return returned and any(request.get(name) for name in SENT)
 
 
-def _fits(record: dict[str, Any]) -> bool:
-    return any(map(_is_call, first_of(record, WRAPPERS)))
-
-
-FORMAT = Format(
-    name="openai",
+FORMAT = export_format(
+    "openai",
     summary="requests beside responses of OpenAI's interfaces (Chat Completions, Responses)",
     description="""\
 What was sent stands in `messages`, `input` or `prompt`, of the record itself or of its `request`;
@@ -78,6 +73,7 @@ is a broken record. Records are held until the file ends, at most 50,000.""",
     example="""\
 {"request": {"model": "m", "input": [{"role": "user", "content": "Is it far?"}]}, "response": {"id": "resp_1", "object": "response", "model": "m", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Ten minutes."}]}]}}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=partial(confidence, fits=_fits),
-    read=partial(read_export, calls_of=_calls, wrappers=WRAPPERS),
+    is_item=_is_call,
+    calls_of=_calls,
+    wrappers=WRAPPERS,
 )

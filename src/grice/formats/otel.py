@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grice.errors import RecordError
 from grice.formats._calls import Call, conversations
 from grice.formats._format import Bad, Format, Line
-from grice.formats._json import confidence, decode, kind
+from grice.formats._json import confidence, object_of, parsed_lines
 from grice.formats._spans import call_of, flat, has_call, has_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grice.formats._format import Found
 
 __all__ = ["FORMAT"]
 
@@ -77,24 +76,16 @@ class _Logged(NamedTuple):
 
 def _calls(lines: Iterable[Line | RecordError], name: str) -> Iterator[Call | RecordError]:
     logged: dict[tuple[str, str], _Logged] = {}
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-        elif line.data.strip():
-            try:
-                record = decode(line.data)
-                if not isinstance(record, dict):
-                    raise Bad(None, f"expected an object, {{…}}, found {kind(record)}")
-            except Bad as bad:
-                yield bad.at(name, line.number)
-                continue
-            place = RecordError("", file=name, line=line.number)
-            try:
-                for span, shared in _spans(record):
-                    yield from _call(span, shared, place, logged)
-            except (AttributeError, TypeError, ValueError) as error:
-                problem = f"not laid out as OTLP's JSON: {error}"
-                yield RecordError(problem, file=name, line=line.number)
+
+    def calls(line: Line) -> Iterator[Call | RecordError]:
+        place = RecordError("", file=name, line=line.number)
+        try:
+            for span, shared in _spans(object_of(line)):
+                yield from _call(span, shared, place, logged)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise Bad(None, f"not laid out as OTLP's JSON: {error}") from None
+
+    yield from parsed_lines(lines, name, calls)
     for kept in logged.values():
         yield from call_of(kept.about, kept.attributes, kept.events, kept.place)
 
@@ -136,10 +127,6 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
     return {"name": name or event.get("name"), "body": _value(event.get("body")), **attributes}
 
 
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return conversations(_calls(lines, name))
-
-
 def _fits(record: dict[str, Any]) -> bool:
     if "resourceSpans" in record or "resourceLogs" in record:
         return True
@@ -163,5 +150,5 @@ held until the file ends, at most 50,000.""",
 {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "5b8e", "spanId": "a1", "name": "chat m", "startTimeUnixNano": "1", "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}, {"key": "gen_ai.conversation.id", "value": {"stringValue": "o1"}}, {"key": "gen_ai.input.messages", "value": {"stringValue": "[{\\"role\\": \\"user\\", \\"parts\\": [{\\"type\\": \\"text\\", \\"content\\": \\"Is it far?\\"}]}]"}}, {"key": "gen_ai.output.messages", "value": {"stringValue": "[{\\"role\\": \\"assistant\\", \\"parts\\": [{\\"type\\": \\"text\\", \\"content\\": \\"Ten minutes.\\"}], \\"finish_reason\\": \\"stop\\"}]"}}]}]}]}]}
 """,  # noqa: E501 - an example stands as it would in a file
     sniff=partial(confidence, fits=_fits),
-    read=_read,
+    read=lambda lines, name: conversations(_calls(lines, name)),
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from grice.formats._arrow import ROWS, read_file
-from grice.formats._format import Format, Found, Line
+from grice.formats._format import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from grice.errors import RecordError
     from grice.formats._arrow import Batches
 
 __all__ = ["FORMAT"]
@@ -24,10 +24,6 @@ def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
     return parquet.schema_arrow.names, parquet.metadata.num_rows, batches
 
 
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return read_file(lines, name, _batches)
-
-
 FORMAT = Format(
     name="parquet",
     summary="Parquet files: a conversation, a response or a turn per row (`grice[arrow]`)",
@@ -39,5 +35,5 @@ is not there; a line number is the number of the row, from 1. The file is read a
 a time, from where it lies; standard input and gzip are laid into a temporary file first.""",
     example="",
     sniff=lambda prefix: float(prefix.startswith(b"PAR1")),
-    read=_read,
+    read=partial(read_file, batches_of=_batches),
 )

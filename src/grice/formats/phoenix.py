@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import RecordError
-from grice.formats._exports import first_of, object_in, read_export, text_in
-from grice.formats._format import Bad, Format
-from grice.formats._json import confidence
+from grice.formats._exports import export_format, object_in, text_in
+from grice.formats._format import Bad
 from grice.formats._spans import call_of, flat
 
 if TYPE_CHECKING:
@@ -42,10 +40,6 @@ def _calls(span: dict[str, Any], otherwise: str) -> Iterator[Call]:
         yield call
 
 
-def _fits(record: dict[str, Any]) -> bool:
-    return any(map(_is_span, first_of(record, ("data",))))
-
-
 def _is_span(span: object) -> bool:
     names = span.keys() if isinstance(span, dict) else ()
     return "span_kind" in names and any(
@@ -53,8 +47,8 @@ def _is_span(span: object) -> bool:
     )
 
 
-FORMAT = Format(
-    name="phoenix",
+FORMAT = export_format(
+    "phoenix",
     summary="spans of Phoenix: rows of its data frames, or an answer of its API",
     description="""\
 Read are spans with `llm.input_messages` and `llm.output_messages` (OpenInference), and the root
@@ -64,6 +58,7 @@ others one each trace, as in the format `otel`. Spans are held until the file en
     example="""\
 {"name": "ChatCompletion", "span_kind": "LLM", "parent_id": null, "start_time": "2026-01-01T10:00:00+00:00", "context.trace_id": "5b8e", "context.span_id": "a1", "attributes.session.id": "p1", "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Is it far?"}], "attributes.llm.output_messages": [{"message.role": "assistant", "message.content": "Ten minutes."}]}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=partial(confidence, fits=_fits),
-    read=partial(read_export, calls_of=_calls, wrappers=("data",)),
+    is_item=_is_span,
+    calls_of=_calls,
+    wrappers=("data",),
 )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import RecordError
 from grice.formats._build import ID, take
-from grice.formats._chat import history_of, replies_of
+from grice.formats._chat import history_of, replies_of, turns_in
 from grice.formats._format import Bad, Format, Line, stem
-from grice.formats._json import confidence, decode, kind
+from grice.formats._json import confidence, field_names, object_of, parsed_lines
 from grice.records import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from grice.errors import RecordError
     from grice.formats._format import Found
     from grice.records import Turn
 
@@ -29,17 +29,7 @@ def _fits(record: dict[str, Any]) -> bool:
 
 def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
     base = stem(name)
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-        elif line.data.strip():
-            try:
-                record = decode(line.data)
-                if not isinstance(record, dict):
-                    raise Bad(None, f"expected an object, {{…}}, found {kind(record)}")
-                yield from _pair(record, f"{base}:{line.number}")
-            except Bad as bad:
-                yield bad.at(name, line.number)
+    return parsed_lines(lines, name, lambda line: _pair(object_of(line), f"{base}:{line.number}"))
 
 
 def _pair(record: dict[str, Any], default_id: str) -> list[Conversation]:
@@ -47,8 +37,8 @@ def _pair(record: dict[str, Any], default_id: str) -> list[Conversation]:
     sides = {}
     for side in SIDES:
         if record.get(side) is None:
-            raise Bad(side, f"missing; found {', '.join(sorted(record)[:8]) or 'no field'}")
-        sides[side] = _turns(record.pop(side), side)
+            raise Bad(side, f"missing; found {field_names(record)}")
+        sides[side] = turns_in(replies_of, record.pop(side), side)
     prompt = record.pop("prompt", None)
     history = history_of(prompt) if prompt else []
     name = str(take(record, ID) or default_id)
@@ -56,13 +46,6 @@ def _pair(record: dict[str, Any], default_id: str) -> list[Conversation]:
         _conversation(f"{name}:{side}", history, turns, {**record, "preference": side})
         for side, turns in sides.items()
     ]
-
-
-def _turns(value: object, side: str) -> list[Turn]:
-    try:
-        return replies_of(value)
-    except Bad as bad:
-        raise bad.inside(side) from None
 
 
 def _conversation(

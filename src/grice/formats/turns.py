@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.formats._build import conversation, turns
 from grice.formats._format import Bad, Format
-from grice.formats._json import confidence, kind, records
+from grice.formats._json import confidence, field_names, kind, records
 
 if TYPE_CHECKING:
     from grice.records import Conversation
@@ -48,7 +48,7 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
         wrong = next((name for name in _TURNS if name in record), None)
         if wrong is not None:
             raise Bad(wrong, f"expected a list of turns, found {kind(record[wrong])}")
-        fields = ", ".join(sorted(record)[:8]) or "no field"
+        fields = field_names(record)
         raise Bad("turns", f"missing; found {fields}")
     built = turns(record.pop(key), key)
     targets = _targets(record.pop("targets", None), len(built))
