@@ -233,12 +233,7 @@ def leaks(samples: Sequence[Sample]) -> list[Leak]:
 def by_shape(
     samples: Sequence[Sample], scores: Sequence[SampleScore]
 ) -> dict[str, dict[str, Estimate]]:
-    """Return the mean of each measure by the depth and the linearity of the gold graph.
-
-    Args:
-        samples: Samples with a gold graph; those without a score are left out.
-        scores: Scores of predictions on them.
-    """
+    """Return the mean of each measure by the depth and the linearity of the gold graph."""
     from grice.stats import mean
 
     scored = {score.id: score for score in scores}

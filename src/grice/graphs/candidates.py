@@ -73,14 +73,7 @@ def place_in(concept: str, text: str) -> tuple[float, float]:
 
 
 def phrase_row(phrase: str, text: str, other: str, features: Features) -> Array:
-    """Return what a phrase of a text is like, by which it may look like a concept.
-
-    Args:
-        phrase: One of :func:`~grice.graphs.wording.phrases` of the text.
-        text: Belief or argument.
-        other: The other of the two.
-        features: Knows the vectors of all three.
-    """
+    """Return what a phrase of a text is like, by which it may look like a concept."""
     lowered = text.lower()
     start, _ = place_in(phrase, lowered)
     words = phrase.count(" ") + 1
@@ -143,9 +136,6 @@ def candidates(
     """Return the best phrases of both texts, and words from outside, each once.
 
     Args:
-        belief: As it was written.
-        argument: As it was written.
-        features: Knows the vectors of both texts, of their phrases and of the words outside.
         weights: One per element of :func:`phrase_row`.
         outside: Words that people use beside both texts, with the logarithm of how often.
     """

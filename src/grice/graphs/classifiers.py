@@ -59,12 +59,7 @@ class Meaning(NamedTuple):
 
 
 class GraphClassifiers:
-    """The classifiers of a bundle of kind ``graph-heads``.
-
-    Args:
-        bundle: The opened bundle.
-        encoder: The encoder the classifiers were fitted on.
-    """
+    """The classifiers of a bundle of kind ``graph-heads``."""
 
     def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
         self.identity = f"{bundle.identity}/{encoder.identity}"
@@ -97,11 +92,7 @@ class GraphClassifiers:
         return self._vectors[text]
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
-        """Return the stance of each argument to its belief, with the margin of its score.
-
-        Args:
-            pairs: Belief and argument.
-        """
+        """Return the stance of each argument to its belief, with the margin of its score."""
         readings = [Reading(belief, argument, Graph(())) for belief, argument in pairs]
         return [self._sided(row) for row in self._scores(self._stance, readings)]
 
@@ -116,11 +107,7 @@ class GraphClassifiers:
         return [self._sided(row) for row in self._scores(self._edges, readings)]
 
     def meanings(self, pairs: Sequence[tuple[str, Graph]]) -> list[Meaning]:
-        """Return what each graph says about its belief; SeCA asks for the gold stance.
-
-        Args:
-            pairs: Belief and graph.
-        """
+        """Return what each graph says about its belief; SeCA asks for the gold stance."""
         readings = [Reading(belief, None, _read(graph)) for belief, graph in pairs]
         return [Meaning(*map(float, row)) for row in self._scores(self._meaning, readings)]
 

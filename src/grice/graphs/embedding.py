@@ -30,7 +30,6 @@ class TokenLikeness:
     """Greedy matching of token vectors, F1, 0 to 1; call it with a predicted and a gold fact.
 
     Args:
-        encoder: Gives the token vectors.
         facts: Facts that will be asked for; encoded at once, others one by one.
     """
 

@@ -62,12 +62,7 @@ class Reading(NamedTuple):
 
 
 class Features:
-    """Turns readings into rows of numbers.
-
-    Args:
-        space: What vectors are read by.
-        vectors: The vector of every text that :func:`texts_of` names.
-    """
+    """Turns readings into rows of numbers."""
 
     def __init__(self, space: Space, vectors: Mapping[str, Vector]) -> None:
         self._space = space

@@ -128,11 +128,6 @@ def score_files(
 ) -> tuple[list[Row], int]:
     """Score a system's file against gold graphs, with the baselines below.
 
-    Args:
-        samples: The gold samples.
-        predictions: The system's graphs; its name is that of the system.
-        options: How; as the task says by default.
-
     Returns:
         A row of the system and of each baseline, and the number of samples.
 

@@ -53,11 +53,8 @@ class GraphGenerator:
     """Proposes graphs; it knows neither stances nor classifiers.
 
     Args:
-        features: Knows the vectors of all texts in question.
-        links: Scores facts.
         weights: By which a phrase looks like a concept.
         outside: Words that people use beside both texts, with the logarithm of how often.
-        templates: The patterns.
     """
 
     def __init__(
@@ -79,13 +76,7 @@ class GraphGenerator:
     def load(
         cls, bundle: Bundle, arrays: Mapping[str, Array], features: Features
     ) -> GraphGenerator:
-        """Read the generator of a bundle of kind ``graph-heads``.
-
-        Args:
-            bundle: The opened bundle.
-            arrays: What its ``judges.npz`` holds.
-            features: Knows the vectors of all texts in question.
-        """
+        """Read the generator of a bundle of kind ``graph-heads``."""
         words = bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1]
         return cls(
             features,
@@ -151,8 +142,6 @@ def generate_graphs(
     """Return a stance and a graph for each sample; neither gold is looked at.
 
     Args:
-        samples: Beliefs and arguments.
-        classifiers: The shipped models.
         stances: The stances to explain; by default the classifiers predict them.
     """
     texts = [(sample.belief, sample.argument) for sample in samples]

@@ -43,10 +43,8 @@ class KernelHead:
     """Scores of classes for rows of features.
 
     Args:
-        scaling: Brings a row to scale.
         weight: Shape ``(features, classes)``.
         bias: Shape ``(classes,)``.
-        seed: Of the random projections.
     """
 
     def __init__(self, scaling: Scaling, weight: Array, bias: Array, *, seed: int) -> None:

@@ -67,14 +67,7 @@ class WrittenGraph(NamedTuple):
 
 
 class LanguageModelGraphs:
-    """A :class:`~grice.graphs.protocols.GraphPredictor`.
-
-    Args:
-        model: The language model.
-        settings: What the card states.
-        examples: Samples with stance and graph that stand before each question.
-        identity: Name and hash of the card.
-    """
+    """A :class:`~grice.graphs.protocols.GraphPredictor`."""
 
     def __init__(
         self,

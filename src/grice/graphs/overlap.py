@@ -29,7 +29,6 @@ def bleu(predicted: str, gold: str) -> float:
 
     Args:
         predicted: A fact as it is written, without its brackets: ``zoos; is a; place``.
-        gold: The fact to compare with.
     """
     total = 0.0
     # Most pairs share no 4-gram, so that the look at the longest settles it.

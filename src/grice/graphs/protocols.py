@@ -19,11 +19,7 @@ class GraphPredictor(Protocol):
     identity: str
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
-        """Return the stance of each argument to its belief, with the margin of its score.
-
-        Args:
-            pairs: Belief and argument.
-        """
+        """Return the stance of each argument to its belief, with the margin of its score."""
         ...
 
     def predict(
@@ -34,7 +30,6 @@ class GraphPredictor(Protocol):
         The graph is empty where belief and argument have too few words to build facts from.
 
         Args:
-            samples: Beliefs and arguments.
             stances: The stances to explain; by default they are predicted.
         """
         ...

@@ -118,9 +118,6 @@ def score_sample(
     the smallest, as the released script does.
 
     Args:
-        sample: Belief, argument, gold stance and gold graphs.
-        prediction: The predicted stance and graph.
-        rules: Which structure rules.
         gate: What has to hold before the graph is compared.
         likeness: Likeness of two facts, 0 to 1, by the name of the measure.
 
@@ -239,12 +236,7 @@ def score_table(
     """Return a system's row and, below it, those of the baselines on the same samples.
 
     Args:
-        samples: The gold samples.
         predictions: The system's answers, found by id; samples without one are left out.
-        name: Name of the system's row.
-        rules: Which structure rules.
-        gate: What has to hold before a graph is compared.
-        likeness: Likeness of two facts, 0 to 1, by the name of the measure.
         further: Gives further measures of each sample by its id, given samples and predictions.
 
     Raises:

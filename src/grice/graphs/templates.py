@@ -76,7 +76,6 @@ class Templates:
     """Templates with what they were about, in short vectors.
 
     Args:
-        templates: The patterns.
         texts: Unit vectors of belief and argument of each, shape ``(templates, 2, k)``.
         concepts: Unit vectors of the concepts of all templates in order, shape ``(concepts, k)``.
     """
@@ -136,9 +135,7 @@ def fill(
     """Return the pattern filled as well as a narrow beam can, or None if nothing fits.
 
     Args:
-        template: The pattern.
         concepts: Unit vectors of what stood in its slots, shape ``(slots, k)``.
-        candidates: What may stand there.
         vectors: Their unit vectors, shape ``(candidates, k)``.
         scores: Log probability of each fact, shape ``(candidates, candidates, relations)``.
     """

@@ -110,13 +110,9 @@ def build(
     """Make a file of knowledge; it appears when it is whole.
 
     Args:
-        path: Where.
         files: Files of triples, in the order in which the first of equal triples counts; they
             are closed.
-        schema: The inventory of the relations.
-        by: Who makes it, and when.
         below: What the file lies on top of; by default it stands alone.
-        replace: Whether a file that is there may be replaced.
 
     Raises:
         OutputError: If there is a file already, or it cannot be written.

@@ -98,13 +98,7 @@ def build_files(
     first file, unless another is stated.
 
     Args:
-        output: The file to make.
-        paths: The files of triples.
-        by: Who makes it, and when.
-        format: Name of their format; by default recognised.
-        schema: Name or path of the inventory.
         below: What the file lies on top of; by default it stands alone.
-        replace: Whether a file that is there may be replaced.
 
     Raises:
         InputError: If a file cannot be used, or the knowledge below has other relations.
@@ -170,13 +164,7 @@ def own_file(store: TripleStore) -> KnowledgeFile | None:
 
 
 def describe_knowledge(store: TripleStore, licence: str, *, changes: int) -> Facts:
-    """Return what knowledge holds.
-
-    Args:
-        store: The knowledge.
-        licence: Of the shipped knowledge; a file of your own states none.
-        changes: How many of the last changes of a file of your own are wanted.
-    """
+    """Return what knowledge holds."""
     own = own_file(store)
     facts: dict[str, str | int] = {
         "identity": store.identity,
@@ -197,10 +185,6 @@ def describe_knowledge(store: TripleStore, licence: str, *, changes: int) -> Fac
 
 def check_knowledge(store: TripleStore, open_below: Callable[[str], TripleStore]) -> str | None:
     """Return what is wrong with knowledge that could be opened, if anything is.
-
-    Args:
-        store: The knowledge.
-        open_below: Opens what a file of your own lies on.
 
     Raises:
         BundleError: If the kept vectors of a file of your own are not whole.

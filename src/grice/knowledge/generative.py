@@ -105,13 +105,7 @@ class GenerativeSettings(Settings, frozen=True):
 
 
 class GenerativeKnowledge:
-    """A :class:`~grice.knowledge.protocols.KnowledgeBase` that writes its tails.
-
-    Args:
-        bundle: An opened bundle of kind ``generative-knowledge``.
-        settings: What its card states.
-        generator: The bundle's encoder-decoder.
-    """
+    """A :class:`~grice.knowledge.protocols.KnowledgeBase` that writes its tails."""
 
     def __init__(
         self, bundle: Bundle, settings: GenerativeSettings, generator: TailGenerator

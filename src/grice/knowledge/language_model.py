@@ -59,8 +59,6 @@ class CausalTails:
     """A :class:`~grice.knowledge.generative.TailGenerator` that verbalises what it is asked.
 
     Args:
-        model: The language model.
-        schema: The inventory of the relations.
         examples: Known triples, which stand before those of their relation that it writes.
     """
 

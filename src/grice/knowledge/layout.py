@@ -127,8 +127,6 @@ def open_checked(path: Path, connection: sqlite3.Connection, whole: str = "") ->
     """Return what a file says about itself, once it is sure to be a whole one of this layout.
 
     Args:
-        path: The file, for messages.
-        connection: Reads it.
         whole: Hash of the content with which it was found whole a moment ago: if it still has
             it, its rows are not looked through again.
 
@@ -181,8 +179,6 @@ def check(connection: sqlite3.Connection, sealed: str, *, rows: bool = True) -> 
     """Yield what does not agree with the marks and the seal, in words.
 
     Args:
-        connection: Reads the file.
-        sealed: The seal it states.
         rows: Whether to look through all rows and indices, not only at the seal.
     """
     stored = {

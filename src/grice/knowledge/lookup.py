@@ -73,8 +73,6 @@ class TripleStore(Protocol):
 
         Args:
             texts: See :func:`grice.knowledge.wording.head_text`.
-            count: How many are wanted.
-            encoder: The encoder whose vectors are compared.
             relation: Look only at heads that have a tail under it.
         """
         ...
@@ -177,12 +175,7 @@ class StoredKnowledge:
         return best_known(self.store, triples, encoder=own, heads=heads, tails=tails)
 
     def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
-        """Return the known tails most like a triple's, under heads like its head.
-
-        Args:
-            triple: Its tail is compared; its head and relation say where to look.
-            k: Most tails.
-        """
+        """Return the known tails most like a triple's, under heads like its head."""
         (known,) = self.tails([triple.head], [triple.relation], max(k, WIDE))
         words = [_tail_words(self.schema, tail.tail, triple.relation) for tail in known]
         asked = _tail_words(self.schema, triple.tail, triple.relation)
@@ -213,10 +206,7 @@ def best_known(
     """Return for each triple the known tail most like its tail, under heads like its head.
 
     Args:
-        store: Where the triples are.
         triples: What was said. Only heads that have tails under its relation are looked at.
-        encoder: The encoder whose vectors are compared.
-        heads: How many nearest heads are looked at.
         tails: How many tails of each of them; those added by hand come on top.
 
     Returns:

@@ -53,12 +53,7 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def find_mapping(source: str, target: str) -> Mapping | None:
-    """Return the mapping between two shipped inventories; None if there is none.
-
-    Args:
-        source: Name of the inventory that triples have.
-        target: Name of the one they shall have.
-    """
+    """Return the mapping between two shipped inventories; None if there is none."""
     path = files("grice.knowledge") / "mappings" / f"{source}-{target}.toml"
     if not path.is_file():
         return None

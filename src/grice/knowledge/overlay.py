@@ -26,7 +26,6 @@ class Overlay:
     added takes none away, and moves only what is like it.
 
     Args:
-        file: Your own.
         base: What lies below it, of the same schema.
     """
 

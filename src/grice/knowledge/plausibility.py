@@ -185,13 +185,7 @@ class TripleSettings(Settings, frozen=True):
 
 
 class TripleHead:
-    """Judges triples of ATOMIC's event relations.
-
-    Args:
-        bundle: An opened bundle of kind ``triple-head``.
-        settings: What its card states.
-        encoder: The encoder the networks were fitted on.
-    """
+    """Judges triples of ATOMIC's event relations."""
 
     def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
         self.identity = f"{bundle.identity}/{encoder.identity}"
@@ -212,7 +206,6 @@ class TripleHead:
         """Return how sensible each triple is, 0 to 1; spans and sources are not read.
 
         Args:
-            triples: What was said.
             known: The most similar known tail of each triple, if looked up. A tail that is like a
                 known one makes the triple more plausible, one unlike all makes it less; None
                 leaves it as it is.

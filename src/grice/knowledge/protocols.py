@@ -31,8 +31,6 @@ class KnowledgeBase(Protocol):
 
         Args:
             heads: Events, such as ``PersonX bakes a cake``.
-            relations: Names of relations, as many as heads.
-            k: Most tails per head, at least 1.
 
         Returns:
             Known tails. ``head`` is the head the tail was found under and ``head_similarity`` its

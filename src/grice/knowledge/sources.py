@@ -59,7 +59,6 @@ def open_triples(
     """Open a file of triples, gzipped or not; ``-`` is standard input.
 
     Args:
-        format: Name of its format; by default recognised by its first line.
         schema: Name or path of the inventory; by default that of the format, or the one that
             has the relations of the first lines.
         into: Name of the inventory of the knowledge the triples are read for. Where their format

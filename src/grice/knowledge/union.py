@@ -20,11 +20,7 @@ __all__ = ["KnowledgeUnion", "knowledge_union"]
 
 
 class KnowledgeUnion:
-    """A :class:`~grice.knowledge.protocols.KnowledgeBase` made of others.
-
-    Args:
-        parts: At least one, the one whose tails come first first.
-    """
+    """A :class:`~grice.knowledge.protocols.KnowledgeBase` made of others."""
 
     def __init__(self, parts: Sequence[KnowledgeBase]) -> None:
         if not parts:

@@ -44,13 +44,7 @@ def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Pertur
 def exchanged(
     texts: Sequence[str], words_of: Sequence[Sequence[Word]], place: int, draw: Random
 ) -> Change | None:
-    """Replace words of one turn by words of the others; None if none can take another's place.
-
-    Args:
-        texts: The turns of a conversation.
-        place: Which turn is changed.
-        draw: What is replaced by what.
-    """
+    """Replace words of one turn by words of the others; None if none can take another's place."""
     own = {(word.kind, base(word)) for word in words_of[place] if word.kind}
     pool: dict[tuple[str, str], list[str]] = {}
     for i, others in enumerate(words_of):

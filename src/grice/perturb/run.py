@@ -51,12 +51,6 @@ def perturb(
     The same conversation, kind and seed give the same result, on any machine. What is drawn from
     ``material.others`` depends on those others as well.
 
-    Args:
-        conversation: What to break.
-        kind: A perturbation, or the name of one or of a mixture.
-        seed: Another seed, another way of breaking it.
-        material: Other conversations, and meaning graphs.
-
     Returns:
         The broken conversation with notes; None if there is nothing to break.
 
@@ -76,8 +70,6 @@ def material_for(
     """Return what perturbations draw from.
 
     Args:
-        kinds: The perturbations.
-        others: Conversations whose turns may come into another one.
         graphs: AMR graphs of the turns, for kinds that change meaning; without them amrlib parses.
 
     Raises:

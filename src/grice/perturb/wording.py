@@ -198,13 +198,7 @@ def _inflected(base: str, tag: str) -> tuple[str, ...]:
 
 
 def agreeing(other: str, context: Sequence[Word], i: int) -> str:
-    """Return the lemma ``other`` inflected and capitalised as a word is whose place it takes.
-
-    Args:
-        other: A lemma, or a name.
-        context: The words of the text.
-        i: Which of them it replaces; that one has a kind.
-    """
+    """Return the lemma ``other`` inflected and capitalised as a word is whose place it takes."""
     word = context[i]
     assert word.kind is not None
     text = other

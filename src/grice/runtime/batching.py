@@ -42,12 +42,7 @@ def padded(length: int) -> int:
 
 
 def batches_by_width(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Return batches of indices of equal padded length, the widest first; length 0 is left out.
-
-    Args:
-        lengths: Tokens of each text.
-        max_tokens: Tokens of a batch; a text that is longer is a batch by itself.
-    """
+    """Return batches of indices of equal padded length, the widest first; length 0 is left out."""
     return batches_by_length([padded(length) for length in lengths], max_tokens)
 
 

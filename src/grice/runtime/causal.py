@@ -59,15 +59,7 @@ class CausalSettings(Settings, frozen=True):
 
 
 class Decoder:
-    """What reads passages by a decoder in the format of CTranslate2.
-
-    Args:
-        bundle: The opened bundle, with ``model.bin`` and ``tokenizer.json``.
-        settings: What its card states.
-        memo: What was read before.
-        mode: ``exact`` or ``fast``.
-        threads: How many passages are read at the same time, each on one core.
-    """
+    """What reads passages by a decoder in the format of CTranslate2."""
 
     def __init__(
         self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
@@ -115,9 +107,6 @@ class EmbeddedCausalLM(Decoder):
         overlap by half, so that a token has at least half a window before it. Of a scored segment
         the first half window is read, of another one the last. The first token of a passage has
         nothing before it and is left out.
-
-        Args:
-            passages: Each a sequence of segments, which are joined without anything between.
         """
         return passage_scores(passages, self._tokenizer, self._computed, self._memo, self.identity)
 

@@ -52,9 +52,6 @@ class EmbeddedStates(Decoder):
 
         A passage is read once, in windows that overlap by half where it is longer than the model
         reads. A segment without tokens has a state of zeros. States are of half precision.
-
-        Args:
-            passages: Each a sequence of segments, which are joined without anything between.
         """
         read = [self._tokenizer.read(passage) for passage in passages]
         means = remember(

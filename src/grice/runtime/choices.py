@@ -37,10 +37,6 @@ def option_scores(scorer: TextScorer, choices: Sequence[Sequence[Option]]) -> li
 
     That is the mean log probability of its text after its prompt, less that after its neutral
     prompt where it has one. All options are read in one call.
-
-    Args:
-        scorer: Says how probable texts are after prompts.
-        choices: Options, the score of the best being the highest.
     """
     options = [option for choice in choices for option in choice]
     calibrated = [option for option in options if option.neutral is not None]

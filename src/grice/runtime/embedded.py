@@ -95,11 +95,6 @@ class EmbeddedEncoder:
     """An encoder from a bundle of kind ``encoder``.
 
     A text longer than the model reads keeps its end, the part nearest to what comes next.
-
-    Args:
-        bundle: The opened bundle; its settings state ``max_tokens``.
-        mode: ``exact`` or ``fast``.
-        threads: How many batches run at the same time, each on one core.
     """
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
@@ -200,8 +195,6 @@ class EmbeddedGenerator:
         bundle: The opened bundle. Its settings state ``max_tokens`` of the output; where the model
             has no room for any length, also ``max_prompt_tokens`` and ``max_scored_tokens``; and
             ``arithmetic``, if it was measured in one arithmetic and runs in that in both modes.
-        mode: ``exact`` or ``fast``.
-        threads: How many batches run at the same time, each on one core.
     """
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
@@ -228,8 +221,6 @@ class EmbeddedGenerator:
         """Return the ``count`` most probable texts per prompt, by beam search of that width.
 
         Args:
-            prompts: What the texts continue.
-            count: How many texts, and how wide the search.
             begin: A piece of the vocabulary per prompt that stands before its texts, for a model
                 that has no such piece of its own.
         """
@@ -266,11 +257,6 @@ class EmbeddedGenerator:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
         The end of the text is one of its tokens.
-
-        Args:
-            prompts: What stands before.
-            texts: What is scored, one per prompt.
-            begin: See :meth:`generate`.
         """
         scored = self.piece_log_probabilities(prompts, texts, begin=begin)
         return [float(np.mean([value for _, value in pieces])) for pieces in scored]
@@ -281,11 +267,6 @@ class EmbeddedGenerator:
         """Return the pieces of each text, its end included, each with its log probability.
 
         The bits of a text depend on that text and its prompt alone.
-
-        Args:
-            prompts: What stands before.
-            texts: What is scored, one per prompt.
-            begin: See :meth:`generate`.
         """
         sources, targets = self._read(prompts, texts, begin)
         scored: list[list[tuple[str, float]]] = [[] for _ in texts]

@@ -51,12 +51,7 @@ class CrossEncoder:
     Pairs are computed one at a time, since in floating point a row depends on those beside it.
 
     Args:
-        bundle: The opened bundle, with ``tokenizer.json``.
-        settings: What its card states.
         logits: Returns the outputs for the tokens and token types of one pair.
-        memo: What was read before.
-        engine: Names the engine and its version.
-        threads: How many pairs are read at the same time.
 
     Raises:
         BundleError: If the positive label is none.

@@ -148,7 +148,6 @@ class Models:
         """Return the model a reference names.
 
         Args:
-            reference: The model.
             protocol: What it will be asked for: a runtime-checkable protocol, or a class.
 
         Raises:

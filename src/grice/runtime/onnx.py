@@ -87,12 +87,6 @@ class OnnxEncoder:
     """An encoder whose token states become one vector a text.
 
     A text longer than the model reads keeps its end.
-
-    Args:
-        bundle: The opened bundle: ``model.onnx`` and ``tokenizer.json``.
-        settings: What its card states.
-        memo: What was read before.
-        threads: How many texts are read at the same time.
     """
 
     def __init__(

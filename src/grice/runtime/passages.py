@@ -32,12 +32,7 @@ class Read(NamedTuple):
 
 
 class PassageTokenizer:
-    """Turns passages into tokens.
-
-    Args:
-        bundle: The opened bundle, with ``tokenizer.json``.
-        max_tokens: How many tokens the model reads at once.
-    """
+    """Turns passages into tokens."""
 
     def __init__(self, bundle: Bundle, max_tokens: int) -> None:
         self._tokenizer = open_tokenizer(bundle)

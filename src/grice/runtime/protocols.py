@@ -120,12 +120,20 @@ class Unanswered(NamedTuple):
     reason: str
 
 
-@runtime_checkable
-class Encoder(Protocol):
-    """Turns texts into vectors."""
+class Reader(Protocol):
+    """Reads texts, of which some may be too long for it."""
 
     identity: str
     """Names the weights and the arithmetic; equal identities give equal numbers."""
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        ...
+
+
+@runtime_checkable
+class Encoder(Reader, Protocol):
+    """Turns texts into vectors."""
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text, each of shape ``(dimensions,)``, float32.
@@ -134,23 +142,13 @@ class Encoder(Protocol):
         """
         ...
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
-        ...
-
 
 @runtime_checkable
-class PairClassifier(Protocol):
+class PairClassifier(Reader, Protocol):
     """Judges how well two sides go together."""
-
-    identity: str
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive class for each pair, 0 to 1."""
-        ...
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
         ...
 
 
@@ -183,36 +181,16 @@ class TextScorer(Protocol):
     identity: str
 
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
-
-        Args:
-            prompts: What stands before.
-            texts: What is scored, one per prompt.
-        """
+        """Return the mean log probability of each text's tokens after its prompt, at most 0."""
         ...
 
 
 @runtime_checkable
-class CausalLM(Protocol):
-    """A language model that reads from left to right; it is a :class:`TextScorer` too."""
-
-    identity: str
+class CausalLM(Reader, TextScorer, Protocol):
+    """A language model that reads from left to right."""
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
         """Return for each passage the tokens of each of its scored segments."""
-        ...
-
-    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
-
-        Args:
-            prompts: What stands before.
-            texts: What is scored, one per prompt.
-        """
-        ...
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
         ...
 
 
@@ -232,11 +210,9 @@ class CausalGenerator(CausalLM, Protocol):
         """Return at most ``count`` different continuations per prompt, the most probable first.
 
         Args:
-            prompts: What is continued.
             count: How many texts, and how wide the search; 1 takes the best token each time.
             shown: What stands before every prompt, such as examples; it is read once.
             stop: Characters before which a text ends.
-            max_tokens: Longest text.
         """
         ...
 
@@ -247,12 +223,6 @@ class CausalGenerator(CausalLM, Protocol):
 
         Each goes on with the best token each time, so that nothing is drawn at random. The log
         probability of a text is that of its first token.
-
-        Args:
-            prompts: What is continued.
-            count: How many texts.
-            stop: Characters before which a text ends.
-            max_tokens: Longest text.
         """
         ...
 
@@ -277,10 +247,7 @@ class SteerableLM(CausalGenerator, Protocol):
         """Return continuations whose tokens are chosen.
 
         Args:
-            prompts: What is continued.
             choosers: What chooses, one of its own for each prompt.
-            stop: Characters before which a text ends.
-            max_tokens: Longest text.
         """
         ...
 
@@ -297,12 +264,9 @@ class SteerableLM(CausalGenerator, Protocol):
         """Return continuations that are drawn as the model finds them probable.
 
         Args:
-            prompts: What is continued.
             count: How many texts of each; equal ones are not left out.
             seed: Of what is drawn; texts of a prompt depend on no other prompt.
             temperature: Logits are divided by it.
-            stop: Characters before which a text ends.
-            max_tokens: Longest text.
         """
         ...
 
@@ -315,8 +279,6 @@ class SteerableLM(CausalGenerator, Protocol):
         """Return what a function makes of each reply.
 
         Args:
-            prompts: What stands before.
-            replies: What is read, one per prompt; what ends a reply may stand behind it.
             use: Is given the logits before each token of the reply, shape ``(tokens,
                 vocabulary)``, and the ids of these tokens.
         """
@@ -324,18 +286,13 @@ class SteerableLM(CausalGenerator, Protocol):
 
 
 @runtime_checkable
-class PassageEncoder(Protocol):
+class PassageEncoder(Reader, Protocol):
     """Turns segments of passages into vectors that depend on all that stands before."""
 
-    identity: str
     dimensions: int
 
     def mean_states(self, passages: Sequence[Passage]) -> list[list[Vector]]:
         """Return for each passage the mean state of each of its scored segments."""
-        ...
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
         ...
 
 
@@ -351,7 +308,6 @@ class Chat(Protocol):
         """Return the answer to each request, or why there is none.
 
         Args:
-            requests: What is asked.
             form: What each answer must be: a record whose JSON schema the model is given.
 
         Raises:

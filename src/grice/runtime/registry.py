@@ -224,10 +224,6 @@ def reference_scheme(name: str) -> Callable[[Callable[[str], Bundle]], Scheme]:
 def find_kind(name: str, reference: str) -> Kind[object]:
     """Return a kind by name.
 
-    Args:
-        name: What a card states.
-        reference: The model, for messages.
-
     Raises:
         ModelError: If there is none of that name, or the package that has it fails.
     """

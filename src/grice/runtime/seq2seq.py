@@ -90,11 +90,7 @@ class EmbeddedSeq2Seq:
     """A :class:`Seq2Seq` whose answers are kept.
 
     Args:
-        bundle: The opened bundle.
-        settings: What its card states.
-        memo: What was written before.
         mode: ``exact`` computes in float32, ``fast`` in int8 unless the card states float32.
-        threads: How many batches run at the same time, each on one core.
     """
 
     def __init__(

@@ -88,11 +88,8 @@ class SpanHead:
     :data:`CHARACTERS` is tagged in pieces; a span never crosses from one piece to the next.
 
     Args:
-        settings: What the card states.
-        folder: The bundle's folder, with ``head.npz``.
         hidden: Gives for each text the token states, shape ``(tokens, dimensions)``, and the
             characters each token covers, ``(0, 0)`` for tokens that stand for no text.
-        identity: Names the weights and the arithmetic.
 
     Raises:
         BundleError: The network does not give a number for each tag.

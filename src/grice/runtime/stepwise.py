@@ -86,12 +86,7 @@ def choose_tokens(
     """Return the ids of the tokens that are chosen after a prompt, the one that ends them included.
 
     Args:
-        engine: The language model.
-        prompt: Pieces of the vocabulary, at least one.
-        choose: What chooses.
-        vocabulary: The piece of each id.
         ends: Ids of the tokens that end a text.
-        max_tokens: Most tokens.
     """
     chosen: list[int] = []
 

@@ -93,13 +93,7 @@ def no_bars(transformers: ModuleType) -> Iterator[None]:
 
 
 class TransformersCausalLM:
-    """A causal language model; see :class:`~grice.runtime.causal.EmbeddedCausalLM`.
-
-    Args:
-        bundle: The opened bundle.
-        settings: What its card states.
-        memo: What was read before.
-    """
+    """A causal language model; see :class:`~grice.runtime.causal.EmbeddedCausalLM`."""
 
     def __init__(self, bundle: Bundle, settings: CausalSettings, memo: Memo) -> None:
         self._network = _Network(bundle, "AutoModelForCausalLM")

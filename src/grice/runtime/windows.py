@@ -35,11 +35,7 @@ def passage_scores(
     """Return for each passage the tokens of each of its scored segments, in order.
 
     Args:
-        passages: What is read.
-        tokenizer: Makes tokens of it.
         compute: Returns the log probability of each token but the first, of each text.
-        memo: What was read before.
-        identity: Names the model and its arithmetic.
     """
     read = [tokenizer.read(passage) for passage in passages]
     values = remember(
@@ -74,9 +70,7 @@ def mean_log_probabilities(
     Of a long prompt the end is read, of a long text the beginning. A text without tokens has 0.
 
     Args:
-        model: Reads them.
         prompts: What stands before; a space is put between.
-        texts: What is scored, one per prompt.
 
     Raises:
         InputError: If these are not as many.
@@ -108,11 +102,8 @@ def read_in_windows(
     Windows overlap by half, so that a token has at least half a window before it.
 
     Args:
-        rows: Texts in tokens.
         read: Returns the values of texts of one length, each no longer than a window.
-        max_tokens: Length of a window.
         together: How many tokens are read at once where that changes no bit; 1 reads one window.
-        threads: How many batches are read at the same time.
     """
     windows = [window for row in rows for window in _windows(row, max_tokens)]
     values: list[Sequence[float]] = [()] * len(windows)

@@ -28,11 +28,7 @@ WORDS = 256
 
 
 class WordVectors:
-    """A :class:`~grice.runtime.protocols.Encoder` that reads each word by itself.
-
-    Args:
-        encoder: Gives the vector of a word.
-    """
+    """A :class:`~grice.runtime.protocols.Encoder` that reads each word by itself."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.identity = f"words({encoder.identity})"

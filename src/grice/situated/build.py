@@ -59,15 +59,9 @@ def build_benchmark(
     """Return a benchmark from questions with answers, or statements.
 
     Args:
-        given: What to start from.
-        clauses: Finds the subject of yes/no questions.
-        tagger: Finds context and keywords.
-        encoder: Compares masked sentences.
         judge: Drops pairs that do not depend on their contexts; None keeps them all.
-        rules: ``paper`` or ``released``.
         search: All pairs, or those of neighbouring cells; by the number of statements if not said.
         least_contrast: What the judge must say for a pair to stay.
-        seed: Of splits and shuffling.
 
     Raises:
         InputError: If no pair is left at some step; the message says at which.
@@ -166,13 +160,7 @@ def keep_contrasting(
 
 
 def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str) -> str:
-    """Return what a user of the benchmark should know, in Markdown.
-
-    Args:
-        built: The benchmark.
-        sources: Where the statements are from, each with its licence.
-        settings: The command or settings that make it again.
-    """
+    """Return what a user of the benchmark should know, in Markdown."""
     lines = [
         f"# {title}",
         "",

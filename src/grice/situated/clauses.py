@@ -29,13 +29,7 @@ BE = frozenset(("is", "are", "was", "were", "am"))
 
 
 class ClauseFinder:
-    """Finds the end of the subject.
-
-    Args:
-        folder: The bundle's folder, with ``clauses.npz`` and ``names.txt.gz``.
-        hidden: Gives for each text the token states and the characters each token covers.
-        identity: Names the weights and the arithmetic.
-    """
+    """Finds the end of the subject."""
 
     def __init__(
         self,

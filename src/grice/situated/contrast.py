@@ -55,14 +55,7 @@ class Judged(NamedTuple):
 
 
 class ContrastHead:
-    """Judges pairs.
-
-    Args:
-        form: A bilinear form for each kind of context.
-        fluency: A network on a sentence's vector.
-        encoder: The encoder both were fitted on.
-        identity: Names the weights and the arithmetic.
-    """
+    """Judges pairs."""
 
     def __init__(self, form: Bilinear, fluency: Mlp, encoder: Encoder, identity: str) -> None:
         self.identity = identity
@@ -120,12 +113,7 @@ class ContrastHead:
         return mean_margins
 
     def judge_outputs(self, samples: Sequence[Sample], outputs: Sequence[str]) -> list[Judged]:
-        """Return what the model says of outputs, looking for the contexts of their samples.
-
-        Args:
-            samples: With their context entities (:attr:`Sample.entities`).
-            outputs: One text per sample; its first two sentences are judged.
-        """
+        """Return what the model says of outputs, looking for the contexts of their samples."""
         pairs = []
         for output in outputs:
             first, second, *_ = (*sentences(output), "", "")

@@ -83,13 +83,7 @@ def finished(statement: str) -> str:
 def samples_of(
     pairs: Sequence[MinedPair], marked: Iterable[Marked], *, seed: int = 0
 ) -> list[Sample]:
-    """Return a sample per pair, its keywords shuffled.
-
-    Args:
-        pairs: What was mined.
-        marked: The statements they are of.
-        seed: Of the shuffling.
-    """
+    """Return a sample per pair, its keywords shuffled."""
     known = {statement.id: statement for statement in marked}
     rng = random.Random(seed)
     samples = []

@@ -97,11 +97,8 @@ def score_files(
     """Score a system's sentences against references, with trivial baselines.
 
     Args:
-        outputs_path: What the system wrote; its name is that of the system.
         models: Add the learned plausibility and look for contexts that samples do not state;
             None does neither.
-        programs: Java programs that score too.
-        seed: Of the resamples behind intervals.
 
     Returns:
         Rows of the system, of the halved keywords, of references with contexts exchanged (if any
@@ -198,15 +195,8 @@ def build_folder(
     """Build a benchmark from a file of questions or statements, with its datasheet.
 
     Args:
-        path: The questions or statements.
         folder: Where the splits and ``DATASHEET.md`` are written; made if it is not there.
-        models: What ships.
-        tagger: Finds context and keywords; by default the shipped one.
         contrast: Drop pairs that do not depend on their context.
-        rules: ``paper`` or ``released``.
-        seed: Of the splits and of the order of keywords.
-        title: Of the datasheet.
-        sources: Where the file is from, with its licence; by default its name.
         command: What the datasheet names as the way to build it again.
 
     Raises:

@@ -89,7 +89,6 @@ class Frames:
         """Return a clause without its period.
 
         Args:
-            keywords: What it is to hold.
             contexts: ``GEO``, ``TEMP`` or empty for each keyword.
         """
         part = self.sort(keywords, contexts)

@@ -67,10 +67,6 @@ def spice(
     What SPICE gives no number for is 0 here, as an output that shares nothing.
 
     Args:
-        jar: ``spice-1.0.jar``.
-        outputs: What a system wrote.
-        references: The reference of each.
-        java: The program that runs it.
         seconds: How long all pairs may take.
 
     Raises:
@@ -111,8 +107,6 @@ class JavaMeteor:
     """METEOR 1.5 with its table of paraphrases, as a running program.
 
     Args:
-        jar: ``meteor-1.5.jar``.
-        java: The program that runs it.
         seconds: How long it may take for a pair, and for its start before the first one.
 
     Raises:

@@ -22,12 +22,7 @@ ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 def mark_statements(
     statements: Iterable[Statement], tagger: Tagger
 ) -> tuple[list[Marked], list[Statement]]:
-    """Return the statements that have context, with keywords and mask, and those that have none.
-
-    Args:
-        statements: Sentences that hold.
-        tagger: Finds entities and nouns.
-    """
+    """Return the statements that have context, with keywords and mask, and those that have none."""
     given = [Statement(statement.id, statement.statement.strip()) for statement in statements]
     marked, left = [], []
     for statement, tagged in zip(

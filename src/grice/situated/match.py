@@ -56,10 +56,7 @@ def match_keywords(
     0.67
 
     Args:
-        output: What a system wrote.
-        keywords: The input, copies included.
         belongs: For each keyword 0 or 1, the sentence of the reference that it is from.
-        reading: See :data:`Reading`.
 
     Raises:
         InputError: If there is no keyword, a place is not 0 or 1, or the reading is unknown.

@@ -111,9 +111,7 @@ def mine_pairs(
     """Return the pairs that the rules let pass, and how many each rule refused.
 
     Args:
-        marked: Statements with context.
         likenesses: Places of two statements with the likeness of their masked sentences.
-        rules: ``paper`` or ``released``.
     """
     pairs: list[MinedPair] = []
     refused: dict[str, int] = {}
@@ -161,11 +159,8 @@ def alike_nearby(
     """Yield nearly every two rows with a cosine from the threshold on, each pair once.
 
     Args:
-        vectors: Unit vectors, shape ``(n, dimensions)``.
-        threshold: Lowest cosine.
         cells: Number of cells; the square root of n if none is said.
         probes: How many cells each row looks into; more find more and take longer.
-        seed: Seed of the first centres.
     """
     count = min(cells or max(1, int(len(vectors) ** 0.5)), len(vectors))
     if not count:

@@ -73,12 +73,8 @@ class Recomposer:
     """Writes two sentences from keywords.
 
     Args:
-        templates: Statements to fill.
         frames: Writes a clause where no statement fits.
         grouping: File of the network that says whether two keywords share a sentence.
-        judge: The plausibility model.
-        tagger: Finds which keywords are contexts.
-        encoder: Gives vectors of keywords and statements.
     """
 
     def __init__(
@@ -110,7 +106,6 @@ class Recomposer:
         """Return for each keyword the sentence it goes to, 0 or 1.
 
         Args:
-            keywords: Those of both sentences.
             weight: What a unit of the plausibility model's margin counts beside the keywords'
                 going together.
         """

@@ -79,13 +79,9 @@ def score_outputs(
     A sample without an output counts as an empty one, so that leaving out hard ones earns nothing.
 
     Args:
-        samples: Inputs with references.
-        outputs: What the system wrote, by id.
-        name: Name of the system.
         extra: More measures: a value per sample.
         meteor_sums: Gives what METEOR sums of an output and its reference; the published program
             does so too (:class:`grice.situated.java.JavaMeteor`).
-        seed: Of the resamples.
 
     Raises:
         InputError: If an output is of no sample.

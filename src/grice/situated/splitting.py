@@ -28,10 +28,6 @@ def split_pairs(
     test if test then has no more than a quarter of the pairs, else to dev if that then has no more
     than 15 %, else to train.
 
-    Args:
-        pairs: What was mined.
-        seed: Of the communities and of their order.
-
     Raises:
         InputError: If there is no pair.
         GriceError: If networkx is not installed.

@@ -49,10 +49,6 @@ def to_statements(questions: Iterable[Question], clauses: Clauses) -> list[State
     """Return a statement for each question that gives one.
 
     A claim that is false gives none, nor does a yes/no question of unknown shape.
-
-    Args:
-        questions: What was asked, with the answers.
-        clauses: Finds the subject of a yes/no question.
     """
     asked = list(questions)
     plans = {question.id: plan for question in asked if (plan := _plan(question)) is not None}

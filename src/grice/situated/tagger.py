@@ -121,11 +121,7 @@ def token_features(
     """Return what the network reads of each token that stands for text.
 
     Args:
-        text: The sentence.
         states: Token states, shape ``(tokens, dimensions)``.
-        offsets: Characters of each token.
-        names: The lists.
-        lists: Their marks, a letter each.
 
     Returns:
         Features of shape ``(tokens, 3 * (dimensions + 6 + 2 * lists))``, the characters of each
@@ -160,9 +156,7 @@ class ContextTagger:
     """The tagger that ships.
 
     Args:
-        folder: The bundle's folder, with ``tagger.npz``, ``names.txt.gz`` and ``cities.txt.gz``.
         hidden: Gives for each text the token states and the characters each token covers.
-        identity: Names the weights and the arithmetic.
 
     Raises:
         BundleError: If the network has not the outputs it should have.

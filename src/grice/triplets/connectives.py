@@ -114,7 +114,6 @@ def explicit_links(
     """Yield the links that connectives say, in the order of the text.
 
     Args:
-        joined: The conversation.
         candidates: Its stretches, in order, longer ones before those they hold.
         nouns: What nouns name; without any, nothing is located or used.
     """
@@ -157,13 +156,7 @@ def _read(
 
 
 def _says_purpose(before: str, head: str, tail: str) -> bool:
-    """Return whether "to" says what for: not what is possible, easy, or whose name follows.
-
-    Args:
-        before: The text up to the end of the head.
-        head: The first stretch.
-        tail: The second stretch.
-    """
+    """Return whether "to" says what for: not what is possible, easy, or whose name follows."""
     if tail[:1].isupper() or _NO_DEED.search(head):
         return False  # "I gave it to Save the Children", "it is cheaper to hire them"
     sentence = re.split(r"[.?!]\s", before)[-1]

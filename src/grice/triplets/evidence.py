@@ -56,12 +56,7 @@ _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they|that|there)\s+$", re.IGNORE
 
 
 class LinkExtractor:
-    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by links.
-
-    Args:
-        models: The heads, with a tagger.
-        identity: Names them.
-    """
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by links."""
 
     def __init__(self, models: TripletModels, identity: str) -> None:
         self.identity = f"links({identity})"

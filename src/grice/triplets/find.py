@@ -126,11 +126,6 @@ def find_links(
 
     The conversation is read once; a pair of spans costs a small product.
 
-    Args:
-        conversation: Who speaks does not matter.
-        models: The heads, with a tagger.
-        wanted: Which links are returned.
-
     Raises:
         InputError: If the models have no tagger, or a bound is none.
     """

@@ -61,10 +61,8 @@ def span_vectors(
     """Return spans with their vectors: their mean state in the text.
 
     Args:
-        reading: The text, read.
         alone: Gives vectors of texts, for spans that do not stand in the text.
         both: Whether the vector of each span on its own is added behind the first.
-        places: Where they stand; by default where they stand first.
     """
     located = [locate(reading.text, span) for span in spans] if places is None else list(places)
     absent = [span for span, place in zip(spans, located, strict=True) if both or place is None]

@@ -76,12 +76,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
 def read_texts(
     texts: Sequence[str], hidden: Callable[[Sequence[str]], Sequence[Hidden]]
 ) -> list[TextReading]:
-    """Return each text's token states, as :class:`TextReading` says.
-
-    Args:
-        texts: Whole conversations, say.
-        hidden: Gives for each text its token states; see :meth:`MemoEncoder.hidden`.
-    """
+    """Return each text's token states, as :class:`TextReading` says."""
     parts = [
         (number, start, max(0, start - BEFORE), end)
         for number, text in enumerate(texts)

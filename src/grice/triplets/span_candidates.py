@@ -140,12 +140,7 @@ def slices(reading: TextReading, joined: Joined) -> list[tuple[str, Hidden]]:
 def find_candidates(
     joined: Joined, tag: Callable[[Sequence[str]], Sequence[tuple[TaggedSpan, ...]]]
 ) -> list[SpanCandidate]:
-    """Return the span candidates of a conversation, in order, events before the things in them.
-
-    Args:
-        joined: The conversation.
-        tag: Gives the events of each text.
-    """
+    """Return the span candidates of a conversation, in order, events before the things in them."""
     bounds = [*joined.starts, len(joined.text) + 1]
     turns = [joined.text[start : end - 1] for start, end in pairwise(bounds)]
     is_event: dict[Place, bool] = {}

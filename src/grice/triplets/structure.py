@@ -81,15 +81,7 @@ def locate(text: str, span: str) -> Place | None:
 def structure(
     layout: Layout, head: str, tail: str, head_at: Place | None, tail_at: Place | None
 ) -> Array:
-    """Return the numbers of a pair of spans, shape ``(STRUCTURE,)``.
-
-    Args:
-        layout: Of the text they stand in.
-        head: The head span.
-        tail: The tail span.
-        head_at: Where the head stands; None if it does not.
-        tail_at: Where the tail stands.
-    """
+    """Return the numbers of a pair of spans, shape ``(STRUCTURE,)``."""
     values = np.zeros(STRUCTURE, np.float32)
     length = max(1, len(layout.text))
     first, second = (_words(span) for span in (head, tail))

@@ -295,7 +295,6 @@ def features(pairs: Sequence[Candidate], counts: tuple[int, int]) -> NDArray[np.
     """Return what the words say of pairs of events; a column for each name of :data:`FEATURES`.
 
     Args:
-        pairs: The pairs of one reply.
         counts: How many events the turn before and the reply have.
     """
     rows = np.zeros((len(pairs), len(FEATURES)), np.float32)

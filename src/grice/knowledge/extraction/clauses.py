@@ -93,12 +93,6 @@ def event_mentions(
     """Return the events of one turn in the order they were said.
 
     Of the spans, the :data:`EVENTS` surest are read; one may hold several clauses.
-
-    Args:
-        text: The turn, at most :data:`CHARACTERS` of it.
-        spans: Where its events are, in order.
-        turn: Which turn it is.
-        said_by: Who said it.
     """
     surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
     mentions: list[EventMention] = []

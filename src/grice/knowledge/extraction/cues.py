@@ -135,11 +135,6 @@ class CueSettings(Settings, frozen=True):
 class CueExtractor:
     """Reads triples by cues; see the module.
 
-    Args:
-        bundle: A bundle of kind ``extractor``, with ``cues.toml``.
-        settings: What its card states.
-        tagger: Finds the events of a turn.
-
     Raises:
         BundleError: If the cues cannot be read.
     """

@@ -57,13 +57,7 @@ _UNSURE = frozenset({"is", "not", "makes"})
 
 
 def with_people_apart(event: Event, text: str, *, said_by: Speaker) -> Event:
-    """Return an event in which nobody does to themselves what is done to another: "he asks her".
-
-    Args:
-        event: As it was read.
-        text: What it was read from.
-        said_by: Who said it.
-    """
+    """Return an event in which nobody does to themselves what is done to another: "he asks her"."""
     if event.subject != "other" or not _acts_on_itself(event, text):
         return event
     # PersonX is the subject; everybody else is PersonY, whichever party they are of.
@@ -108,10 +102,6 @@ def is_unsound(event: Event, text: str) -> bool:
     """Say whether a person would not write an event down as it was read.
 
     It says nothing by itself, breaks off, or is no clause of one person or thing.
-
-    Args:
-        event: As it was read.
-        text: What it was read from.
     """
     if not carrying_words(event):
         return True

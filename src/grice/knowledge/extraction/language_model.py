@@ -68,14 +68,7 @@ class _Cell(NamedTuple):
 
 
 class LikelihoodExtractor:
-    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by likelihood.
-
-    Args:
-        knowledge: Says how probable tails are.
-        tagger: Finds the events of a turn.
-        settings: What the card states.
-        identity: Name and hash of the card.
-    """
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by likelihood."""
 
     def __init__(
         self,

@@ -72,11 +72,7 @@ class Joined(NamedTuple):
 
 
 class PatternExtractor:
-    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by connectives.
-
-    Args:
-        tagger: Finds the events of a turn.
-    """
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by connectives."""
 
     def __init__(self, tagger: SpanTagger) -> None:
         self.identity = f"patterns({tagger.identity})"

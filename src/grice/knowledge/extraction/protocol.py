@@ -149,7 +149,6 @@ class TripleExtractor(Protocol):
         """Return what each reply holds, in the order of the exchanges.
 
         Args:
-            exchanges: Replies with the turns before them.
             kinds: Which triples to read: without ``pair`` the turn before is not looked at.
             least: Confidence from which a triple is given; None for the model's own threshold.
         """

@@ -137,7 +137,6 @@ class SearchExtractor:
 
     Args:
         triples: What is known; relations that ACCENT does not have are left out.
-        identity: Names them.
     """
 
     def __init__(self, triples: Iterable[Triple], identity: str) -> None:

@@ -61,13 +61,6 @@ def convert_states(
     way to powers of two, so that the states of all dimensions are of one size before they are
     rounded to int8.
 
-    Args:
-        source: As of :func:`convert`.
-        target: Likewise.
-        layers: How many layers are kept.
-        exponents: One per dimension.
-        quantization: As of :func:`convert`.
-
     Raises:
         BundleError: As of :func:`convert`; or if the model has fewer layers or other dimensions.
     """

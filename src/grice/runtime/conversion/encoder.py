@@ -50,11 +50,7 @@ def convert_encoder(
     """Write a published encoder in the run-time format, without any head that stands on it.
 
     Args:
-        source: A folder with ``config.json``, ``*.safetensors`` and ``tokenizer.json``.
-        target: An empty folder. It gets ``model.bin``, ``config.json``, ``vocabulary.json`` and
-            ``tokenizer.json``.
         drop: Layers left out at the top.
-        quantization: How weights are stored.
 
     Raises:
         BundleError: If the source is of another family, cut off or damaged.

@@ -68,12 +68,6 @@ def convert_seq2seq(
 ) -> Converted:
     """Write a published encoder-decoder in the run-time format.
 
-    Args:
-        source: A folder with ``config.json``, ``*.safetensors`` and ``tokenizer.json``.
-        target: An empty folder. It gets ``model.bin``, ``config.json``, ``*vocabulary.json`` and
-            ``tokenizer.json``.
-        quantization: How weights are stored.
-
     Raises:
         BundleError: If the source is of another family, cut off or damaged.
     """

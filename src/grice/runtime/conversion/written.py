@@ -19,14 +19,7 @@ Quantization: TypeAlias = Literal["int8", "float32"]
 def write_network(
     spec: ModelSpec, tokenizer: str, target: Path, *, quantization: Quantization
 ) -> None:
-    """Write a network and its tokenizer in the run-time format.
-
-    Args:
-        spec: Weights and configuration.
-        tokenizer: Content of ``tokenizer.json``.
-        target: An empty folder.
-        quantization: How weights are stored.
-    """
+    """Write a network and its tokenizer in the run-time format."""
     spec.validate()
     spec.optimize(quantization=quantization)
     spec.save(str(target))

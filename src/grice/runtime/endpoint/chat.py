@@ -48,15 +48,7 @@ class _Choice(msgspec.Struct):
 
 
 class EndpointChat:
-    """A chat model of an endpoint; a :class:`~grice.runtime.protocols.Chat`.
-
-    Args:
-        model: Name of the model at the endpoint.
-        identity: Names model and address in the keys of kept answers.
-        client: Sends requests.
-        memo: What was answered before.
-        spending: Counts what is sent.
-    """
+    """A chat model of an endpoint; a :class:`~grice.runtime.protocols.Chat`."""
 
     def __init__(
         self, model: str, identity: str, client: Client, memo: Memo, spending: Spending

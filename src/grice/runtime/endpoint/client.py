@@ -70,10 +70,6 @@ class Reply(NamedTuple):
 class Client:
     """Sends requests to one address, over connections that stay open.
 
-    Args:
-        url: The address, such as ``http://localhost:8000/v1``.
-        terms: How endpoints are used.
-
     Raises:
         ModelError: If the library for requests is not installed.
     """

@@ -47,13 +47,7 @@ class _EndedError(Exception):
 
 
 class Dispatcher:
-    """Sends requests of one model.
-
-    Args:
-        model: Name of the model.
-        client: Sends one request.
-        spending: Counts, and refuses what is more than the budget.
-    """
+    """Sends requests of one model."""
 
     def __init__(self, model: str, client: Client, spending: Spending) -> None:
         self._model = model

@@ -41,15 +41,7 @@ class _Choice(msgspec.Struct):
 
 
 class EndpointLikelihood:
-    """A language model of an endpoint; a :class:`~grice.runtime.protocols.CausalLM`.
-
-    Args:
-        model: Name of the model at the endpoint.
-        identity: Names model and address in the keys of kept answers.
-        client: Sends requests.
-        memo: What was answered before.
-        spending: Counts what is sent.
-    """
+    """A language model of an endpoint; a :class:`~grice.runtime.protocols.CausalLM`."""
 
     def __init__(
         self, model: str, identity: str, client: Client, memo: Memo, spending: Spending

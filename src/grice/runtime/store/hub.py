@@ -81,8 +81,6 @@ def fetch_files(source: HubSource, folder: Path, downloads: Path, listener: List
     Args:
         source: The repository and its commit. Without files, those that a causal language model
             is converted from: configuration, tokenizer, and weights as safetensors.
-        downloads: Where unfinished files are kept.
-        listener: Told of what is fetched.
 
     Returns:
         The source with the files that were fetched, and the sha256 of each.

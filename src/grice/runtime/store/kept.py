@@ -45,7 +45,6 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     Args:
         source: A folder with ``config.json``, ``tokenizer.json`` and either ``model.onnx``, by
             itself or in the folder ``onnx``, or ``*.safetensors``.
-        target: An empty folder.
 
     Raises:
         BundleError: If a file is missing, or the configuration cannot be read.

@@ -60,8 +60,6 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
     Args:
         source: A GGUF file, or a folder in the layout of Hugging Face; only such a folder where the
             kind is one of ONNX Runtime or of transformers.
-        target: An empty folder.
-        description: What its card says.
 
     Raises:
         BundleError: If the source cannot be converted.

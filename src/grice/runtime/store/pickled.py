@@ -18,11 +18,6 @@ PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
 def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
     """Return a folder with the same checkpoint as ``*.safetensors``: itself where it has some.
 
-    Args:
-        source: A folder in the layout of Hugging Face.
-        copy: An empty folder for a copy, where one is needed.
-        trusted: Whether the user trusts a pickle.
-
     Raises:
         ModelError: If the weights are a pickle that is not trusted, or torch is missing.
         BundleError: If the pickle holds something else than weights.

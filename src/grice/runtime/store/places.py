@@ -163,11 +163,6 @@ def downloads_folder(store: Path) -> Path:
 def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[None]:
     """Let one process at a time write a model.
 
-    Args:
-        store: The folder of models.
-        name: The model.
-        waiting: Called once if another process is writing it.
-
     Raises:
         OutputError: If the folder cannot be written.
     """
@@ -188,10 +183,6 @@ def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[Non
 def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
     """Yield the folder of models that is written, where no other process writes that model.
 
-    Args:
-        name: The model.
-        say: Told if another process is writing it, which is waited for.
-
     Raises:
         OutputError: If the folder cannot be written.
     """
@@ -211,8 +202,6 @@ def publish(store: Path, name: str, write: Callable[[Path], None]) -> Stored:
     """Write a model and give it its name when it is whole; one of that name is replaced.
 
     Args:
-        store: The folder of models; the caller holds the lock of the name.
-        name: The model.
         write: Writes the bundle into the empty folder it is given.
 
     Raises:

@@ -19,11 +19,6 @@ FLOAT32 = "float32"
 def convert_published(kind: str, source: Path, target: Path) -> dict[str, CardValue]:
     """Convert a checkpoint, and return what its card states.
 
-    Args:
-        kind: One of :data:`PUBLISHED`.
-        source: A folder in the layout of Hugging Face.
-        target: An empty folder.
-
     Raises:
         BundleError: If the checkpoint is of another family, or a part of it is missing.
     """
