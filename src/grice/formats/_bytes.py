@@ -120,10 +120,8 @@ class Opened(NamedTuple):
     """An input at its beginning.
 
     Attributes:
-        name: How messages name it: the path as given, or ``<stdin>``.
         prefix: Its first bytes, unpacked; still to be read from ``lines`` too.
         position: Tells how many of its bytes, as they lie on disk, were taken so far.
-        closing: Closes the file; does not close standard input.
         silence: Tells when standard input is silent; None of a file.
     """
 

@@ -32,13 +32,9 @@ class Call(NamedTuple):
     """One call of a model.
 
     Attributes:
-        conversation: Which conversation it belongs to.
         trace: Which trace; of one trace only the calls of the highest rank count.
         rank: How near to what the user sees.
         time: When it was made, in any unit that sorts; calls without keep the order of the file.
-        history: What was sent.
-        replies: What came back.
-        meta: Further fields.
     """
 
     conversation: str

@@ -35,7 +35,6 @@ class Formats(NamedTuple):
     """The formats there are.
 
     Attributes:
-        formats: Every format by its name, grice's own first.
         problems: A line for each of other people's that cannot be used.
     """
 

@@ -46,14 +46,10 @@ class Shape(msgspec.Struct, frozen=True):
     """The size and form of one graph.
 
     Attributes:
-        concepts: Number of distinct concepts.
-        facts: Number of distinct facts.
         external: Concepts whose characters stand in neither text.
         depth: Facts on the longest directed path; None with a cycle.
-        linear: Whether the graph is one chain.
         topological: Whether the facts are written in a topological order: none comes behind a
             fact that starts where it ends.
-        depth_first: Whether they are written in the depth-first order of the released code.
     """
 
     concepts: int
@@ -77,16 +73,7 @@ class Shapes(msgspec.Struct, frozen=True):
     """A set of graphs in figures; shares are 0 to 1.
 
     Attributes:
-        n: Number of graphs.
-        concepts: Distinct concepts per graph.
-        facts: Distinct facts per graph.
-        external: External concepts per graph.
         depth: Depth of the graphs without cycle.
-        non_linear: Share of graphs that are more than a chain.
-        with_external: Share of graphs with an external concept.
-        topological: Share of graphs written in topological order.
-        depth_first: Share of graphs written in depth-first order.
-        cyclic: Number of graphs with a cycle.
     """
 
     n: int
@@ -107,7 +94,6 @@ class Leak(msgspec.Struct, frozen=True):
     Attributes:
         rule: ``majority``, ``words`` (parity of negating words in both texts) or ``graph``
             (parity of negating relations in the graph).
-        share: Share of right stances with its interval.
     """
 
     rule: str

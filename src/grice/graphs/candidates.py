@@ -42,10 +42,8 @@ class Candidate(NamedTuple):
     """A text that may become a concept.
 
     Attributes:
-        text: In lower case.
         origin: ``both``, ``belief``, ``argument``, or ``outside`` of both.
         start: Where it begins in the text it comes from, as a share of its length.
-        end: Where it ends there.
         weight: How much it looks like a concept that people choose; 0 for one from outside.
     """
 

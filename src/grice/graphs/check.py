@@ -57,8 +57,6 @@ class Failure(msgspec.Struct, frozen=True):
     """One reason why a rule is broken.
 
     Attributes:
-        rule: The broken rule.
-        reason: What was found.
         fact: Index of the fact that breaks it; None if it is the graph as a whole.
         position: Where in the text, in characters; None if it is the graph as a whole.
     """
@@ -70,12 +68,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a check found.
-
-    Attributes:
-        rules: The rules that were applied.
-        failures: Every reason, in the order of the rules; empty if the graph is correct.
-    """
+    """What a check found."""
 
     rules: RuleSet
     failures: tuple[Failure, ...]

@@ -44,8 +44,6 @@ class Meaning(NamedTuple):
 
     Attributes:
         support: Score of explaining support, around 0 to 1.
-        counter: Score of explaining the opposite.
-        incorrect: Score of explaining nothing.
     """
 
     support: float

@@ -29,7 +29,6 @@ class Distance(msgspec.Struct, frozen=True):
     """How many edits turn one graph into another.
 
     Attributes:
-        edits: The number of edits.
         scale: What the official script divides by: gold concepts, gold facts and 17.
         exact: False if the graphs are so large that the search was cut off: then ``edits`` is
             the best way found, and a better one may exist.

@@ -57,8 +57,6 @@ class ScoreOptions(NamedTuple):
     """How graphs are scored.
 
     Attributes:
-        rules: Which structure rules.
-        gate: What a graph must pass to be compared.
         embedding: Add ``g_embedding``, by the shipped encoder.
         bertscore: Add ``g_bertscore``, by this model.
         classifiers: Add ``seca``, ``ea`` and ``informativeness``, by these classifiers.
@@ -77,7 +75,6 @@ class ShapeScores(NamedTuple):
     Attributes:
         parts: Mean of each measure by depth and linearity, by the name of the part.
         missing: How many samples have no prediction; they are left out.
-        total: How many samples there are.
     """
 
     parts: dict[str, dict[str, Estimate]]
@@ -89,9 +86,6 @@ class Description(NamedTuple):
     """What a set of graphs is like.
 
     Attributes:
-        shapes: Sizes and forms.
-        negated: Share of facts with a negated relation by stance.
-        relations: How often each relation stands in the graphs of each stance.
         leaks: How far the stance follows from the form alone; empty without stances.
     """
 

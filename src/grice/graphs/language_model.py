@@ -42,9 +42,7 @@ class LanguageGraphSettings(Settings, frozen=True):
     """Of a bundle of kind ``language-model-graphs``.
 
     Attributes:
-        base: The language model.
         stance_weight: What a nat for support is worth in log odds.
-        stance_bias: What is added.
     """
 
     base: str
@@ -56,7 +54,6 @@ class WrittenGraph(NamedTuple):
     """A graph and how it came about.
 
     Attributes:
-        text: The graph in its written form, empty if there is none.
         attempts: Answers that were looked at, the one that was taken included.
         edits: Edits of a repair; 0 for a graph that was valid as written.
     """

@@ -31,14 +31,7 @@ SHOWN = 60
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something in the text that is not as a written graph should be.
-
-    Attributes:
-        kind: What sort of problem.
-        start: Where it starts, in characters.
-        end: Where it ends.
-        message: What was found and what was expected.
-    """
+    """Something in the text that is not as a written graph should be."""
 
     kind: ProblemKind
     start: int
@@ -50,9 +43,7 @@ class Reading(msgspec.Struct, frozen=True):
     """What a text says.
 
     Attributes:
-        graph: Every fact that could be read, as written.
         starts: Where each fact starts in the text.
-        problems: Everything else in the text, in order.
     """
 
     graph: Graph

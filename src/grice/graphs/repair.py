@@ -50,8 +50,6 @@ class Edit(msgspec.Struct, frozen=True):
     Attributes:
         kind: ``rewrite`` the written form, without brackets that are never closed; ``remove`` or
             ``add`` a fact; ``rename`` a concept wherever it stands; or replace a ``relation``.
-        before: What stood there; empty if added.
-        after: What stands there now; empty if removed.
     """
 
     kind: EditKind
@@ -64,9 +62,7 @@ class Repair(msgspec.Struct, frozen=True):
 
     Attributes:
         graph: The repaired graph as written; None if none was found.
-        edits: The changes in order; none if the graph was valid.
         verdict: What is wrong with the graph as it came.
-        reason: Why there is no proposal.
     """
 
     graph: str | None

@@ -26,9 +26,6 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     """A belief and an argument, with what people say about them.
 
     Attributes:
-        belief: One sentence.
-        argument: One sentence for or against it.
-        stance: The gold stance, if known.
         graphs: The written gold graphs; usually one, two for the hidden test set.
     """
 

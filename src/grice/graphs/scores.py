@@ -66,9 +66,6 @@ class SampleScore(msgspec.Struct, frozen=True):
     """The scores of one prediction.
 
     Attributes:
-        id: Name of the sample.
-        stance_correct: Whether the stance is the gold one.
-        verdict: Which rules the graph breaks.
         compared: Whether the graph passed the gate.
         values: Each measure, 0 to 1. ``sa``: the stance is right; ``stca``: the gate's stance
             rule and the structure hold; ``ged``: edit distance over the scale of the official

@@ -40,7 +40,6 @@ class Slot(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         origin: ``both``, ``belief``, ``argument`` or ``outside``.
         start: Where the concept began in its text, as a share of the text's length.
-        end: Where it ended.
         concept: The concept itself if it came from outside, else empty.
     """
 
@@ -54,8 +53,6 @@ class Template(msgspec.Struct, frozen=True, array_like=True):
     """One graph without what it is about.
 
     Attributes:
-        stance: What it explained.
-        slots: Its concepts.
         facts: Slot of the head, number of the relation in the schema, slot of the tail; each
             fact after the first touches an earlier one.
     """

@@ -56,7 +56,6 @@ class Below(NamedTuple):
 
     Attributes:
         reference: Such as ``bundle:atomic``.
-        store: The knowledge itself.
     """
 
     reference: str
@@ -67,10 +66,8 @@ class Built(NamedTuple):
     """What became of the rows of files.
 
     Attributes:
-        triples: Triples written.
         repeated: Rows that said again what was there.
         skipped: Rows left out on purpose, by the reason.
-        broken: Rows that could not be used.
         problems: The first row with each fault in words, and how many there are.
     """
 

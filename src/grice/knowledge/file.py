@@ -46,9 +46,7 @@ class Change(NamedTuple):
 
     Attributes:
         at: When, as stated, such as ``2026-05-01T12:00:00Z``.
-        who: By whom.
         action: ``build``, ``add``, ``remove`` or ``edit``.
-        head: Head of the triple; empty for ``build``.
         source: Where it came from; the file for ``build``.
         before: The tail before an ``edit``.
     """

@@ -40,9 +40,7 @@ class BuiltFile(NamedTuple):
     """A file of knowledge that was made.
 
     Attributes:
-        built: What became of the rows.
         formats: Name and format of each file that was read.
-        schema: Name of the inventory of the relations.
     """
 
     built: Built
@@ -54,9 +52,7 @@ class ReadTriples(NamedTuple):
     """The triples of a file, and what became of its other rows.
 
     Attributes:
-        triples: In the relations that were asked for.
         renamed: How many rows had another name for their relation, by ``theirs as ours``.
-        skipped: How many rows were left out, by the reason.
     """
 
     triples: list[Triple]
@@ -68,11 +64,7 @@ class Facts(NamedTuple):
     """What knowledge holds.
 
     Attributes:
-        facts: Single facts by their names.
-        relations: Triples by relation.
-        sources: Triples by source.
         own: Facts of the file of your own, if it is or has one.
-        history: Its last changes.
     """
 
     facts: dict[str, str | int]

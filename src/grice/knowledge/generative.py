@@ -92,10 +92,8 @@ class GenerativeSettings(Settings, frozen=True):
     """Of a bundle of kind ``generative-knowledge``.
 
     Attributes:
-        schema: The inventory of the relations.
         given: What the likelihood given the head counts for a plausibility.
         usual: What the likelihood without it counts.
-        bias: What is added.
     """
 
     schema: str

@@ -46,11 +46,7 @@ BLANK = re.compile(r"_+")
 
 
 class LanguageKnowledgeSettings(GenerativeSettings, frozen=True):
-    """Of a bundle of kind ``language-model-knowledge``.
-
-    Attributes:
-        base: The language model.
-    """
+    """Of a bundle of kind ``language-model-knowledge``."""
 
     base: str
 

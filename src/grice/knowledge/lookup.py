@@ -105,12 +105,7 @@ class TripleStore(Protocol):
 
 
 class StoredKnowledge:
-    """Known triples with an encoder: a :class:`~grice.knowledge.protocols.KnowledgeBase`.
-
-    Attributes:
-        store: Where the triples are.
-        identity: Its content and the encoder.
-    """
+    """Known triples with an encoder: a :class:`~grice.knowledge.protocols.KnowledgeBase`."""
 
     def __init__(self, store: TripleStore, encoder: Encoder) -> None:
         self.store = store

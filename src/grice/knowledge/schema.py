@@ -69,10 +69,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A named inventory of relations.
 
     Attributes:
-        name: Name of the inventory, such as ``atomic2020``.
         version: Moves whenever the meaning of a relation moves.
-        source: Where the inventory is published.
-        relations: The relations by name, in the order of the file.
         groups: Named selections of relations, each in its own order.
         aliases: Other names that files use for relations.
     """

@@ -49,11 +49,8 @@ class Source(NamedTuple):
     """One format of triples.
 
     Attributes:
-        name: What ``--format`` takes.
-        summary: Where such files come from.
         schema: The inventory its relations are of; empty if any.
         sniff: Whether a file with this first line is of this format.
-        read: Yields the rows of its lines, and what is wrong with a line in their place.
     """
 
     name: str

@@ -36,8 +36,6 @@ class TripleFile(NamedTuple):
     """A file of triples whose format is known.
 
     Attributes:
-        name: As given.
-        schema: The inventory of the relations of its rows.
         rows: Its triples, cleaned and checked, with what is wrong in between.
         close: Closes the file; not needed once the rows were read to their end.
     """

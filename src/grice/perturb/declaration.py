@@ -23,12 +23,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that was changed.
 
     Attributes:
-        kind: Name of the perturbation.
         turns: Indices of the turns, in the new conversation, that are no longer what was said
             there.
-        what: In words, what was done.
-        before: The text before, where one text was changed.
-        after: The text after.
     """
 
     kind: str
@@ -67,9 +63,6 @@ class Perturbation(NamedTuple):
     """A perturbation with its name and where it was published.
 
     Attributes:
-        level: What it works on.
-        source: Who proposed it.
-        summary: What it does, in a line.
         apply: Takes a conversation, a source of chance and material; returns the broken
             conversation, or None if it finds nothing to break.
     """

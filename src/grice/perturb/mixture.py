@@ -21,11 +21,7 @@ class Mixture(NamedTuple):
     """How many of which perturbations are applied to a conversation.
 
     Attributes:
-        name: Its name.
         kinds: Perturbations in the order they are applied.
-        least: How many at least.
-        most: How many at most.
-        source: Who proposed it.
     """
 
     name: str

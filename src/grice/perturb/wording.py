@@ -84,9 +84,6 @@ class Word(NamedTuple):
     """A word of a text.
 
     Attributes:
-        text: As it is written.
-        start: Where it begins.
-        end: Where it ends.
         kind: Its kind, if the context leaves no doubt.
         frame: What a word in its place must fit: of a verb whether an object or a preposition
             follows, otherwise empty.

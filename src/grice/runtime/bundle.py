@@ -58,16 +58,11 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a bundle was made from.
 
     Attributes:
-        data: Training sets with their licences.
         selection: Sets that were looked at to choose settings.
         excluded: How evaluated texts were kept out.
-        command: The command that makes the bundle again.
-        seeds: Random seeds that were tried.
         texts: File with a fingerprint of the texts it was trained on; empty if there is none.
-        texts_sha256: Sha256 of that file.
         selection_texts: File with a fingerprint of further texts that were looked at to choose
             settings; empty if there is none.
-        selection_texts_sha256: Sha256 of that file.
     """
 
     data: tuple[str, ...] = ()
@@ -116,8 +111,6 @@ class Bundle(msgspec.Struct, frozen=True):
     """A bundle whose files were compared with its card.
 
     Attributes:
-        folder: Where it lies.
-        card: What it states.
         digest: Eight hexadecimal digits over the files and settings; part of every signature.
     """
 

@@ -22,8 +22,6 @@ class Option(NamedTuple):
     """One of the texts to choose from.
 
     Attributes:
-        prompt: What stands before.
-        text: What is scored.
         neutral: A prompt that says nothing about the text, by which it is calibrated.
     """
 

@@ -21,7 +21,6 @@ class Read(NamedTuple):
     """The tokens of a passage.
 
     Attributes:
-        tokens: Pieces of the vocabulary.
         scored: The number of the segment of each token, -1 if that is not scored.
         offsets: The characters of its segment that each token covers.
     """

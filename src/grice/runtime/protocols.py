@@ -102,10 +102,8 @@ class ChatRequest(NamedTuple):
     """What a chat model is asked.
 
     Attributes:
-        messages: The conversation it answers.
         temperature: How freely it draws its words; 0 takes the most probable ones.
         seed: Requests that differ in nothing else are answered independently.
-        max_tokens: The longest answer.
     """
 
     messages: tuple[Message, ...]

@@ -174,10 +174,7 @@ class Kind(NamedTuple, Generic[P_co]):
     """A kind of model.
 
     Attributes:
-        name: What a card states.
-        answers: What its models answer, such as ``relevance``.
         protocol: What they can be asked for: a runtime-checkable protocol, or a class.
-        settings: What a card must state.
         open: Opens one. The settings of its card are checked first.
         like_base: Whether one that states a ``base`` answers what that one does.
     """

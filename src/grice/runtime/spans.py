@@ -69,9 +69,7 @@ class SpanSettings(Settings, frozen=True):
     """Of a bundle of kind ``span-head``.
 
     Attributes:
-        label: What the spans are called.
         reach: How many neighbours on each side the network reads.
-        start: Log weights of the first tag.
         transitions: Log weights from each tag to each, in the order outside, begin, inside.
     """
 

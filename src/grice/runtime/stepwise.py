@@ -40,9 +40,7 @@ class Chosen(NamedTuple):
     """A text whose tokens were chosen.
 
     Attributes:
-        text: What it says, without what ends it.
         tokens: How many tokens were chosen, the end included.
-        ended: Whether it came to its end, and was not cut.
     """
 
     text: str

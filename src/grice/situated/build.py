@@ -34,9 +34,7 @@ class Built(msgspec.Struct, frozen=True):
     """A benchmark with what each step took and left out.
 
     Attributes:
-        splits: Samples of ``train``, ``dev`` and ``test``.
         counts: What each step took and left out, with the reason.
-        sources: Statements by source and kind of context.
     """
 
     splits: dict[str, list[Sample]]

@@ -45,12 +45,6 @@ class SplitStatistics(msgspec.Struct, frozen=True):
     """One split, as in table 2 and figure 3 of the paper.
 
     Attributes:
-        pairs: Number of pairs.
-        unique_statements: Different sentences.
-        unique_per_pair: Their ratio.
-        unique_keywords: Different keywords, by their spelling.
-        mean_keywords: Mean number of keywords in an input.
-        mean_tokens: Mean number of tokens in a reference.
         keywords_histogram: How many inputs have so many keywords.
         skewness: Third standardised moment of the number of keywords.
         contexts: How many pairs have which kinds of context.

@@ -78,7 +78,6 @@ class JavaPrograms(NamedTuple):
     Attributes:
         spice: SPICE; None leaves it out.
         meteor: METEOR with paraphrases; None takes grice's own, without.
-        seconds: How long one may take.
     """
 
     spice: Path | None = None

@@ -41,14 +41,7 @@ class ContextModels(NamedTuple):
 
 
 class ContrastModels(NamedTuple):
-    """What the bundle of kind ``contrast-head`` holds.
-
-    Attributes:
-        judge: Plausibility of pairs.
-        recomposer: The embedded baseline, needs a tagger for the keywords.
-        bundle: The opened bundle.
-        encoder: What it stands on.
-    """
+    """What the bundle of kind ``contrast-head`` holds."""
 
     judge: ContrastHead
     bundle: Bundle

@@ -47,7 +47,6 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         id: Name; its part before ``::`` is the source.
-        question: The question or claim.
         answer: For a yes/no question or a claim whether it holds, else the right choice.
         form: ``claim`` true or false, ``yes_no``, ``choice``, or ``fact``, which holds as it is.
     """
@@ -59,12 +58,7 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A sentence that holds.
-
-    Attributes:
-        id: Name of the question it is from.
-        statement: The sentence.
-    """
+    """A sentence that holds."""
 
     id: str
     statement: str
@@ -81,8 +75,6 @@ class Marked(msgspec.Struct, frozen=True, omit_defaults=True):
     """A statement with what is in it.
 
     Attributes:
-        statement: The sentence.
-        entities: Its entities in order.
         keywords: Entities, then nouns outside of them, in order.
         masked: The sentence with a mark in place of every keyword.
     """
@@ -98,9 +90,7 @@ class MinedPair(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two statements that may contrast.
 
     Attributes:
-        ids: Names of both.
         score: Likeness of the masked sentences, -1 to 1.
-        context: Kinds of context both have.
         contrast: How sure the plausibility model is that swapping makes it worse, 0 to 1.
     """
 
@@ -114,13 +104,8 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     """An input with its reference.
 
     Attributes:
-        id: Name of the pair.
         keywords: The shuffled input.
         keywords_pos: For each keyword the reference sentence it is from, 0 or 1.
-        statements: The two reference sentences.
-        statement: Both, joined by a blank.
-        ids: Names of both statements.
-        context: Kinds of context both have.
         entities: The context entities of either sentence.
     """
 

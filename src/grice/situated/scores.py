@@ -53,10 +53,8 @@ class Row(msgspec.Struct, frozen=True):
     """A system over all samples, or over those of one kind of context.
 
     Attributes:
-        name: The system.
         context: ``ALL``, ``GEO`` or ``TEMP``.
         measures: Each measure with its 95 % interval; 0 to 1, CIDEr-D 0 to 10.
-        problems: In how many outputs each thing is wrong.
     """
 
     name: str

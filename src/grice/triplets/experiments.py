@@ -18,8 +18,6 @@ class Merged(NamedTuple):
 
     Attributes:
         kept: The triplets of the experiments, in order; no spans, for sides may be swapped.
-        dropped: How many had a label that takes no part.
-        repeated: How many said again what another had said.
     """
 
     kept: tuple[Triple, ...]

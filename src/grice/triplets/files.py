@@ -50,7 +50,6 @@ class Problem(NamedTuple):
 
     Attributes:
         number: Its place in the dialogue, from 0.
-        what: What was found, and what was expected.
     """
 
     dialogue: str

@@ -63,16 +63,9 @@ class Link(msgspec.Struct, frozen=True):
     """A link between two stretches of a conversation.
 
     Attributes:
-        conversation: Id of the conversation.
-        head: What the head says.
-        relation: One of CIDER's relations.
-        tail: What the tail says.
-        head_span: Where the head was said.
-        tail_span: Where the tail was said.
         confidence: 0.5 where the link is as sure as one pair in a thousand of its relation is in
             everyday talk, a connective counted; 1 where it is far surer; no probability.
         explicit: Whether a connective within one sentence says it; else it is read between lines.
-        source: ``triplets``, for files of knowledge.
     """
 
     conversation: str
@@ -90,7 +83,6 @@ class Found(NamedTuple):
     """What was found in a conversation.
 
     Attributes:
-        links: The links, in the order in which their heads were said.
         events: Where events were said, also those that say too little to be linked.
     """
 
@@ -103,9 +95,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     Attributes:
         least: Confidence at least; None: over 0.5, the models' own level.
-        most: How many at most.
         each: How many of one relation at most.
-        implicit: Whether links without a connective count.
         relations: Which relations count; all if empty.
     """
 

@@ -37,8 +37,6 @@ class Sides(NamedTuple):
     """Spans of one text.
 
     Attributes:
-        layout: Of the text.
-        spans: The spans as they were said.
         places: Where each stands in the text; None if it does not.
         vectors: One row per span.
     """

@@ -46,12 +46,9 @@ class TripletModels(NamedTuple):
     """Heads and encoder.
 
     Attributes:
-        links: Which spans are linked, and how.
         level: Log odds from which on a triplet counts as entailed.
-        encoder: What they read.
         levels: Log odds of each relation that only few pairs of everyday talk are above.
         tagger: Gives a tagger of events for token states; None where none is needed.
-        nouns: What nouns name, for connectives such as "in".
     """
 
     links: LinkHeads
@@ -73,8 +70,6 @@ class TripletSettings(Settings, frozen=True):
     """Of a bundle of kind ``triplet-heads``.
 
     Attributes:
-        level: Log odds from which on a triplet counts as entailed.
-        levels: Of each relation, log odds that only few pairs of everyday talk are above.
         events: Reference of the tagger whose events links are looked for between.
     """
 

@@ -16,11 +16,7 @@ class Annotated(msgspec.Struct, frozen=True):
     """A triplet as it was annotated.
 
     Attributes:
-        head: Head span, as it stands in the text.
-        relation: Name of the relation in the file.
-        tail: Tail span.
         head_at: Where the head stands in the dialogue's ``text``; None if it does not.
-        tail_at: Where the tail stands.
         latent: Whether at least one span does not stand in the text.
     """
 
@@ -36,11 +32,8 @@ class Dialogue(msgspec.Struct, frozen=True):
     """A dialogue with its triplets.
 
     Attributes:
-        id: Its name, unique in a file.
-        source: Where the dialogue was taken from.
         fold: The released test fold, 1 to 5; None if it takes no part.
         text: Turns with their speakers, as one text; what offsets count in.
-        triplets: The annotated triplets in the order of the file.
         context: The text that released task files use: without speakers; None if unused.
         appended: What the released task files paste behind the context, with its spans that do
             not stand in the text; None where no question is asked.

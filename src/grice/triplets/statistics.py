@@ -52,11 +52,8 @@ class Counted(NamedTuple):
     """One figure.
 
     Attributes:
-        name: What is counted.
-        value: The figure.
         printed: The paper's; None if it has none.
         same: Whether they agree, as printed; None without a printed one.
-        why: If they do not, why.
     """
 
     name: str

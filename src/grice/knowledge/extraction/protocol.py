@@ -65,7 +65,6 @@ class Exchange(NamedTuple):
 
     Attributes:
         history: Texts of the turns before, oldest first; may be empty.
-        reply: Text of the reply.
         same_speaker: Whether the last turn of the history was said by the one who replies.
     """
 

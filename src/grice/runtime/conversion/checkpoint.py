@@ -22,15 +22,7 @@ class Shape(NamedTuple):
     """Sizes and constants of a decoder.
 
     Attributes:
-        family: One of :data:`FAMILIES`.
-        layers: Transformer blocks.
-        heads: Attention heads.
         key_heads: Heads of keys and values; fewer than ``heads`` in grouped-query attention.
-        head_size: Dimensions of a head.
-        hidden: Dimensions of a token's state.
-        vocabulary: Rows of the embedding.
-        rope_base: Base of the rotary position embedding.
-        epsilon: What the root-mean-square norms add.
         positions: Tokens the model was trained to read at once.
     """
 
@@ -56,13 +48,10 @@ class Checkpoint(NamedTuple):
     """A published decoder.
 
     Attributes:
-        shape: Its sizes.
         tensor: Returns a weight by the name it has in transformers, in float32; None if there is
             none of that name. A matrix has shape ``(outputs, inputs)``.
         tokens: The vocabulary in the order of the embedding's rows.
-        tokenizer: Content of ``tokenizer.json``.
         begin: Token that stands before a text; empty if none does.
-        end: Token that ends a text.
     """
 
     shape: Shape

@@ -35,8 +35,6 @@ class Reader(NamedTuple):
 
     Attributes:
         positions: Tokens that it reads at once.
-        hidden: Dimensions of a token's state.
-        layers: Layers that were kept.
     """
 
     positions: int

@@ -26,8 +26,6 @@ class Published(NamedTuple):
     """A checkpoint of any family, as its folder states it.
 
     Attributes:
-        config: Content of ``config.json``.
-        tokenizer: Content of ``tokenizer.json``.
         tensor: Returns a weight by the name it has in transformers, in float32; None if there is
             none of that name.
     """

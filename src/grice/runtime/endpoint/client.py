@@ -39,10 +39,8 @@ class TransientError(Exception):
     """A server cannot answer now.
 
     Attributes:
-        reason: Why, in few words that many requests share.
         wait: Seconds that the server asks for; None if it does not say.
         billed: Whether it may have been worked on all the same.
-        unreachable: Whether there was no connection.
     """
 
     def __init__(

@@ -33,7 +33,6 @@ class UnusableError(Exception):
     """An answer that is not what was asked for.
 
     Attributes:
-        reason: Why, in few words that many answers share.
         used: Its tokens as the server counts them; None if it does not say.
     """
 

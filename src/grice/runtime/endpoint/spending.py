@@ -69,12 +69,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """What a run has sent to one model of an endpoint, or would send.
 
     Attributes:
-        model: Name of the model.
         requests: Requests that were sent, repeated ones too.
-        cached: Answers that were there already.
-        answered: Requests that were answered as asked.
-        repeated: Repetitions by their reason.
-        unanswered: Requests without a usable answer, by the last reason.
         prompt_tokens, completion_tokens: As the server counts them; the most they can have been
             where it does not say.
         uncounted: Answers whose tokens the server did not state.

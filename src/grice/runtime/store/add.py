@@ -38,10 +38,7 @@ class Addition(NamedTuple):
         source: A bundle, a folder in the layout of Hugging Face or a GGUF file; or
             ``hf:REPO@COMMIT``.
         licence: Of the weights, by its SPDX name; empty only for a bundle, whose card states it.
-        name: What to call it; empty means as its source is called.
         files: Files to take of a repository; none means those of a causal language model.
-        kind: Kind of the bundle that is made of it.
-        trust_pickle: Whether weights that are a pickle may be read.
     """
 
     source: str

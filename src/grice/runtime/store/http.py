@@ -41,9 +41,6 @@ class Remote(NamedTuple):
 
     Attributes:
         url: Where it is: https, http or file; user and password in it are sent, and never shown.
-        name: What it is called in messages and progress.
-        sha256: Of its content; empty if that is not known.
-        bytes: Its length; None if that is not known.
         token: Sent to this server alone, as ``Bearer``; empty means none.
     """
 

@@ -38,16 +38,7 @@ PERMISSIVE = frozenset(
 
 
 class Wheel(msgspec.Struct, frozen=True, kw_only=True):
-    """A wheel on a package index, and the file in it that is a model or a part of one.
-
-    Attributes:
-        package: Name of the package.
-        version: Of the package.
-        file: Name of the wheel.
-        sha256: Of the wheel.
-        bytes: Length of the wheel.
-        member: Path of the file in the wheel.
-    """
+    """A wheel on a package index, and the file in it that is a model or a part of one."""
 
     package: str
     version: str
@@ -63,12 +54,7 @@ class PackageSource(
     """A file inside a wheel on a package index.
 
     Attributes:
-        file: Name of the wheel.
-        sha256: Of the wheel.
-        bytes: Length of the wheel.
         member: Path of the model in the wheel.
-        member_sha256: Of the model.
-        member_bytes: Length of the model.
     """
 
     package: str
@@ -108,13 +94,7 @@ class PackagesSource(
     ``{part}`` in a name stands for the number of the part, from 1; ``{part:02}`` for two digits.
 
     Attributes:
-        package: Names of the packages.
-        version: Of every package.
-        file: Names of the wheels.
-        member: Paths of the parts in the wheels.
         parts: sha256 and length of each wheel, in the order of the parts.
-        member_sha256: Of the model, its parts joined.
-        member_bytes: Length of the model.
     """
 
     package: str
@@ -180,18 +160,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         title: Name of the model, which its card and so every signature repeats.
-        summary: What it is.
-        kind: Kind of the bundle that is made of it.
-        family: Architecture, for the conversion.
-        parameters: How many it has; None if that was not counted.
-        licence: Of the weights, by its SPDX name.
-        training: What is known of its training data.
-        source: Where its files are published.
         disk: Bytes of the bundle; None means not measured.
-        memory: Bytes of resident memory it adds; None means not measured.
         settings: What the card states for those who run it.
-        measured: Figures with their intervals; none means not measured.
-        name: Its name in the index.
     """
 
     title: str

@@ -27,19 +27,9 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """A model of the index, or one that is here.
 
     Attributes:
-        name: Its name, as in ``model:NAME``.
-        summary: What it is.
-        kind: Kind of its bundle.
-        licence: Of the weights.
-        training: What is known of its training data.
-        source: Where it is published.
-        folder: Where it lies; None if it is not here.
         package: The installed package that holds it, if one does.
         command: What fetches it; empty if it is here, or in no index.
-        download: Bytes that are fetched; None if that is not known.
         disk: Bytes of the bundle; None means not measured.
-        memory: Bytes of resident memory; None means not measured.
-        measured: Figures with their intervals; none means not measured.
     """
 
     name: str

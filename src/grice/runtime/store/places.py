@@ -53,8 +53,6 @@ class Stored(NamedTuple):
     """A model that is here.
 
     Attributes:
-        name: Its name, as in ``model:NAME``.
-        folder: Where its card lies.
         package: The installed package that holds it; None for one in a folder of models.
     """
 
