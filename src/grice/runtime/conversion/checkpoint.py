@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Tensor = NDArray[np.float32]
 
-__all__ = ["FAMILIES", "Checkpoint", "Shape"]
+__all__ = ["FAMILIES", "Checkpoint", "Shape", "from_bfloat16"]
 
 FAMILIES = ("llama", "qwen2", "qwen3")
 """Architectures that are converted, by the name that ``model_type`` and GGUF give them."""
@@ -60,3 +61,8 @@ class Checkpoint(NamedTuple):
     tokenizer: str
     begin: str
     end: str
+
+
+def from_bfloat16(raw: NDArray[np.uint8]) -> Tensor:
+    """Return the numbers that bytes hold, two each."""
+    return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)

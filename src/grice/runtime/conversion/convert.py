@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerDecoderModelSpec
-from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
+from ctranslate2.specs.common_spec import Activation
 
 from grice.errors import BundleError
 from grice.runtime.conversion.gguf import read_gguf
 from grice.runtime.conversion.huggingface import read_folder
-from grice.runtime.conversion.written import write_network
+from grice.runtime.conversion.written import needed, set_fused, set_linear, set_scale, write_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
 
-    from grice.runtime.conversion.checkpoint import Checkpoint, Shape, Tensor
+    from grice.runtime.conversion.checkpoint import Checkpoint, Shape
     from grice.runtime.conversion.written import Quantization
 
 __all__ = ["convert", "convert_states"]
@@ -119,9 +118,9 @@ def _specification(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     )
     decoder = spec.decoder
     decoder.scale_embeddings = False
-    embedding = _needed(checkpoint, "model.embed_tokens.weight")
+    embedding = needed(checkpoint, "model.embed_tokens.weight")
     decoder.embeddings.weight = embedding
-    _norm(checkpoint, decoder.layer_norm, "model.norm")
+    set_scale(checkpoint, decoder.layer_norm, "model.norm")
     head = checkpoint.tensor("lm_head.weight")
     decoder.projection.weight = embedding if head is None else head
     for i, layer in enumerate(decoder.layer):
@@ -136,36 +135,13 @@ def _specification(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
 
 def _layer(checkpoint: Checkpoint, layer: TransformerDecoderLayerSpec, name: str) -> None:
     attention, feed = layer.self_attention, layer.ffn
-    _norm(checkpoint, attention.layer_norm, f"{name}.input_layernorm")
-    _norm(checkpoint, feed.layer_norm, f"{name}.post_attention_layernorm")
+    set_scale(checkpoint, attention.layer_norm, f"{name}.input_layernorm")
+    set_scale(checkpoint, feed.layer_norm, f"{name}.post_attention_layernorm")
     if checkpoint.shape.family == "qwen3":
-        _norm(checkpoint, attention.q_norm, f"{name}.self_attn.q_norm")
-        _norm(checkpoint, attention.k_norm, f"{name}.self_attn.k_norm")
-    parts = [LinearSpec() for _ in range(3)]
-    for part, letter in zip(parts, "qkv", strict=True):
-        _linear(checkpoint, part, f"{name}.self_attn.{letter}_proj")
-    fuse_linear(attention.linear[0], parts)
-    _linear(checkpoint, attention.linear[1], f"{name}.self_attn.o_proj")
-    _linear(checkpoint, feed.linear_0, f"{name}.mlp.gate_proj")
-    _linear(checkpoint, feed.linear_0_noact, f"{name}.mlp.up_proj")
-    _linear(checkpoint, feed.linear_1, f"{name}.mlp.down_proj")
-
-
-def _linear(checkpoint: Checkpoint, spec: LinearSpec, name: str) -> None:
-    spec.weight = _needed(checkpoint, f"{name}.weight")
-    bias = checkpoint.tensor(f"{name}.bias")
-    if bias is not None:
-        spec.bias = bias
-
-
-def _norm(checkpoint: Checkpoint, spec: LayerNormSpec, name: str) -> None:
-    spec.gamma = _needed(checkpoint, f"{name}.weight")
-
-
-def _needed(checkpoint: Checkpoint, name: str) -> Tensor:
-    values = checkpoint.tensor(name)
-    if values is None:
-        raise BundleError(f"weight {name} is missing")
-    if not np.isfinite(values).all():
-        raise BundleError(f"weight {name} holds values that are not finite")
-    return np.ascontiguousarray(values)
+        set_scale(checkpoint, attention.q_norm, f"{name}.self_attn.q_norm")
+        set_scale(checkpoint, attention.k_norm, f"{name}.self_attn.k_norm")
+    set_fused(checkpoint, attention.linear[0], [f"{name}.self_attn.{x}_proj" for x in "qkv"])
+    set_linear(checkpoint, attention.linear[1], f"{name}.self_attn.o_proj")
+    set_linear(checkpoint, feed.linear_0, f"{name}.mlp.gate_proj")
+    set_linear(checkpoint, feed.linear_0_noact, f"{name}.mlp.up_proj")
+    set_linear(checkpoint, feed.linear_1, f"{name}.mlp.down_proj")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpec
-from ctranslate2.specs.common_spec import EmbeddingsMerge, LinearSpec
+from ctranslate2.specs.common_spec import EmbeddingsMerge
 
 from grice.errors import BundleError
 from grice.runtime.conversion.huggingface import Published, read_published, tokens_of
-from grice.runtime.conversion.seq2seq import activation_of, needed, set_linear, set_norm
-from grice.runtime.conversion.written import write_network
+from grice.runtime.conversion.seq2seq import activation_of
+from grice.runtime.conversion.written import convert_family, needed, set_fused, set_linear, set_norm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,20 +52,8 @@ def convert_encoder(
     Raises:
         BundleError: If the source is of another family, cut off or damaged.
     """
-    published = read_published(source)
-    family = str(published.config.get("model_type"))
-    if family not in FAMILIES:
-        raise BundleError(f"{source}: encoders of type {', '.join(FAMILIES)}, not {family!r}")
-    try:
-        spec, reader = _specification(published, family, drop)
-    except (KeyError, TypeError, ValueError) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise BundleError(f"{source}: config.json cannot be used ({problem})") from error
-    except BundleError as error:
-        raise BundleError(f"{source}: {error}") from None
-    tokenizer = json.dumps(published.tokenizer, ensure_ascii=False)
-    write_network(spec, tokenizer, target, quantization=quantization)
-    return reader
+    families = {family: partial(_specification, family=family, drop=drop) for family in FAMILIES}
+    return convert_family(source, target, families, "encoders", quantization=quantization)
 
 
 def convert_classifier(source: Path, target: Path) -> Reader:
@@ -141,10 +128,8 @@ def _specification(
 
 
 def _layer(published: Published, layer: TransformerEncoderLayerSpec, name: str) -> None:
-    parts = [LinearSpec() for _ in range(3)]
-    for part, which in zip(parts, ("query", "key", "value"), strict=True):
-        set_linear(published, part, f"{name}.attention.self.{which}")
-    fuse_linear(layer.self_attention.linear[0], parts)
+    read = [f"{name}.attention.self.{which}" for which in ("query", "key", "value")]
+    set_fused(published, layer.self_attention.linear[0], read)
     set_linear(published, layer.self_attention.linear[1], f"{name}.attention.output.dense")
     set_norm(published, layer.self_attention.layer_norm, f"{name}.attention.output.LayerNorm")
     set_linear(published, layer.ffn.linear_0, f"{name}.intermediate.dense")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError, os_reason, shortened
-from grice.runtime.conversion.checkpoint import FAMILIES, Checkpoint, Shape
+from grice.runtime.conversion.checkpoint import FAMILIES, Checkpoint, Shape, from_bfloat16
 from grice.runtime.conversion.tokenizer import byte_level_tokenizer
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def _checkpoint(content: memoryview) -> Checkpoint:
         source = _source_name(name)
         if source not in weights:
             return None
-        values = _decoded(content, source, weights[source])
+        encoding, blocks = _block(content, source, weights[source])
+        values = encoding.decode(blocks).reshape(weights[source].shape)
         return _unpermuted(values, name, shape) if family == "llama" else values
 
     tokens = [str(token) for token in _list(metadata["tokenizer.ggml.tokens"])]
@@ -201,11 +202,6 @@ class Reader:
         return number
 
 
-def _decoded(content: memoryview, name: str, stored: Stored) -> Tensor:
-    encoding, blocks = _block(content, name, stored)
-    return encoding.decode(blocks).reshape(stored.shape)
-
-
 def _block(content: memoryview, name: str, stored: Stored) -> tuple[Encoding, Bytes]:
     if stored.type not in ENCODINGS:
         names = ", ".join(encoding.name for encoding in ENCODINGS.values())
@@ -227,22 +223,6 @@ def _nibbles(blocks: Bytes, start: int) -> Tensor:
     """Return the 32 numbers of four bits of each block: the low halves first."""
     packed = blocks[:, start : start + BLOCK // 2]
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32)
-
-
-def _q4_0(blocks: Bytes) -> Tensor:
-    return (_nibbles(blocks, 2) - 8) * _halves(blocks, 0)
-
-
-def _q4_1(blocks: Bytes) -> Tensor:
-    return _nibbles(blocks, 4) * _halves(blocks, 0) + _halves(blocks, 2)
-
-
-def _q8_0(blocks: Bytes) -> Tensor:
-    return blocks[:, 2:].view(np.int8).astype(np.float32) * _halves(blocks, 0)
-
-
-def _q4_k(blocks: Bytes) -> Tensor:
-    return _scaled(blocks, _eighths(blocks, 16))
 
 
 def _q5_k(blocks: Bytes) -> Tensor:
@@ -289,20 +269,16 @@ def _float(kind: type[np.floating]) -> Callable[[Bytes], Tensor]:
     return lambda blocks: blocks.copy().view(kind).astype(np.float32)
 
 
-def _bfloat16(blocks: Bytes) -> Tensor:
-    return (blocks.copy().view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-
-
 ENCODINGS = {
     0: Encoding("F32", 1, 4, _float(np.float32)),
     1: Encoding("F16", 1, 2, _float(np.float16)),
-    2: Encoding("Q4_0", BLOCK, 18, _q4_0),
-    3: Encoding("Q4_1", BLOCK, 20, _q4_1),
-    8: Encoding("Q8_0", BLOCK, 34, _q8_0),
-    12: Encoding("Q4_K", LONG_BLOCK, 144, _q4_k),
+    2: Encoding("Q4_0", BLOCK, 18, lambda b: (_nibbles(b, 2) - 8) * _halves(b, 0)),
+    3: Encoding("Q4_1", BLOCK, 20, lambda b: _nibbles(b, 4) * _halves(b, 0) + _halves(b, 2)),
+    8: Encoding("Q8_0", BLOCK, 34, lambda b: b[:, 2:].view(np.int8) * _halves(b, 0)),
+    12: Encoding("Q4_K", LONG_BLOCK, 144, lambda b: _scaled(b, _eighths(b, 16))),
     13: Encoding("Q5_K", LONG_BLOCK, 176, _q5_k),
     14: Encoding("Q6_K", LONG_BLOCK, 210, _q6_k),
-    30: Encoding("BF16", 1, 2, _bfloat16),
+    30: Encoding("BF16", 1, 2, lambda b: from_bfloat16(b.copy())),
 }
 """By the number GGUF gives the type."""
 

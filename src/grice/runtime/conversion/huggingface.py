@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from grice.errors import BundleError, os_reason
-from grice.runtime.conversion.checkpoint import FAMILIES, Checkpoint, Shape
+from grice.runtime.conversion.checkpoint import FAMILIES, Checkpoint, Shape, from_bfloat16
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +169,7 @@ def _read(path: Path, first: int, entry: dict[str, Any], name: str) -> Tensor:
     kind = entry["dtype"]
     raw = np.fromfile(path, np.uint8, end - start, offset=first + start)
     if kind == "BF16":
-        values = (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        values = from_bfloat16(raw)
     elif kind in ("F16", "F32"):
         values = raw.view(np.float16 if kind == "F16" else np.float32).astype(np.float32)
     else:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerSpec
-from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
+from ctranslate2.specs.common_spec import Activation
 
 from grice.errors import BundleError
-from grice.runtime.conversion.huggingface import read_published, tokens_of
-from grice.runtime.conversion.written import write_network
+from grice.runtime.conversion.huggingface import tokens_of
+from grice.runtime.conversion.written import convert_family, needed, set_fused, set_linear, set_norm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from ctranslate2.specs.attention_spec import MultiHeadAttentionSpec
@@ -35,9 +32,6 @@ __all__ = [
     "Converted",
     "activation_of",
     "convert_seq2seq",
-    "needed",
-    "set_linear",
-    "set_norm",
 ]
 
 ACTIVATIONS = {
@@ -71,22 +65,8 @@ def convert_seq2seq(
     Raises:
         BundleError: If the source is of another family, cut off or damaged.
     """
-    published = read_published(source)
-    family = str(published.config.get("model_type"))
-    if family not in _FAMILIES:
-        raise BundleError(
-            f"{source}: encoder-decoders of type {', '.join(_FAMILIES)} are read, not {family!r}"
-        )
-    try:
-        spec, converted = _FAMILIES[family](published)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise BundleError(f"{source}: config.json cannot be used ({problem})") from error
-    except BundleError as error:
-        raise BundleError(f"{source}: {error}") from None
-    tokenizer = json.dumps(published.tokenizer, ensure_ascii=False)
-    write_network(spec, tokenizer, target, quantization=quantization)
-    return converted
+    families = {"t5": _t5, "bart": _bart}
+    return convert_family(source, target, families, "encoder-decoders", quantization=quantization)
 
 
 def _t5(published: Published) -> tuple[TransformerSpec, Converted]:
@@ -211,29 +191,12 @@ def _attention(
     published: Published, attention: MultiHeadAttentionSpec, names: list[str], *, own: bool
 ) -> None:
     """Set queries, keys, values and output; attention to the input keeps its queries apart."""
-    parts = [LinearSpec() for _ in range(3)]
-    for part, name in zip(parts, names, strict=False):
-        set_linear(published, part, name)
     if own:
-        fuse_linear(attention.linear[0], parts)
+        set_fused(published, attention.linear[0], names[:3])
     else:
-        fuse_linear(attention.linear[0], parts[:1])
-        fuse_linear(attention.linear[1], parts[1:])
+        set_fused(published, attention.linear[0], names[:1])
+        set_fused(published, attention.linear[1], names[1:3])
     set_linear(published, attention.linear[-1], names[3])
-
-
-def set_linear(published: Published, spec: LinearSpec, name: str) -> None:
-    """Set a matrix, and its bias where there is one."""
-    spec.weight = needed(published, f"{name}.weight")
-    bias = published.tensor(f"{name}.bias")
-    if bias is not None:
-        spec.bias = bias
-
-
-def set_norm(published: Published, spec: LayerNormSpec, name: str) -> None:
-    """Set a layer norm with its bias."""
-    spec.gamma = needed(published, f"{name}.weight")
-    spec.beta = needed(published, f"{name}.bias")
 
 
 def activation_of(name: str) -> Activation:
@@ -263,19 +226,3 @@ def _register(
         spec.config.layer_norm_epsilon = float(epsilon)
     first = config.get("forced_bos_token_id")
     return Converted(positions, "" if first is None else tokens[int(first)])
-
-
-def needed(published: Published, name: str) -> Tensor:
-    """Return a weight; a :class:`~grice.errors.BundleError` says that it is missing."""
-    values = published.tensor(name)
-    if values is None:
-        raise BundleError(f"weight {name} is missing")
-    if not np.isfinite(values).all():
-        raise BundleError(f"weight {name} holds values that are not finite")
-    return np.ascontiguousarray(values)
-
-
-_FAMILIES: dict[str, Callable[[Published], tuple[TransformerSpec, Converted]]] = {
-    "t5": _t5,
-    "bart": _bart,
-}

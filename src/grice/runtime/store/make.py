@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.runtime.bundle import write_card
 from grice.runtime.store.index import HubSource
 from grice.runtime.store.kept import keep_checkpoint
-from grice.runtime.store.published import PUBLISHED, convert_published
+from grice.runtime.store.published import PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from grice.runtime.bundle import CardValue
+    from grice.runtime.conversion.checkpoint import Shape
     from grice.runtime.store.index import Entry, Source
 
 __all__ = ["Description", "described", "make_bundle"]
@@ -64,30 +65,29 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
     Raises:
         BundleError: If the source cannot be converted.
     """
-    if str(description.facts["kind"]).startswith(KEPT):
-        stated = keep_checkpoint(source, target)
-        wanted: dict[str, CardValue] = {**stated, **description.settings}
-        files = sorted(path.name for path in target.iterdir())
-        write_card(target, description.facts, description.training, wanted, files=files)
-        return
-    if description.facts["kind"] in PUBLISHED:
-        settings = convert_published(str(description.facts["kind"]), source, target)
-        files = sorted(path.name for path in target.iterdir())
-        whole = {**settings, **description.settings}
-        facts, training = description.facts, description.training
-        write_card(target, facts, training, whole, description.quality, files=files)
-        return
-    # Here, not above: naming or listing models needs no engine.
-    if description.facts["kind"] == STATES:
-        layers, scale = int(str(description.settings["layers"])), str(description.settings["scale"])
-        exponents = [int(digit) - MIDDLE for digit in scale]
-        from grice.runtime.conversion import convert_states
-
-        shape = convert_states(source, target, layers, exponents)
+    kind = str(description.facts["kind"])
+    if kind.startswith(KEPT):
+        settings = keep_checkpoint(source, target)
+    elif kind in PUBLISHED:
+        settings = PUBLISHED[kind](source, target)
     else:
-        from grice.runtime.conversion import convert
-
-        shape = convert(source, target)
-    settings = {"max_tokens": min(WINDOW, shape.positions), **description.settings}
+        settings = {"max_tokens": min(WINDOW, _converted(source, target, description).positions)}
     files = sorted(path.name for path in target.iterdir())
-    write_card(target, description.facts, description.training, settings, files=files)
+    write_card(
+        target,
+        description.facts,
+        description.training,
+        {**settings, **description.settings},
+        description.quality,
+        files=files,
+    )
+
+
+def _converted(source: Path, target: Path, description: Description) -> Shape:
+    # Here, not above: naming or listing models needs no engine.
+    from grice.runtime.conversion.convert import convert, convert_states
+
+    if description.facts["kind"] != STATES:
+        return convert(source, target)
+    layers, scale = int(str(description.settings["layers"])), str(description.settings["scale"])
+    return convert_states(source, target, layers, [int(digit) - MIDDLE for digit in scale])

@@ -10,19 +10,10 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import CardValue
 
-__all__ = ["PUBLISHED", "convert_published"]
+__all__ = ["PUBLISHED"]
 
 FLOAT32 = "float32"
 """Published weights stay as they are, and are computed with as they are in both modes."""
-
-
-def convert_published(kind: str, source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert a checkpoint, and return what its card states.
-
-    Raises:
-        BundleError: If the checkpoint is of another family, or a part of it is missing.
-    """
-    return PUBLISHED[kind](source, target)
 
 
 def _seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
@@ -53,4 +44,4 @@ PUBLISHED: dict[str, Callable[[Path, Path], dict[str, CardValue]]] = {
     "encoder": _encoder,
     "seq2seq": _seq2seq,
 }
-"""How each kind is converted."""
+"""Converts a folder in the layout of Hugging Face, and gives what the card states."""
