@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.lookup import StoredKnowledge, best_known
 from grice.knowledge.store import Axes, BundledStore, write_triples
 from grice.knowledge.wording import head_text
 from grice.records import Triple
@@ -99,7 +99,7 @@ def test_the_best_known_tail_is_read_under_the_relation_asked_for(store, encoder
         Triple("PersonX bakes a cake", "oReact", "surprised"),
         Triple("PersonX bakes a cake", "xNeed", "to find flour"),
     ]
-    wish, surprise, nothing = store.best_known(asked, encoder=encoder)
+    wish, surprise, nothing = best_known(store, asked, encoder=encoder, heads=2, tails=2)
     assert (wish.head, wish.tail, wish.source) == (
         "PersonX bakes a cake", "to eat the cake", "atomic2020",
     )  # fmt: skip
@@ -111,7 +111,7 @@ def test_the_best_known_tail_is_read_under_the_relation_asked_for(store, encoder
 
 def test_nothing_asked_gives_nothing(store, encoder):
     assert StoredKnowledge(store, encoder).nearest([], 3) == []
-    assert store.best_known([], encoder=encoder) == []
+    assert best_known(store, [], encoder=encoder, heads=2, tails=2) == []
 
 
 def test_the_folder_is_never_written(build, encoder):

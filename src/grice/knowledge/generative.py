@@ -213,16 +213,13 @@ def _different(texts: Sequence[Generated], k: int) -> list[str]:
     """Return at most ``k`` tails, no two of the same words; an article makes no difference."""
     distinct: dict[str, str] = {}
     for text in texts:
-        tail = _spelled(text.text)
+        # Apostrophes closed up, persons named as in ATOMIC.
+        tail = CLITIC.sub("'", text.text)
+        tail = NAMES.sub(lambda match: f"Person{match[1].upper()}", tail)
         words = [w for w in PLAIN_WORDS.findall(tail.lower()) if w not in ("a", "an", "the", "to")]
         if words:
             distinct.setdefault(" ".join(words), tail)
     return list(distinct.values())[:k]
-
-
-def _spelled(tail: str) -> str:
-    """Return a written tail with apostrophes closed up and persons named as in ATOMIC."""
-    return NAMES.sub(lambda match: f"Person{match[1].upper()}", CLITIC.sub("'", tail))
 
 
 def plain_event(text: str) -> str:
@@ -231,7 +228,8 @@ def plain_event(text: str) -> str:
     >>> plain_event("person x  calls Y's mother.")
     "PersonX calls PersonY's mother"
     """
-    return PERSON.sub(_person, " ".join(text.split())).strip(END)
+    named = PERSON.sub(lambda m: f"Person{(m[1] or m[2]).upper()}", " ".join(text.split()))
+    return named.strip(END)
 
 
 def as_fragment(tail: str, relation: Relation) -> str:
@@ -265,10 +263,6 @@ def as_fragment(tail: str, relation: Relation) -> str:
 def relation_token(relation: str) -> str:
     """Return the piece that tells a generator under which relation the tail shall stand."""
     return f"<{relation}>"
-
-
-def _person(match: re.Match[str]) -> str:
-    return f"Person{(match[1] or match[2]).upper()}"
 
 
 @model_kind(

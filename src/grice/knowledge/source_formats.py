@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from grice.errors import RecordError, plural
 from grice.formats._format import Bad, Line
-from grice.formats._json import decode
+from grice.formats._json import decode, parsed_lines
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from collections.abc import Mapping as Fields
 
 __all__ = ["SCHEMAS", "SOURCES", "Row", "Source"]
 
@@ -71,18 +70,13 @@ def _line_by_line(make: Callable[[], Parse]) -> Reader:
         lines: Iterator[Line | RecordError], name: str, label: str
     ) -> Iterator[Row | RecordError]:
         parse = make()
-        for line in lines:
-            if isinstance(line, RecordError):
-                yield line
-                continue
-            try:
-                text = line.text()
-                rows = parse(text, line.number, label) if text.strip() else ()
-                yield from (
-                    row.at(name, line.number) if isinstance(row, Bad) else row for row in rows
-                )
-            except Bad as bad:
-                yield bad.at(name, line.number)
+
+        def rows(line: Line) -> Iterator[Row | RecordError]:
+            text = line.text()
+            for row in parse(text, line.number, label) if text.strip() else ():
+                yield row.at(name, line.number) if isinstance(row, Bad) else row
+
+        return parsed_lines(lines, name, rows)
 
     return read
 
@@ -91,24 +85,18 @@ def _too_short(cells: list[str], needed: str) -> Bad:
     return Bad(None, f"{plural(len(cells), 'column')}, {needed} are needed")
 
 
-def _triple_of(text: str, order: str) -> tuple[str, str, str]:
-    """Return the first three columns, parted by tabs, that are in the order ``order`` says."""
-    cells = text.split("\t")
-    if len(cells) < 3:
-        raise _too_short(cells, f"{order}, parted by tabs,")
-    return cells[0], cells[1], cells[2]
+def _in_order(*sides: str) -> Parse:
+    """Return the parser of lines of head, relation and tail in some order, parted by tabs."""
 
+    def parse(text: str, number: int, label: str) -> Iterable[Row]:
+        cells = text.split("\t")
+        if len(cells) < 3:
+            raise _too_short(cells, f"{sides[0]}, {sides[1]} and {sides[2]}, parted by tabs,")
+        stated = dict(zip(sides, cells, strict=False))
+        triple = Triple(stated["head"], stated["relation"], stated["tail"], source=label)
+        return [Row(number, triple)]
 
-def _atomic2020(text: str, number: int, label: str) -> Iterable[Row]:
-    """``head TAB relation TAB tail``, as ATOMIC-2020 is published."""
-    head, relation, tail = _triple_of(text, "head, relation and tail")
-    return [Row(number, Triple(head, relation, tail, source=label))]
-
-
-def _conceptnet_100k(text: str, number: int, label: str) -> Iterable[Row]:
-    """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
-    relation, head, tail = _triple_of(text, "relation, head and tail")
-    return [Row(number, Triple(head, relation, tail, source=label))]
+    return parse
 
 
 def _table() -> Parse:
@@ -185,22 +173,14 @@ def _read_kogito(
     lines: Iterator[Line | RecordError], name: str, label: str
 ) -> Iterator[Row | RecordError]:
     """JSON lines with head, relation and tails (or tail), as kogito writes its graphs."""
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        if not line.data.strip():
-            continue
-        try:
-            record = decode(line.data)
-            if not isinstance(record, dict):
-                raise Bad(None, "an object with head, relation and tails is needed")
-            yield from _kogito_rows(record, line.number, label)
-        except Bad as bad:
-            yield bad.at(name, line.number)
+    return parsed_lines(
+        lines, name, lambda line: _kogito_rows(decode(line.data), line.number, label)
+    )
 
 
-def _kogito_rows(record: Fields[str, object], number: int, label: str) -> list[Row]:
+def _kogito_rows(record: object, number: int, label: str) -> list[Row]:
+    if not isinstance(record, dict):
+        raise Bad(None, "an object with head, relation and tails is needed")
     for field in ("head", "relation"):
         if not isinstance(record.get(field), str):
             raise Bad(field, "a text is needed")
@@ -211,10 +191,6 @@ def _kogito_rows(record: Fields[str, object], number: int, label: str) -> list[R
     source = str(record.get("source") or label)
     head, relation = str(record["head"]), str(record["relation"])
     return [Row(number, Triple(head, relation, str(tail), source=source)) for tail in listed]
-
-
-def _is_link(line: str) -> bool:
-    return line.lstrip().startswith("{") and '"head_span"' in line
 
 
 def _has_header(line: str) -> bool:
@@ -242,7 +218,13 @@ SOURCES = (
         lambda line: line.startswith("/a/["),
         _line_by_line(lambda: _conceptnet),
     ),
-    Source("links", "JSON lines of grice triplets", "cider", _is_link, _read_kogito),
+    Source(
+        "links",
+        "JSON lines of grice triplets",
+        "cider",
+        lambda line: line.lstrip().startswith("{") and '"head_span"' in line,
+        _read_kogito,
+    ),
     Source(
         "kogito",
         'JSON lines {"head": …, "relation": …, "tails": […]}',
@@ -262,14 +244,14 @@ SOURCES = (
         "head, relation, tail, parted by tabs, no first line",
         "",
         lambda line: any(_column_is(line, 1, schema) for schema in SCHEMAS),
-        _line_by_line(lambda: _atomic2020),
+        _line_by_line(lambda: _in_order("head", "relation", "tail")),
     ),
     Source(
         "conceptnet-100k",
         "relation, head, tail, parted by tabs, no first line",
         "conceptnet",
         lambda line: _column_is(line, 0, "conceptnet"),
-        _line_by_line(lambda: _conceptnet_100k),
+        _line_by_line(lambda: _in_order("relation", "head", "tail")),
     ),
 )
 """The known formats, the surest to recognise first."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.files import replacing, writing
-from grice.knowledge.lookup import NearHead, StoredKnowledge, best_known, encoded, largest
+from grice.knowledge.lookup import NearHead, StoredKnowledge, encoded, largest
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.knowledge.schema import Schema
-    from grice.records import KnownTail
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
@@ -159,22 +158,6 @@ class BundledStore:
         (count,) = self._connection.execute("SELECT count(*) FROM triples").fetchone()
         return int(count)
 
-    def best_known(
-        self, triples: Sequence[Triple], *, encoder: Encoder, heads: int = 2, tails: int = 2
-    ) -> list[KnownTail | None]:
-        """Return for each triple the known tail most like its tail, under heads like its head.
-
-        Args:
-            triples: What was said. Only heads that have tails under its relation are looked at.
-            encoder: The encoder whose vectors the store keeps.
-            heads: How many nearest heads are looked at.
-            tails: How many tails of each of them.
-
-        Returns:
-            None for a relation of which the store knows nothing.
-        """
-        return best_known(self, triples, encoder=encoder, heads=heads, tails=tails)
-
     def nearest_heads(
         self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
     ) -> list[list[NearHead]]:
@@ -183,7 +166,10 @@ class BundledStore:
         Similarities are those of the short vectors, within a few hundredths of the cosine. Heads
         of equal similarity stand in the order of the store.
         """
-        among = np.arange(len(self._heads)) if relation is None else self._heads_with(relation)
+        among = np.arange(len(self._heads))
+        if relation is not None:
+            number = self._known_relation(relation)
+            among = among[:0] if number is None else np.flatnonzero(self._having[:, number])
         return [
             [NearHead(self._head(number), similarity) for number, similarity in nearest]
             for nearest in self._nearest(texts, count, encoder, among)
@@ -268,13 +254,6 @@ class BundledStore:
                 best = sorted(zip(exact.tolist(), picked.tolist(), strict=True))
                 nearest.append([(number, -value) for value, number in best[:count]])
         return nearest
-
-    def _heads_with(self, relation: str) -> NDArray[np.int64]:
-        """Return the numbers of the heads that have a tail under a relation, in order."""
-        number = self._known_relation(relation)
-        if number is None:
-            return np.zeros(0, np.int64)
-        return np.flatnonzero(self._having[:, number])
 
     def _known_relation(self, relation: str) -> int | None:
         _ = self.schema[relation]

@@ -280,13 +280,9 @@ def not_english(text: str) -> str | None:
     if reason is not None:
         return reason
     words = UNICODE_LETTERS.findall(text[:CHARACTERS].lower())
-    known = sum(1 for word in words if len(word) < 2 or _is_known(word))
+    known = sum(len(word) < 2 or word in _COMMON or bool(look_up(word).readings) for word in words)
     foreign = len(words) >= FEW_WORDS and known < KNOWN_SHARE * len(words)
     return "holds few words that are English" if foreign else None
-
-
-def _is_known(word: str) -> bool:
-    return word in _COMMON or bool(look_up(word).readings)
 
 
 _COMMON = (

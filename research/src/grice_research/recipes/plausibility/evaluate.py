@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from grice.knowledge.lookup import best_known
 from grice.knowledge.plausibility import TripleHead, TripleSettings
 from grice.knowledge.store import BundledStore
 from grice.records import Triple
@@ -66,7 +67,7 @@ def population(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
     dev, test = (read_population(data, part) for part in ("dev", "tst"))
     triples, labels, names = test
     store = BundledStore(open_bundle("atomic"))
-    known = store.best_known(triples, encoder=encoder)
+    known = best_known(store, triples, encoder=encoder, heads=2, tails=2)
     prior = {name: float(np.mean(dev[1][dev[2] == name])) for name in sorted(set(dev[2].tolist()))}
     scorers = {
         "plausibility": head_of(open_bundle(bundle), encoder).plausibility(triples),
@@ -130,7 +131,7 @@ def gold_tuples(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
     machine = np.array([item["system"] != "Human" for item in replies])
     count = np.array([len(triples) for triples in gold], float)
     flat = [triple for triples in gold for triple in triples]
-    known = BundledStore(open_bundle("atomic")).best_known(flat, encoder=encoder)
+    known = best_known(BundledStore(open_bundle("atomic")), flat, encoder=encoder, heads=2, tails=2)
     heads = {"shipped": bundle, **{f.name: f for f in sorted(WORK.glob("seed[12]"))}}
     figures = []
     for name, folder in heads.items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from grice.knowledge.lookup import best_known
 from grice.knowledge.plausibility import TripleHead, TripleSettings
 from grice.knowledge.store import BundledStore
 from grice.runtime.bundle import open_bundle
@@ -26,7 +27,9 @@ def main() -> None:
     triples, labels, names = read_population(parser.parse_args().data, "dev")
     rows = np.flatnonzero(np.isin(names, ACCENT))
     chosen = [triples[i] for i in rows]
-    known = BundledStore(open_bundle("atomic")).best_known(chosen, encoder=encoder)
+    known = best_known(
+        BundledStore(open_bundle("atomic")), chosen, encoder=encoder, heads=2, tails=2
+    )
     bundle = open_bundle("plausibility")
     head = TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
     values = np.array(head.plausibility(chosen), float)
