@@ -12,7 +12,7 @@ from grice.situated.examples import describe, samples_of, source_table
 from grice.situated.marking import mark_statements
 from grice.situated.match import match_keywords
 from grice.situated.mining import alike_by, mine_pairs
-from grice.situated.records import CONTEXTS, MinedPair, Sample, Statement
+from grice.situated.records import MinedPair, Sample, Statement, contexts_in
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import to_statements
 from grice.situated.trivial_outputs import halved
@@ -141,12 +141,7 @@ def keep_contrasting(
     known = {statement.id: statement for statement in marked}
     both = [(known[a], known[b]) for a, b in (pair.ids for pair in pairs)]
     contexts = [
-        [
-            (e.text, CONTEXTS[e.label])
-            for statement in two
-            for e in statement.entities
-            if e.label in CONTEXTS
-        ]
+        [(e.text, kind) for statement in two for e, kind in contexts_in(statement.entities)]
         for two in both
     ]
     judged = judge.judge([(a.statement, b.statement) for a, b in both], contexts)

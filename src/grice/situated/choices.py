@@ -115,18 +115,13 @@ def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
         of_object = True
     if of_object:
         return Plan(before, f"{match['aux']} {behind}?", answer)
-    if _verb_before(noun):
+    if any(map(_is_third, noun.split()[1:])):  # the auxiliary belongs to a later clause
         return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
     return Plan(f"{before}{_first(answer, lead)} {auxiliary} {behind}", "", "")
 
 
 def _first(answer: str, inside: bool) -> str:  # noqa: FBT001 - private
     return answer if inside else answer[:1].upper() + answer[1:]
-
-
-def _verb_before(noun: str) -> bool:
-    """Say whether a verb stands before the auxiliary, so that this belongs to a later clause."""
-    return any(_is_third(word) for word in noun.split()[1:])
 
 
 def _predicate(rest: str) -> str:

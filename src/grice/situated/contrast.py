@@ -17,7 +17,7 @@ from grice.errors import BundleError
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
 from grice.runtime.mlp import Mlp
-from grice.situated.records import CONTEXTS
+from grice.situated.records import contexts_in
 from grice.situated.words import sentences
 
 if TYPE_CHECKING:
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder, TaggedSpan
+    from grice.runtime.protocols import Encoder
     from grice.situated.records import Context, Sample
-    from grice.situated.tagger import Found
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["KINDS", "ContrastHead", "Judged", "context_spans", "stands_in", "without"]
+__all__ = ["KINDS", "ContrastHead", "Judged", "stands_in", "without"]
 
 KINDS: tuple[Context, ...] = ("GEO", "TEMP")
 
@@ -178,19 +177,7 @@ def _exchanges(pair: tuple[str, str], words: Sequence[tuple[str, Context]]) -> l
 
 def sample_contexts(sample: Sample) -> list[tuple[str, Context]]:
     """Return the context entities of a sample with their kinds, those of both sentences."""
-    return [
-        (entity.text, CONTEXTS[entity.label])
-        for side in sample.entities
-        for entity in side
-        if entity.label in CONTEXTS
-    ]
-
-
-def context_spans(tagged: Found) -> list[tuple[TaggedSpan, Context]]:
-    """Return the entities that give context, with its kind."""
-    return [
-        (entity, CONTEXTS[entity.label]) for entity in tagged.entities if entity.label in CONTEXTS
-    ]
+    return [(entity.text, kind) for side in sample.entities for entity, kind in contexts_in(side)]
 
 
 def stands_in(word: str, text: str) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from grice.situated.marking import MASK
-from grice.situated.records import CONTEXTS, Entity, Marked, Sample
+from grice.situated.records import Entity, Marked, Sample, context_of, contexts_in
 from grice.situated.words import sentences, words
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def samples_of(
         rng.shuffle(given)
         texts = (finished(both[0].statement), finished(both[1].statement))
         contexts = [
-            tuple(Entity(e.text, e.label) for e in statement.entities if e.label in CONTEXTS)
+            tuple(Entity(e.text, e.label) for e, _ in contexts_in(statement.entities))
             for statement in both
         ]
         samples.append(
@@ -166,7 +166,7 @@ def source_table(marked: Iterable[Marked]) -> dict[str, dict[str, int]]:
     for statement in marked:
         source, named, _ = statement.id.partition("::")
         source = source if named else UNNAMED
-        kinds = sorted({CONTEXTS[e.label] for e in statement.entities if e.label in CONTEXTS})
+        kinds = sorted(context_of(statement.entities))
         name = "none" if not kinds else "both" if len(kinds) > 1 else f"{kinds[0]} only"
         table.setdefault(source, Counter())[name] += 1
     return {source: dict(counts) for source, counts in sorted(table.items())}

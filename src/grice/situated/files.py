@@ -131,7 +131,9 @@ def score_files(
         ]
     if models is not None:  # the contexts were looked for: of a sample that states none too
         without = sum(not sample.context for sample in samples)
-        rows[0][0] = _with_problem(rows[0][0], "no context in the input", without)
+        if without:
+            problems = {**rows[0][0].problems, "no context in the input": without}
+            rows[0][0] = msgspec.structs.replace(rows[0][0], problems=problems)
     return rows
 
 
@@ -160,11 +162,6 @@ def _extra_measures(
         references = [sample.reference for sample in samples]
         extra["spice"] = spice(java.spice, texts, references, seconds=java.seconds)
     return extra
-
-
-def _with_problem(row: Row, problem: str, count: int) -> Row:
-    problems = {**row.problems, **({problem: count} if count else {})}
-    return msgspec.structs.replace(row, problems=problems)
 
 
 def generate_file(path: Path, models: SituatedModels) -> list[Output]:

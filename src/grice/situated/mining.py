@@ -19,7 +19,7 @@ from grice.situated.records import CONTEXTS, Marked, MinedPair, context_of
 from grice.situated.words import find_run, lemmas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -166,17 +166,9 @@ def alike_nearby(
     if not count:
         return
     centres = _centres(vectors, count, seed)
-    near = np.concatenate(
-        [
-            np.argpartition(-(vectors[b : b + BLOCK] @ centres.T), min(probes, count) - 1, axis=1)[
-                :, :probes
-            ]
-            for b in range(0, len(vectors), BLOCK)
-        ]
-    )
-    own = np.concatenate(
-        [(vectors[b : b + BLOCK] @ centres.T).argmax(axis=1) for b in range(0, len(vectors), BLOCK)]
-    )
+    last = min(probes, count) - 1
+    near = _by_block(vectors, centres, lambda c: np.argpartition(-c, last, axis=1)[:, :probes])
+    own = _by_block(vectors, centres, lambda c: c.argmax(axis=1))
     for cell in range(count):
         members = np.flatnonzero(own == cell)
         if not len(members):
@@ -195,18 +187,21 @@ def alike_nearby(
                     yield min(mine, other), max(mine, other), float(cosines[i, j])
 
 
+def _by_block(
+    vectors: Array, centres: Array, choose: Callable[[Array], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return what is chosen by the cosines of each row with all centres, some rows at a time."""
+    blocks = range(0, len(vectors), BLOCK)
+    return np.concatenate([choose(vectors[b : b + BLOCK] @ centres.T) for b in blocks])
+
+
 def _centres(vectors: Array, count: int, seed: int, rounds: int = 4) -> Array:
     """Return unit centres of k-means on a sample."""
     rng = np.random.default_rng(seed)
     sample = vectors[rng.permutation(len(vectors))[: 40 * count]]
     centres = sample[:count].copy()
     for _ in range(rounds):
-        own = np.concatenate(
-            [
-                (sample[b : b + BLOCK] @ centres.T).argmax(axis=1)
-                for b in range(0, len(sample), BLOCK)
-            ]
-        )
+        own = _by_block(sample, centres, lambda c: c.argmax(axis=1))
         sums = np.zeros_like(centres)
         np.add.at(sums, own, sample)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from grice.situated.clauses import ClauseFinder
 from grice.situated.contrast import ContrastHead
 from grice.situated.frames import Frames
 from grice.situated.recompose import Recomposer, Template
-from grice.situated.records import CONTEXTS, Entity
+from grice.situated.records import Entity, context_of, contexts_in
 from grice.situated.tagger import ContextTagger
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:
         sides = tuple(
             tuple(
                 Entity(text[span.start : span.end], span.label)
-                for span in next(tagged).entities
-                if span.label in CONTEXTS
+                for span, _ in contexts_in(next(tagged).entities)
             )
             for text in sample.statements
         )
-        kinds = [{CONTEXTS[e.label] for e in side} for side in sides]
         known[sample.id] = msgspec.structs.replace(
-            sample, entities=(sides[0], sides[1]), context=tuple(sorted(kinds[0] & kinds[1]))
+            sample,
+            entities=(sides[0], sides[1]),
+            context=tuple(sorted(context_of(sides[0]) & context_of(sides[1]))),
         )
     return [known.get(sample.id, sample) for sample in samples]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 import msgspec
 
 from grice.errors import InputError, RecordError, os_reason
+from grice.runtime.protocols import TaggedSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ __all__ = [
     "Sample",
     "Statement",
     "context_of",
+    "contexts_in",
     "read_lines",
     "read_outputs",
     "read_records",
@@ -40,6 +42,7 @@ CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "E
 """Which kind of context an entity label gives."""
 GZIP = b"\x1f\x8b"
 Record = TypeVar("Record", bound=msgspec.Struct)
+Labelled = TypeVar("Labelled", "Entity", TaggedSpan)
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -142,9 +145,14 @@ class _SampleLine(msgspec.Struct):
     entities: tuple[tuple[Entity, ...], tuple[Entity, ...]] = ((), ())
 
 
+def contexts_in(entities: Iterable[Labelled]) -> list[tuple[Labelled, Context]]:
+    """Return the entities that give context, each with its kind."""
+    return [(entity, CONTEXTS[entity.label]) for entity in entities if entity.label in CONTEXTS]
+
+
 def context_of(entities: Iterable[Entity]) -> frozenset[Context]:
     """Return the kinds of context that entities give."""
-    return frozenset(CONTEXTS[entity.label] for entity in entities if entity.label in CONTEXTS)
+    return frozenset(kind for _, kind in contexts_in(entities))
 
 
 def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:

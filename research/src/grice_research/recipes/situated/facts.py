@@ -17,9 +17,9 @@ from pathlib import Path
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.situated.clauses import ClauseFinder
-from grice.situated.contrast import context_spans, without
+from grice.situated.contrast import without
 from grice.situated.dates import spelt_spans
-from grice.situated.records import Question
+from grice.situated.records import Question, contexts_in
 from grice.situated.statements import to_statements
 from grice.situated.tagger import ContextTagger, Names
 from grice_research.places import work_folder
@@ -110,7 +110,7 @@ def main() -> None:
     for begin in range(0, len(texts), 512):
         block = texts[begin : begin + 512]
         for name, text, marks in zip(names[begin:], block, tagger.find(block), strict=False):
-            for span, kind in context_spans(marks):
+            for span, kind in contexts_in(marks.entities):
                 entity = text[span.start : span.end]
                 facts.append((name, without(text, entity), entity, kind, text))
         print(begin, len(facts), flush=True)
