@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
-from grice.numeric import sigmoid
+from grice.numeric import sigmoid, softmax
 from grice.runtime.batching import run_batches
 from grice.runtime.memo import remember
 from grice.runtime.registry import Settings
@@ -132,5 +132,4 @@ class CrossEncoder:
             )
         if len(logits) == 1:
             return np.asarray(sigmoid(logits), np.float32)
-        values = np.exp(logits - logits.max())
-        return np.asarray(values / values.sum(), np.float32)
+        return softmax(logits)

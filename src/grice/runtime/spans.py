@@ -7,7 +7,6 @@ and says how probable each span is.
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
@@ -19,7 +18,7 @@ from grice.errors import BundleError
 from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import SpanTagger, TaggedSpan
 from grice.runtime.registry import Settings, encoder_of, model_kind
-from grice.text.tokens import SENTENCE_BREAK
+from grice.text.tokens import cut_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -306,21 +305,9 @@ def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
     return starts
 
 
-_BLANK = re.compile(r"\s+")
-
-
 def _cut(text: str, most: int) -> list[tuple[int, int]]:
     """Cut a text into stretches of at most ``most`` characters, between sentences or words."""
-    cuts = [0]
-    while len(text) - cuts[-1] > most:
-        begin = cuts[-1]
-        stretch = text[begin : begin + most]
-        ends = [m.end() for m in SENTENCE_BREAK.finditer(stretch)] or [
-            m.end() for m in _BLANK.finditer(stretch)
-        ]
-        cuts.append(begin + (max(ends, default=0) or most))
-    cuts.append(len(text))
-    return [(a, b) for a, b in pairwise(cuts) if text[a:b].strip()]
+    return [(a, b) for a, b in pairwise(cut_places(text, most, most)) if text[a:b].strip()]
 
 
 def _is_unread(window: _Window, offsets: Offsets) -> bool:

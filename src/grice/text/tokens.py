@@ -1,4 +1,4 @@
-"""Patterns that find the words, tokens and sentences of a text.
+"""Patterns that find the words, tokens and sentences of a text, and where to cut a long one.
 
 Weights of shipped models were learned on the output of most of them, so a pattern never changes: a
 reader that needs other words gets a pattern of its own. Patterns that name ``a-z`` are meant for
@@ -67,4 +67,21 @@ BLEU_TOKENS = re.compile(r"[^\s;]+|;")
 SENTENCES = re.compile(r"[^.!?]+")
 SENTENCES_WITH_MARKS = re.compile(r"[^.!?…]*[.!?…]*\s*")
 SENTENCE_END = re.compile(r"[.!?]\s")
+BLANK = re.compile(r"\s+")
 SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def cut_places(text: str, most: int, last: int) -> list[int]:
+    """Return where to cut a text, 0 and its end included: behind a sentence, else behind a blank.
+
+    Args:
+        most: Characters of a part.
+        last: Characters of the last part, at least as many.
+    """
+    cuts = [0]
+    while len(text) - cuts[-1] > last:
+        part = text[cuts[-1] : cuts[-1] + most]
+        ends = [m.end() for m in SENTENCE_BREAK.finditer(part)]
+        ends = ends or [m.end() for m in BLANK.finditer(part)]
+        cuts.append(cuts[-1] + (max(ends, default=0) or most))
+    return [*cuts, len(text)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from grice.numeric import unit_vector
-from grice.text.tokens import SENTENCE_BREAK
+from grice.text.tokens import cut_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,14 +62,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
     >>> list(stretches("a. " * 400))
     [(0, 699), (699, 1200)]
     """
-    cuts = [0]
-    while len(text) - cuts[-1] > NEW + BEFORE:
-        stretch = text[cuts[-1] : cuts[-1] + NEW]
-        ends = [m.end() for m in SENTENCE_BREAK.finditer(stretch)]
-        ends = ends or [m.end() for m in re.finditer(r"\s+", stretch)]
-        cuts.append(cuts[-1] + (max(ends, default=0) or NEW))
-    cuts.append(len(text))
-    yield from pairwise(cuts)
+    yield from pairwise(cut_places(text, NEW, NEW + BEFORE))
 
 
 def read_texts(

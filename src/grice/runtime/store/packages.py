@@ -41,6 +41,7 @@ PUBLIC = "https://pypi.org/simple"
 JSON = "application/vnd.pypi.simple.v1+json"
 ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 SECONDS = 30
+ON = ("1", "true", "yes", "on", "y", "t")
 BLOCK = 1 << 20
 
 
@@ -50,7 +51,7 @@ def _places(package: str, mirror: str) -> Iterator[str]:
         yield _project_page(f"{mirror}/simple", package)
     stated = _pip_settings()
     yield from stated.get("find-links", "").split()
-    if _is_set(stated.get("no-index", "")):
+    if stated.get("no-index", "").lower() in ON:
         return
     index = stated.get("index-url") or os.environ.get("UV_DEFAULT_INDEX") or PUBLIC
     further = stated.get("extra-index-url", os.environ.get("UV_INDEX", ""))
@@ -58,16 +59,13 @@ def _places(package: str, mirror: str) -> Iterator[str]:
         yield _project_page(url.rstrip("/"), package)
 
 
-def _is_set(value: str) -> bool:
-    return value.lower() in ("1", "true", "yes", "on", "y", "t")
-
-
 def _pip_settings() -> dict[str, str]:
     """Return what ``pip`` is told by files and variables; the variables alone where it is not."""
     command = [sys.executable, "-m", "pip", "config", "list", "--disable-pip-version-check"]
+    quiet = {**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, check=True, env=_quiet()
+            command, capture_output=True, text=True, timeout=SECONDS, check=True, env=quiet
         )
     except (OSError, subprocess.SubprocessError):
         return _from_variables(os.environ)
@@ -79,10 +77,6 @@ def _pip_settings() -> dict[str, str]:
             if key.startswith(f"{section}."):
                 pip_settings[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
     return pip_settings
-
-
-def _quiet() -> dict[str, str]:
-    return {**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
 
 
 def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
