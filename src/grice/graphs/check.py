@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from grice.errors import InputError, did_you_mean, excerpt
-from grice.graphs.graph import Graph, find_cycle, links_of
+from grice.graphs.graph import Graph, find_cycle, links_of, neighbours
 from grice.graphs.reader import read_graph
 from grice.graphs.wording import relation_names
 from grice.records import Triple
@@ -260,10 +260,7 @@ def _shape(links: Mapping[str, Mapping[str, str]]) -> Iterator[Failure]:
 
 def components(links: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
     """Return the weakly connected parts, concepts in order of appearance."""
-    near: dict[str, list[str]] = {concept: list(tails) for concept, tails in links.items()}
-    for head, tails in links.items():
-        for tail in tails:
-            near[tail].append(head)
+    near = neighbours(links)
     seen: set[str] = set()
     parts = []
     for start in links:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.graphs.graph import Graph, links_of
+from grice.graphs.graph import Graph, links_of, neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,10 +149,7 @@ class _Search:
 
 def _walk(links: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Return the concepts, each next to those it is linked with, so that facts are soon known."""
-    near: dict[str, list[str]] = {concept: list(tails) for concept, tails in links.items()}
-    for head, tails in links.items():
-        for tail in tails:
-            near[tail].append(head)
+    near = neighbours(links)
     order: dict[str, None] = {}
     for start in sorted(near, key=lambda concept: -len(near[concept])):
         stack = [start]

@@ -18,7 +18,7 @@ from grice.graphs.graph import Graph, links_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["LARGEST_DRAWN", "draw_graph"]
+__all__ = ["LARGEST_DRAWN", "draw_graph", "escaped"]
 
 LARGEST_DRAWN = 200
 CHARACTER, BOX_HEIGHT, ROW, MARGIN = 7.4, 30.0, 64.0, 24.0
@@ -224,6 +224,9 @@ def _box(
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
-    # XML knows no control characters, not even escaped.
-    visible = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(visible)}</text>'
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escaped(text)}</text>'
+
+
+def escaped(text: str) -> str:
+    """Return a text for XML, which knows no control characters, not even escaped."""
+    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))

@@ -165,11 +165,9 @@ def generate_graphs(
     predictions = []
     for sample, stance, graphs in zip(samples, stances, proposed, strict=True):
         scores = [getattr(next(meanings), stance) for _ in graphs]
-        best = write_graph(graphs[int(np.argmax(scores))]) if graphs else _anything(sample)
+        if graphs:
+            best = write_graph(graphs[int(np.argmax(scores))])
+        else:  # the texts fill no template: a repair of nothing is valid
+            best = repair_graph("", sample.belief, sample.argument).graph or ""
         predictions.append(Prediction(sample.id, stance, best))
     return predictions
-
-
-def _anything(sample: Sample) -> str:
-    """Return a valid graph for texts that fill no template, by way of a repair."""
-    return repair_graph("", sample.belief, sample.argument).graph or ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import GriceError
+from grice.errors import imported
 from grice.records import Triple
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from networkx import MultiDiGraph
 
-__all__ = ["Graph", "find_cycle", "from_networkx", "links_of", "to_networkx"]
+__all__ = ["Graph", "find_cycle", "from_networkx", "links_of", "neighbours", "to_networkx"]
 
 
 class Graph(msgspec.Struct, frozen=True):
@@ -50,6 +50,15 @@ def links_of(graph: Graph) -> dict[str, dict[str, str]]:
     return links
 
 
+def neighbours(links: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+    """Return the concepts that each is linked with, in either direction: tails, then heads."""
+    near = {concept: list(tails) for concept, tails in links.items()}
+    for head, tails in links.items():
+        for tail in tails:
+            near[tail].append(head)
+    return near
+
+
 def find_cycle(links: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     """Return the concepts of one directed cycle, the first one again at the end; empty if none."""
     done: set[str] = set()
@@ -78,13 +87,7 @@ def to_networkx(graph: Graph) -> MultiDiGraph[str]:
     Raises:
         GriceError: If networkx is not installed.
     """
-    try:
-        import networkx
-    except ImportError as error:
-        raise GriceError(
-            'this needs networkx, which is not installed: pip install "grice[graphs]"'
-        ) from error
-    made: MultiDiGraph[str] = networkx.MultiDiGraph()
+    made: MultiDiGraph[str] = imported("networkx", "this", "graphs").MultiDiGraph()
     for edge in graph.edges:
         made.add_edge(edge.head, edge.tail, relation=edge.relation)
     return made

@@ -6,13 +6,12 @@ are still all there.
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError
 from grice.graphs.check import check_graph
 from grice.graphs.drawing import STYLE as PICTURE
-from grice.graphs.drawing import draw_graph
+from grice.graphs.drawing import draw_graph, escaped
 from grice.graphs.reader import read_graph
 from grice.pages import head
 
@@ -67,7 +66,7 @@ def graph_page(graphs: Iterable[Shown]) -> str:
         picture = _picture(shown)
         broken = check_graph(shown.graph, shown.belief, shown.argument, rules="paper").failures
         says = "".join(
-            f"<li>{_text(f'{failure.rule}: {failure.reason}')}</li>" for failure in broken
+            f"<li>{escaped(f'{failure.rule}: {failure.reason}')}</li>" for failure in broken
         )
         verdict = (
             f'<p class="wrong">breaks the rules of the paper</p><ul class="wrong">{says}</ul>'
@@ -75,7 +74,7 @@ def graph_page(graphs: Iterable[Shown]) -> str:
             else '<p class="right">correct by the rules of the paper</p>'
         )
         parts.append(
-            f'<section><h2>{_text(shown.id)}</h2><div class="picture">{picture}</div>{verdict}'
+            f'<section><h2>{escaped(shown.id)}</h2><div class="picture">{picture}</div>{verdict}'
             "</section>"
         )
     return (
@@ -92,9 +91,4 @@ def _picture(shown: Shown) -> str:
     try:
         return draw_graph(read_graph(shown.graph).graph, shown.belief, shown.argument, shown.stance)
     except InputError as error:
-        return f'<p class="wrong">not drawn: {_text(str(error))}</p>'
-
-
-def _text(text: str) -> str:
-    visible = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return escape(visible)
+        return f'<p class="wrong">not drawn: {escaped(str(error))}</p>'

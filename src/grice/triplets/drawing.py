@@ -144,7 +144,9 @@ def _marked(span: Span, rows: Sequence[_Row], words: float) -> _Marked:
 
 def _lanes(links: Sequence[Link]) -> list[int]:
     """Return for each link how far out its arc runs, so that no two lie on each other."""
-    order = sorted(range(len(links)), key=lambda i: _height(links[i]))
+    order = sorted(
+        range(len(links)), key=lambda i: abs(links[i].head_span.turn - links[i].tail_span.turn)
+    )
     taken: list[list[tuple[int, int]]] = []
     lanes = [0] * len(links)
     for i in order:
@@ -157,10 +159,6 @@ def _lanes(links: Sequence[Link]) -> list[int]:
                 taken[lane].append((ends[0], ends[1]))
                 break
     return lanes
-
-
-def _height(link: Link) -> int:
-    return abs(link.head_span.turn - link.tail_span.turn)
 
 
 def _arc(number: int, link: Link, ends: Sequence[_Marked], x: float, out: float) -> str:

@@ -266,7 +266,8 @@ def _chosen(
 ) -> list[Link]:
     # Each relation has its own level, so that links of different ones can be compared.
     odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
-    likely = _log_softmax(numbers[:, 2])
+    shifted = numbers[:, 2] - numbers[:, 2].max(axis=1, keepdims=True)
+    likely = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     relations = models.links.relations
     fits = fitting(pairs, [stretch.event for stretch in stretches], relations)
     best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
@@ -314,11 +315,6 @@ def fitting(
     tails = np.stack([allowed[kind[1]] for kind in kinds], axis=1)
     places = np.asarray(pairs, np.int64).reshape(-1, 2)
     return np.asarray(heads[places[:, 0]] & tails[places[:, 1]], bool)
-
-
-def _log_softmax(values: Array) -> Array:
-    shifted = values - values.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
 def _span(joined: Joined, place: Place | None) -> Span:

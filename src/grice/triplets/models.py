@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Hidden
-    from grice.runtime.protocols import TaggedSpan
+    from grice.runtime.protocols import SpanTagger
     from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
@@ -55,15 +55,8 @@ class TripletModels(NamedTuple):
     level: float
     encoder: TripletEncoder
     levels: tuple[float, ...] = ()
-    tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], EventTagger] | None = None
+    tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger] | None = None
     nouns: Nouns = Nouns()
-
-
-class EventTagger(Protocol):
-    """Finds events in texts."""
-
-    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
-        """Return the events of each text."""
 
 
 class TripletSettings(Settings, frozen=True):
@@ -84,7 +77,7 @@ def triplet_heads(bundle: Bundle, settings: TripletSettings, opener: Opener) -> 
     events = opener.bundle(settings.events)
     spans = read_settings(events, SpanSettings)
 
-    def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> EventTagger:
+    def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanTagger:
         return SpanHead(spans, events.folder, hidden, events.digest)
 
     links = LinkHeads([LinkHead(bundle.path("links.npz"))])
