@@ -17,7 +17,8 @@ of 30 MB too: a message is cut to :data:`LONGEST` characters, and what it quotes
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +34,7 @@ __all__ = [
     "StoppedError",
     "did_you_mean",
     "excerpt",
+    "imported",
     "os_reason",
     "out_of_memory",
     "plural",
@@ -177,6 +179,21 @@ def os_reason(error: Exception) -> str:
             "file, such as with: iconv -f LATIN1 -t UTF-8"
         )
     return getattr(error, "strerror", None) or str(error)
+
+
+def imported(module: str, whose: str, extra: str) -> Any:  # noqa: ANN401 - any module
+    """Return a module of a package that an extra brings.
+
+    Raises:
+        GriceError: If it is not installed; ``whose`` says what needs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise GriceError(
+            f'{whose} needs {package}, which is not installed: pip install "grice[{extra}]"'
+        ) from error
 
 
 def out_of_memory(error: BaseException) -> bool:

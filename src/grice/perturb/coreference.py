@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
-from grice.perturb.wording import lemma, replace, words
+from grice.perturb.wording import cased_as, lemma, replace, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS, QUESTIONS
@@ -184,4 +184,4 @@ def _verb(word: Word, other: Forms) -> dict[tuple[int, int], str] | None:
         new = (look_up(base).third or lower) if other.third else base
     else:
         return None
-    return {(word.start, word.end): new[0].upper() + new[1:] if word.text[0].isupper() else new}
+    return {(word.start, word.end): cased_as(new, word)}

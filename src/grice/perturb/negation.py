@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grice.perturb.wording import Word, words
+from grice.perturb.wording import Word, cased_as, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS
@@ -89,7 +89,7 @@ def _with_not(sentence: str, context: Sequence[Word], i: int, word: Word) -> str
     if clitic:
         return f"{sentence[: word.end]} not{sentence[word.end :]}"
     if word.lower in _SHORT and _is_auxiliary(context, i):
-        return sentence[: word.start] + _cased(_SHORT[word.lower], word) + sentence[word.end :]
+        return sentence[: word.start] + cased_as(_SHORT[word.lower], word) + sentence[word.end :]
     before = _before(context, i)
     if word.lower in _MAIN and before is not None:
         return sentence[: word.start] + _MAIN[word.lower] + sentence[word.end :]
@@ -152,7 +152,3 @@ def _denied(context: Sequence[Word], i: int) -> bool:
         re.fullmatch(r"not|never|no|.*n't|nothing|nobody|none", word.lower)
         for word in context[max(i - 1, 0) : i + 3]
     )
-
-
-def _cased(text: str, word: Word) -> str:
-    return text[0].upper() + text[1:] if word.text[0].isupper() else text

@@ -7,14 +7,12 @@ Inflection is LemmInflect's (MIT).
 
 from __future__ import annotations
 
-import gzip
 import re
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from grice.text.lexicon import look_up
+from grice.text.lexicon import look_up, packaged_text
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.verbs import is_past
 from grice.text.wordlists import (
@@ -32,21 +30,28 @@ from grice.text.wordlists import (
     PREPOSITIONS,
     QUESTIONS,
     THINGS,
+    words_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Kind", "Word", "agreeing", "antonyms", "lemma", "replace", "sentences", "words"]
+__all__ = [
+    "Kind",
+    "Word",
+    "agreeing",
+    "antonyms",
+    "cased_as",
+    "lemma",
+    "replace",
+    "sentences",
+    "words",
+]
 
 Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
 
 _END = re.compile(r"(?<![\s.][A-Za-z])(?:[.!?…]+[\"')\]]*)(?=\s|$)")
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
-
-
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _CLOSED = (
@@ -64,7 +69,7 @@ _CLOSED = (
     | PREPOSITIONS
     | NOT_VERBS
     | _SUBJECTS
-    | _listed(
+    | words_of(
         "me him her us them mine yours hers ours theirs myself yourself yes yeah no nope ok okay "
         "oh wow hi hello hey thanks thank please sorry lol haha um well let lot lots kind bit "
         "yourself himself herself itself ourselves themselves whose whom either neither else "
@@ -207,6 +212,11 @@ def agreeing(other: str, context: Sequence[Word], i: int) -> str:
         )
         forms = _inflected(other, _tag(word.lower, word.kind, next(lead, "")))
         text = forms[0] if forms else other
+    return cased_as(text, word)
+
+
+def cased_as(text: str, word: Word) -> str:
+    """Return a text with a capital where a word has one."""
     return text[0].upper() + text[1:] if word.text[0].isupper() else text
 
 
@@ -230,6 +240,5 @@ def antonyms(word: str, kind: Kind) -> tuple[str, ...]:
 
 @cache
 def _antonyms() -> dict[tuple[str, str], str]:
-    packed = (resources.files("grice") / "data" / "antonyms.tsv.gz").read_bytes()
-    rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
+    rows = (line.split("\t") for line in packaged_text("antonyms.tsv.gz").splitlines())
     return {(word, pos): others for word, pos, others in rows}

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from grice.errors import GriceError
+from grice.errors import imported
 from grice.situated.captions import caption_tokens
 from grice.situated.synonyms import meanings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.stats.inputs import Floats
 
@@ -209,16 +209,9 @@ def _worths(mine: str, other: str) -> tuple[float, ...]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return _stemmer()(word)
+    return str(_stemmer().stem(word))
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
-    try:
-        from nltk.stem.snowball import EnglishStemmer
-    except ImportError as error:
-        raise GriceError(
-            'METEOR needs nltk, which is not installed: pip install "grice[graphs]"'
-        ) from error
-    stem: Callable[[str], str] = EnglishStemmer().stem
-    return stem
+def _stemmer() -> Any:  # noqa: ANN401 - of another package
+    return imported("nltk.stem.snowball", "METEOR", "graphs").EnglishStemmer()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from grice.errors import GriceError, InputError
+from grice.errors import InputError, imported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +34,7 @@ def split_pairs(
     """
     if not pairs:
         raise InputError("no pair to split: the statements have no likeness above the threshold")
-    try:
-        import networkx
-    except ImportError as error:
-        raise GriceError(
-            'splitting needs networkx, which is not installed: pip install "grice[graphs]"'
-        ) from error
+    networkx = imported("networkx", "splitting", "graphs")
     graph = networkx.Graph()
     graph.add_nodes_from(sorted({name for pair in pairs for name in pair.ids}))
     graph.add_edges_from(sorted(pair.ids for pair in pairs))

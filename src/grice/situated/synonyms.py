@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple
+
+from grice.text.lexicon import packaged_text
 
 __all__ = ["meanings"]
 
@@ -68,10 +68,9 @@ def _lemma(word: str, known: dict[str, frozenset[int]]) -> str:
 
 @cache
 def _table() -> _Table:
-    packed = (resources.files("grice") / "data" / "synonyms.txt.gz").read_bytes()
     sets: dict[str, set[int]] = {}
     irregular = {}
-    for number, line in enumerate(gzip.decompress(packed).decode().split("\n")):
+    for number, line in enumerate(packaged_text("synonyms.txt.gz").split("\n")):
         if line.startswith(" "):
             form, *lemmas = line.split()
             irregular[form] = tuple(lemmas)

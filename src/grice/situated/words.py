@@ -7,17 +7,15 @@ The published scorer splits sentences by Punkt, whose trained table does not shi
 
 from __future__ import annotations
 
-import gzip
 import re
 from functools import cache, lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from grice.errors import GriceError
-from grice.text.lexicon import look_up
+from grice.errors import imported
+from grice.text.lexicon import look_up, packaged_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 __all__ = ["find_run", "lemmas", "noun_lemma", "sentences", "words"]
 
@@ -82,11 +80,8 @@ def _ends(before: str, following: str) -> bool:
     if not initial and word not in ABBREVIATIONS:
         return True
     # Behind an abbreviation a capital starts a sentence only where the word has none elsewhere.
-    return not initial and "." in word and capital and _common(plain)
-
-
-def _common(word: str) -> bool:
-    return bool(look_up(word).readings) and not word.endswith("s")
+    common = bool(look_up(plain).readings) and not plain.endswith("s")
+    return not initial and "." in word and capital and common
 
 
 @lru_cache(maxsize=50_000)
@@ -96,19 +91,12 @@ def words(sentence: str) -> tuple[str, ...]:
     Raises:
         GriceError: If nltk is not installed.
     """
-    return tuple(token.lower() for token in _tokenize()(sentence))
+    return tuple(token.lower() for token in _tokenizer().tokenize(sentence))
 
 
 @cache
-def _tokenize() -> Callable[[str], list[str]]:
-    try:
-        from nltk.tokenize.destructive import NLTKWordTokenizer
-    except ImportError as error:
-        raise GriceError(
-            'MATCH needs nltk, which is not installed: pip install "grice[graphs]"'
-        ) from error
-    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
-    return tokenize
+def _tokenizer() -> Any:  # noqa: ANN401 - of another package
+    return imported("nltk.tokenize.destructive", "MATCH", "graphs").NLTKWordTokenizer()
 
 
 def lemmas(sentence: str) -> tuple[str, ...]:
@@ -134,8 +122,7 @@ def noun_lemma(word: str) -> str:
 
 @cache
 def _nouns() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
-    packed = (resources.files("grice") / "data" / "nouns.txt.gz").read_bytes()
-    lines = [line.split(" ") for line in gzip.decompress(packed).decode().split("\n")]
+    lines = [line.split(" ") for line in packaged_text("nouns.txt.gz").split("\n")]
     nouns = frozenset(parts[0] for parts in lines if len(parts) == 1)
     return nouns, {parts[0]: tuple(parts[1:]) for parts in lines if len(parts) > 1}
 

@@ -57,15 +57,12 @@ def statement(words: list[str]) -> list[str]:
         return [words[1], words[0], *words[2:]]
     if second == "not" and words[2].lower() in THINGS | SUBJECTS.keys():
         return [words[2], words[0], "not", *words[3:]]
-    if words[0].lower() in {"does", "did"} | MODALS and _begins_noun(words[1]):
+    noun = second in DETERMINERS or words[1][0].isupper()
+    if words[0].lower() in {"does", "did"} | MODALS and noun:
         verb = next((i for i in range(2, len(words)) if is_verb(words[i].lower())), 0)
         if verb:
             return [*words[1:verb], words[0], *words[verb:]]
     return words
-
-
-def _begins_noun(word: str) -> bool:
-    return word.lower() in DETERMINERS or word[0].isupper()
 
 
 def predicate(words: list[str], *, plural: bool) -> list[str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from grice.text.lexicon import look_up
 from grice.text.tokens import UNICODE_LETTERS
+from grice.text.wordlists import words_of
 
 __all__ = ["other_language"]
 
@@ -32,11 +33,7 @@ MARKED = re.compile("[\u00df-\u024f]")
 """A Latin letter that English words do not have, in a text without capitals."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-ENGLISH = _words(
+ENGLISH = words_of(
     "a about all am an and any are as at be been but by can could did do does for from get go "
     "got had has have he her hi him his how i i'm if in is it it's its just know like me my no "
     "not now of oh ok on one or our out she so some that that's the their them then there they "
@@ -44,46 +41,46 @@ ENGLISH = _words(
     "your"
 )
 COMMONEST = {
-    "Danish or Norwegian": _words(
+    "Danish or Norwegian": words_of(
         "og det er jeg ikke en et på som har af til den vi kan hvad var mig dig"
     ),
-    "Dutch": _words(
+    "Dutch": words_of(
         "het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt "
         "wij deze uw wordt worden kan ik u wel nog bij"
     ),
-    "Finnish": _words("ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin"),
-    "French": _words(
+    "Finnish": words_of("ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin"),
+    "French": words_of(
         "le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur "
         "ce cette mais votre mon suis sont avez peux du au été sera vos notre bonjour comment puis "
         "merci"
     ),
-    "German": _words(
+    "German": words_of(
         "der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie "
         "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen ihren wird "
         "wurde wurden sind noch nur im zum zur diese bitte unser uns"
     ),
-    "Hungarian": _words("az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet"),
-    "Indonesian or Malay": _words(
+    "Hungarian": words_of("az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet"),
+    "Indonesian or Malay": words_of(
         "yang dan di itu dengan untuk tidak dari dalam akan pada saya anda bisa ada apa kamu"
     ),
-    "Italian": _words(
+    "Italian": words_of(
         "il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche "
         "più ma come posso puoi stato sarà grazie buongiorno"
     ),
-    "Polish": _words(
+    "Polish": words_of(
         "nie się jest w na z że jak co to jestem do i ale czy mam dla może proszę będzie"
     ),
-    "Portuguese": _words(
+    "Portuguese": words_of(
         "o os um uma de que não é e eu você com para por mais mas como do da em seu sua está posso"
     ),
-    "Spanish": _words(
+    "Spanish": words_of(
         "el la los las un una de que no es y yo tú en con para por su lo se mi pero como más "
         "está puedo puede usted qué del al sido será ser su sus ha hola gracias cómo"
     ),
-    "Swedish": _words(
+    "Swedish": words_of(
         "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för din"
     ),
-    "Turkish": _words("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
+    "Turkish": words_of("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
 }
 """The commonest words of each language; those that are English, too, do not count."""
 LANGUAGES: dict[str, list[str]] = {}

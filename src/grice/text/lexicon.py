@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Word", "look_up"]
+__all__ = ["Word", "look_up", "packaged_text"]
 
 
 class Word(NamedTuple):
@@ -46,6 +46,10 @@ def _parts(text: str) -> tuple[str, ...]:
 @cache
 def _table() -> dict[str, str]:
     # Lines are taken apart when a word is asked for: a run asks for few of sixty thousand.
-    packed = (resources.files("grice") / "data" / "lexicon.tsv.gz").read_bytes()
-    lines = gzip.decompress(packed).decode().splitlines()
+    lines = packaged_text("lexicon.tsv.gz").splitlines()
     return dict(line.split("\t", 1) for line in lines if "\t" in line)
+
+
+def packaged_text(name: str) -> str:
+    """Return the text of a packed file of the package's data."""
+    return gzip.decompress((resources.files("grice") / "data" / name).read_bytes()).decode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from grice.errors import GriceError
+from grice.errors import imported
 from grice.text.tokens import ROUGE_TOKENS
 
 if TYPE_CHECKING:
@@ -84,13 +84,9 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=1)
 def _stemmer() -> Callable[[str], str]:
     """Return Porter's stemmer with the extensions of nltk, the one published scores use."""
-    try:
-        from nltk.stem.porter import PorterStemmer
-    except ImportError as error:
-        raise GriceError(
-            'ROUGE needs nltk, which is not installed: pip install "grice[graphs]"'
-        ) from error
-    stemmed: Callable[[str], str] = PorterStemmer().stem
+    stemmed: Callable[[str], str] = (
+        imported("nltk.stem.porter", "ROUGE", "graphs").PorterStemmer().stem
+    )
     return stemmed
 
 

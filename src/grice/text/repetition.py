@@ -46,7 +46,8 @@ def _stripped(reply: str, earlier: tuple[str, ...]) -> str:
         words = _words(sentence)
         repeated = len(words) > FEW and words in known
         known.add(words)
-        if not repeated and not _asks_for_marks(sentence.lower()):
+        lower = sentence.lower()
+        if not repeated and not (ASKING.search(lower) and MARKS.search(lower)):
             kept.append(sentence)
     return "".join(kept)
 
@@ -87,7 +88,3 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _words(sentence: str) -> tuple[str, ...]:
     return tuple(WORDS.findall(sentence.lower()))
-
-
-def _asks_for_marks(sentence: str) -> bool:
-    return bool(ASKING.search(sentence) and MARKS.search(sentence))

@@ -25,6 +25,7 @@ from grice.text.wordlists import (
     MODALS,
     NOT_FEELINGS,
     PARTICIPIAL_ADJECTIVES,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -154,10 +155,6 @@ def _parts(text: str, span: TaggedSpan) -> Iterator[_Part]:
     yield _Part(start, span.end, lead, purpose, span.confidence, bool(lead or purpose))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def _trimmed(text: str, part: _Part) -> _Part:
     """Leave out what stands before the first word and after the last, such as an emoji."""
     content = text[part.start : part.end]
@@ -175,7 +172,7 @@ _INNER = re.compile(
     r"|(?:in order )?to\s+(?P<verb>[a-z]+)\b)",
     re.IGNORECASE,
 )
-_TAKES_INFINITIVE = _words(
+_TAKES_INFINITIVE = words_of(
     "want wants wanted need needs needed like likes liked love loves loved hate hates hope hopes "
     "hoping try tries trying tried go goes going have has had having got able about used supposed "
     "plan plans planning planned decide decides decided begin begins began start starts started "
@@ -223,8 +220,8 @@ _LEADS = re.compile(
     r"\b(because|cause|cuz|since|so that|so|but|although|though|if|when|while|unless|before|"
     r"after|until|then|and|or|that|therefore|which|who|as)\b"
 )
-_PAST = _words("was were did had been")
-_DEPENDENT = _words("because cause cuz since if when while unless after before until as")
+_PAST = words_of("was were did had been")
+_DEPENDENT = words_of("because cause cuz since if when while unless after before until as")
 _WISHES = re.compile(
     r"\b(?:want|wants|wanted|wanna|would like|'d like|would love|'d love|hope|hopes|hoping|"
     r"wish|need|needs|plan|planning|looking forward|can't wait|cannot wait|let me|let's|"
@@ -301,8 +298,8 @@ _JUDGED = re.compile(
     r"(?:\w+ly\s+|very |so |pretty )?(\w+)\s+\w",
     re.IGNORECASE,
 )
-_LIKING = _words("loves likes enjoys hates hopes misses wonders")
-_MOOD_ADJECTIVES = _words(
+_LIKING = words_of("loves likes enjoys hates hopes misses wonders")
+_MOOD_ADJECTIVES = words_of(
     "afraid amazed amused angry annoyed anxious ashamed bored cheerful comfortable concerned "
     "confident confused content curious delighted depressed disappointed disgusted eager "
     "embarrassed energetic envious excited exhausted frightened frustrated furious glad grateful "
@@ -334,7 +331,7 @@ _INTERJECTIONS = {
     "unfortunately": "sorry",
     "luckily": "lucky",
 }
-_BARE = _words(
+_BARE = words_of(
     "amazing awesome awful beautiful brilliant cool crazy cute disgusting excellent exciting "
     "fantastic fascinating funny good great hilarious horrible impressive incredible interesting "
     "lovely lucky neat nice perfect ridiculous sad scary strange surprising sweet terrible weird "
