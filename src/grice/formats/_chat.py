@@ -185,8 +185,8 @@ def _turns(item: object, otherwise: str) -> list[Turn]:
 
 
 def _spoken(text: Json, role: str) -> list[Turn]:
-    said = _text(text)
-    return [Turn(role, said, role)] if said.strip() else []
+    spoken = _text(text)
+    return [Turn(role, spoken, role)] if spoken.strip() else []
 
 
 def _unwrapped(item: dict[str, Any]) -> dict[str, Any]:

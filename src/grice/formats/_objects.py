@@ -68,13 +68,13 @@ def from_messages(items: object, name: str, *, whole: bool = False) -> Conversat
         RecordError: If one of them cannot be read, or none says anything.
     """
     try:
-        said = [turn for turn in history_of(_plain(items)) if turn.role != "tool"]
-        if not said:
+        spoken = [turn for turn in history_of(_plain(items)) if turn.role != "tool"]
+        if not spoken:
             raise Bad("messages", "no turn")
     except Bad as bad:
         raise RecordError(bad.problem, file=name, field=bad.field) from None
-    replies = tuple(place for place, turn in enumerate(said) if turn.role == ASSISTANT)
-    return Conversation(name, tuple(said), replies if whole and replies else (len(said) - 1,))
+    replies = tuple(place for place, turn in enumerate(spoken) if turn.role == ASSISTANT)
+    return Conversation(name, tuple(spoken), replies if whole and replies else (len(spoken) - 1,))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library

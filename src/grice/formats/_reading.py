@@ -59,7 +59,7 @@ class Reading(Iterator[Found]):
         self.format = form
         self.size = None if source == "-" else _size(source)
         self._position = position
-        self._found: Iterator[Found] = _unique(records)
+        self._records: Iterator[Found] = _unique(records)
         self._close = close
         self._silence = silence
 
@@ -73,7 +73,7 @@ class Reading(Iterator[Found]):
 
     def __next__(self) -> Found:
         try:
-            return next(self._found)
+            return next(self._records)
         except StopIteration:
             self._close()
             raise
@@ -85,7 +85,7 @@ class Reading(Iterator[Found]):
 
     def close(self) -> None:
         """Close the file; reading is over."""
-        self._found = iter(())
+        self._records = iter(())
         self._close()
 
     def __enter__(self) -> Self:

@@ -71,8 +71,8 @@ def has_call(attributes: Attributes) -> bool:
 
 def has_messages(attributes: Attributes) -> bool:
     """Return whether what was sent and returned stands in attributes themselves."""
-    found = _by_messages(attributes) or _by_index(attributes)
-    return found is not None or "input.value" in attributes
+    messages = _by_messages(attributes) or _by_index(attributes)
+    return messages is not None or "input.value" in attributes
 
 
 def call_of(

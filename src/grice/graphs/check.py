@@ -254,8 +254,8 @@ def _shape(links: Mapping[str, Mapping[str, str]]) -> Iterator[Failure]:
         )
     cycle = find_cycle(links)
     if cycle:
-        shown = cycle if len(cycle) <= SHOWN else (*cycle[: SHOWN - 2], "…", cycle[-1])
-        yield Failure("acyclic", f"a cycle: {' → '.join(shown)}")
+        names = cycle if len(cycle) <= SHOWN else (*cycle[: SHOWN - 2], "…", cycle[-1])
+        yield Failure("acyclic", f"a cycle: {' → '.join(names)}")
 
 
 def components(links: Mapping[str, Mapping[str, str]]) -> list[list[str]]:

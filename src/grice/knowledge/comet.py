@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grice.errors import BundleError
 from grice.runtime.registry import model_kind
 from grice.runtime.seq2seq import EmbeddedSeq2Seq, Seq2Seq, Seq2SeqSettings
+from grice.runtime.store.published import convert_seq2seq
 
 if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
@@ -32,7 +33,13 @@ def query(head: str, relation: str) -> str:
     return f"{head} {relation} {GENERATE}"
 
 
-@model_kind("comet", answers="tails of events", protocol=Seq2Seq, settings=Seq2SeqSettings)
+@model_kind(
+    "comet",
+    answers="tails of events",
+    protocol=Seq2Seq,
+    settings=Seq2SeqSettings,
+    convert=convert_seq2seq,
+)
 def comet(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
     """Open a COMET.
 

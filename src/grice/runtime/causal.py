@@ -1,7 +1,7 @@
 """A causal language model: how probable the tokens of a passage are, read once from left to right.
 
 Reference scores are float32 (mode ``exact``). In ``fast`` weights and activations are int8: how far
-that moves the mean log probability of a reply stands in ``docs/models.md``. Nothing is padded, for
+that moves the mean log probability of a text stands in ``docs/models.md``. Nothing is padded, for
 that changes the last bits of attention, and activations of int8 turn these into tenths of a nat: a
 batch holds passages of one length. In ``exact`` it holds one, since in floating point the bits of a
 row depend on the rows beside it.
@@ -26,7 +26,7 @@ from grice.runtime.memo import remember
 from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import CausalLM, Generated
 from grice.runtime.registry import Settings, model_kind
-from grice.runtime.stepwise import Chosen, Sampler, choose_tokens, reply_logits
+from grice.runtime.stepwise import Chosen, Sampler, choose_tokens, logits_before
 from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
 if TYPE_CHECKING:
@@ -245,12 +245,12 @@ class EmbeddedCausalLM(Decoder):
     def read_logits(
         self,
         prompts: Sequence[str],
-        replies: Sequence[str],
+        texts: Sequence[str],
         use: Callable[[NDArray[np.float32], list[int]], Answer],
     ) -> list[Answer]:
-        """Return what a function makes of each reply; see ``SteerableLM``.
+        """Return what a function makes of each text; see ``SteerableLM``.
 
-        Of a prompt the end is read, and of a reply the beginning, a quarter of a window each.
+        Of a prompt the end is read, and of a text the beginning, a quarter of a window each.
         """
         answers: list[Answer | None] = [None] * len(prompts)
         room = self._max_tokens // 4
@@ -258,10 +258,10 @@ class EmbeddedCausalLM(Decoder):
         def compute(batch: list[int]) -> None:
             for i in batch:
                 before = self._tokenizer.last_tokens(prompts[i], room)
-                ids = self._tokenizer.ids(replies[i], room)
+                ids = self._tokenizer.ids(texts[i], room)
                 pieces = [self.vocabulary[token] for token in ids]
                 if before and ids:
-                    logits = reply_logits(self._engine, before, pieces)
+                    logits = logits_before(self._engine, before, pieces)
                 else:
                     logits, ids = np.zeros((0, len(self.vocabulary)), np.float32), []
                 answers[i] = use(logits, ids)

@@ -29,6 +29,7 @@ from grice.runtime.batching import (
 from grice.runtime.memo import MemoEncoder
 from grice.runtime.protocols import Encoder, Generated, TextScorer
 from grice.runtime.registry import NoSettings, Settings, model_kind, read_settings
+from grice.runtime.store.published import convert_encoder
 from grice.runtime.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
@@ -327,7 +328,13 @@ class EmbeddedGenerator:
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
-@model_kind("encoder", answers="sentence vectors", protocol=Encoder, settings=NoSettings)
+@model_kind(
+    "encoder",
+    answers="sentence vectors",
+    protocol=Encoder,
+    settings=NoSettings,
+    convert=convert_encoder,
+)
 def encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> MemoEncoder:
     """Open an encoder whose answers are kept."""
     engine = EmbeddedEncoder(bundle, mode=opener.mode, threads=opener.workers)

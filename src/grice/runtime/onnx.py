@@ -18,6 +18,7 @@ from grice.runtime.labels import FEWEST, CrossEncoder, LabelSettings
 from grice.runtime.memo import remember
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.runtime.registry import Settings, model_kind
+from grice.runtime.store.kept import keep_checkpoint
 from grice.runtime.tokenization import CHARACTERS, ending, open_tokenizer
 
 if TYPE_CHECKING:
@@ -148,7 +149,11 @@ class OnnxEncoder:
 
 
 @model_kind(
-    "onnx-encoder", answers="sentence vectors", protocol=Encoder, settings=OnnxEncoderSettings
+    "onnx-encoder",
+    answers="sentence vectors",
+    protocol=Encoder,
+    settings=OnnxEncoderSettings,
+    convert=keep_checkpoint,
 )
 def onnx_encoder(bundle: Bundle, settings: OnnxEncoderSettings, opener: Opener) -> OnnxEncoder:
     """Open an encoder."""
@@ -163,11 +168,19 @@ def _cross_encoder(bundle: Bundle, settings: LabelSettings, opener: Opener) -> C
 
 
 onnx_classifier = model_kind(
-    "onnx-classifier", answers="relevance", protocol=PairClassifier, settings=LabelSettings
+    "onnx-classifier",
+    answers="relevance",
+    protocol=PairClassifier,
+    settings=LabelSettings,
+    convert=keep_checkpoint,
 )(_cross_encoder)
-"""Opens a classifier of a history and a reply, by how well they go together."""
+"""Opens a classifier of two texts, by how well they go together."""
 
 onnx_nli = model_kind(
-    "onnx-nli", answers="entailment", protocol=PairClassifier, settings=LabelSettings
+    "onnx-nli",
+    answers="entailment",
+    protocol=PairClassifier,
+    settings=LabelSettings,
+    convert=keep_checkpoint,
 )(_cross_encoder)
 """Opens a classifier of a premise and a hypothesis."""

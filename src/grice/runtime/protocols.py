@@ -47,9 +47,8 @@ class Pair(NamedTuple):
     """Two sides to be judged together.
 
     Attributes:
-        left: Segments of the left side, oldest first: the turns of a history, or a single
-            premise.
-        right: The text on the right side: a response, or a hypothesis.
+        left: Segments of the left side in order; a premise is a single one.
+        right: The text on the right side, such as a hypothesis.
     """
 
     left: tuple[str, ...]
@@ -271,13 +270,13 @@ class SteerableLM(CausalGenerator, Protocol):
     def read_logits(
         self,
         prompts: Sequence[str],
-        replies: Sequence[str],
+        texts: Sequence[str],
         use: Callable[[NDArray[np.float32], list[int]], Answer],
     ) -> list[Answer]:
-        """Return what a function makes of each reply.
+        """Return what a function makes of each text, read behind its prompt.
 
         Args:
-            use: Is given the logits before each token of the reply, shape ``(tokens,
+            use: Is given the logits before each token of the text, shape ``(tokens,
                 vocabulary)``, and the ids of these tokens.
         """
         ...

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 import re
 from importlib import metadata
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -33,11 +33,14 @@ from grice.errors import BundleError, GriceError, ModelError, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
-    from grice.runtime.bundle import Bundle, Card
+    from grice.runtime.bundle import Bundle, Card, CardValue
     from grice.runtime.embedded import Mode
     from grice.runtime.endpoint.spending import Spending
     from grice.runtime.memo import Memo
+
+    Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
 
 __all__ = [
     "KINDS",
@@ -177,6 +180,8 @@ class Kind(NamedTuple, Generic[P_co]):
         protocol: What they can be asked for: a runtime-checkable protocol, or a class.
         open: Opens one. The settings of its card are checked first.
         like_base: Whether one that states a ``base`` answers what that one does.
+        convert: Makes the files of one in an empty folder out of a published checkpoint, and
+            returns what the card states; None for decoders.
     """
 
     name: str
@@ -185,6 +190,7 @@ class Kind(NamedTuple, Generic[P_co]):
     settings: type[Settings]
     open: Callable[[Bundle, Opener], P_co]
     like_base: bool = False
+    convert: Convert | None = None
 
 
 class Scheme(NamedTuple):
@@ -201,6 +207,7 @@ def model_kind(
     protocol: type[P],
     settings: type[S],
     like_base: bool = False,
+    convert: Convert | None = None,
 ) -> Callable[[Callable[[Bundle, S, Opener], P]], Kind[P]]:
     """Return a decorator that turns an opening function into a :class:`Kind`."""
 
@@ -208,7 +215,7 @@ def model_kind(
         def opened(bundle: Bundle, opener: Opener) -> P:
             return function(bundle, read_settings(bundle, settings), opener)
 
-        return Kind(name, answers, protocol, settings, opened, like_base)
+        return Kind(name, answers, protocol, settings, opened, like_base, convert)
 
     return declare
 

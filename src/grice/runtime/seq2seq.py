@@ -19,6 +19,7 @@ from grice.runtime.batching import groups, run_batches
 from grice.runtime.memo import remember
 from grice.runtime.protocols import Generated
 from grice.runtime.registry import Settings, model_kind
+from grice.runtime.store.published import convert_seq2seq
 from grice.runtime.tokenization import open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
@@ -206,7 +207,9 @@ def cleaned(text: str) -> str:
     return SPACES.sub("", text)
 
 
-@model_kind("seq2seq", answers="texts", protocol=Seq2Seq, settings=Seq2SeqSettings)
+@model_kind(
+    "seq2seq", answers="texts", protocol=Seq2Seq, settings=Seq2SeqSettings, convert=convert_seq2seq
+)
 def seq2seq(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
     """Open an encoder-decoder."""
     return EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)

@@ -54,7 +54,7 @@ CHARACTERS = 600
 of it is lost to the encoder's limit."""
 
 WINDOWS = 512
-"""Stretches read at once: their states take some 20 MB for turns of common length. While these are
+"""Stretches read at once: their states take some 20 MB for texts of common length. While these are
 decoded the next ones are read, which needs the engine and hardly the interpreter."""
 
 ALWAYS_READ = 200

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Vector
 
-__all__ = ["Chooser", "Chosen", "Sampler", "choose_tokens", "drawn", "reply_logits"]
+__all__ = ["Chooser", "Chosen", "Sampler", "choose_tokens", "drawn", "logits_before"]
 
 
 class Chooser(Protocol):
@@ -108,10 +108,10 @@ def choose_tokens(
     return chosen
 
 
-def reply_logits(
-    engine: ctranslate2.Generator, prompt: Sequence[str], reply: Sequence[str]
+def logits_before(
+    engine: ctranslate2.Generator, prompt: Sequence[str], tokens: Sequence[str]
 ) -> NDArray[np.float32]:
-    """Return the logits before each token of a reply, shape ``(tokens, vocabulary)``, float32."""
-    read = engine.forward_batch([[*prompt, *reply]], return_log_probs=False)
+    """Return the logits before each token behind a prompt, shape ``(tokens, vocabulary)``."""
+    read = engine.forward_batch([[*prompt, *tokens]], return_log_probs=False)
     logits: NDArray[np.float32] = np.asarray(read)[0, len(prompt) - 1 : -1].astype(np.float32)
     return logits

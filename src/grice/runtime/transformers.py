@@ -18,6 +18,7 @@ from grice.runtime.labels import CrossEncoder, LabelSettings
 from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import CausalLM, PairClassifier
 from grice.runtime.registry import model_kind
+from grice.runtime.store.kept import keep_checkpoint
 from grice.runtime.tokenization import open_tokenizer
 from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
@@ -138,7 +139,13 @@ class TransformersCausalLM:
         return chosen
 
 
-@model_kind("transformers-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)
+@model_kind(
+    "transformers-lm",
+    answers="likelihood",
+    protocol=CausalLM,
+    settings=CausalSettings,
+    convert=keep_checkpoint,
+)
 def transformers_causal_lm(
     bundle: Bundle, settings: CausalSettings, opener: Opener
 ) -> TransformersCausalLM:
@@ -159,11 +166,19 @@ def _cross_encoder(bundle: Bundle, settings: LabelSettings, opener: Opener) -> C
 
 
 transformers_classifier = model_kind(
-    "transformers-classifier", answers="relevance", protocol=PairClassifier, settings=LabelSettings
+    "transformers-classifier",
+    answers="relevance",
+    protocol=PairClassifier,
+    settings=LabelSettings,
+    convert=keep_checkpoint,
 )(_cross_encoder)
-"""Opens a classifier of a history and a reply, by how well they go together."""
+"""Opens a classifier of two texts, by how well they go together."""
 
 transformers_nli = model_kind(
-    "transformers-nli", answers="entailment", protocol=PairClassifier, settings=LabelSettings
+    "transformers-nli",
+    answers="entailment",
+    protocol=PairClassifier,
+    settings=LabelSettings,
+    convert=keep_checkpoint,
 )(_cross_encoder)
 """Opens a classifier of a premise and a hypothesis."""

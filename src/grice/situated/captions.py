@@ -134,10 +134,10 @@ class CiderD:
     """
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:
-        self._found: Counter[tuple[str, ...]] = Counter()
+        self._frequencies: Counter[tuple[str, ...]] = Counter()
         for texts in references:
             tokens = [caption_tokens(text) for text in texts]
-            self._found.update(
+            self._frequencies.update(
                 {
                     gram
                     for n in range(ORDERS)
@@ -170,7 +170,7 @@ class CiderD:
         tokens = caption_tokens(text)
         weights = tuple(
             {
-                gram: count * (self._size - math.log(max(1.0, self._found[gram])))
+                gram: count * (self._size - math.log(max(1.0, self._frequencies[gram])))
                 for gram, count in _ngrams(tokens, n + 1).items()
             }
             for n in range(ORDERS)

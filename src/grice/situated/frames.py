@@ -145,14 +145,14 @@ def named(word: str) -> bool:
     return " " in word or not look_up(word.lower()).readings
 
 
-class _Said(NamedTuple):
+class _Opening(NamedTuple):
     """The first words of a clause, and those places and times that they hold."""
 
     text: str
     used: tuple[str, ...] = ()
 
 
-def _of_whom(part: Part) -> _Said | None:
+def _of_whom(part: Part) -> _Opening | None:
     """Return what someone is, or takes part in; None where nobody is named or counted."""
     past = _past(part)
     single = [word for word in part.persons if not _plural(word)]
@@ -164,34 +164,34 @@ def _of_whom(part: Part) -> _Said | None:
         goal = [*other, *((*map(_some, single), *many) if part.names else ())]
         verb = "played" if past else "play" if _plural(actors[-1]) or len(actors) > 1 else "plays"
         inner = f" in {_and([_the(word) for word in goal])}" if goal else ""
-        return _Said(f"{_first(_and(actors))} {verb} {_and([_some(w) for w in shares])}{inner}")
+        return _Opening(f"{_first(_and(actors))} {verb} {_and([_some(w) for w in shares])}{inner}")
     if part.names and single:
         known = f" known for {_and(other)}" if other else ""
         among = f" among {_and(many)}" if many else ""
         verb = "was" if past else "is"
-        return _Said(f"{_and(part.names)} {verb} {_and(list(map(_some, single)))}{known}{among}")
+        return _Opening(f"{_and(part.names)} {verb} {_and(list(map(_some, single)))}{known}{among}")
     if part.names and part.areas and not (other or many or part.grounds):
-        return _Said(f"{_and(part.names)} {'was' if past else 'is'}")
+        return _Opening(f"{_and(part.names)} {'was' if past else 'is'}")
     if len(part.names) == 1 and not (other or many or single or part.areas):
         return _of_one(part)
     return None
 
 
-def _of_one(part: Part) -> _Said | None:
+def _of_one(part: Part) -> _Opening | None:
     """Return what one named thing is, how old, or that it was there in its time."""
     name, verb = _first(part.names[0]), "was" if _past(part) else "is"
     ages = [time for time in part.times if AGE.search(time)]
     if ages and not part.grounds:
-        return _Said(f"{name} {verb} {ages[0]}", (ages[0],))
+        return _Opening(f"{name} {verb} {ages[0]}", (ages[0],))
     sites = [word for word in part.grounds if noun_lemma(word.lower()) not in OPEN]
     if len(sites) == 1 and not _plural(sites[0]):
-        return _Said(f"{name} {verb} {_some(sites[0])}", (sites[0],))
+        return _Opening(f"{name} {verb} {_some(sites[0])}", (sites[0],))
     if part.times and _past(part) and not part.grounds and not part.places:
-        return _Said(f"{name} was known")
+        return _Opening(f"{name} was known")
     return None
 
 
-def _of_what(part: Part) -> _Said | None:
+def _of_what(part: Part) -> _Opening | None:
     """Return what one can find; None where nothing is to be found."""
     single = [word for word in part.persons if not _plural(word)]
     many = [word for word in part.persons if _plural(word)]
@@ -199,30 +199,30 @@ def _of_what(part: Part) -> _Said | None:
     finding = f"{'could' if _past(part) else 'can'} find {_and(goal)}"
     if many:
         there = f"There {'were' if _past(part) else 'are'} {_and(many)}"
-        return _Said(f"{_first(_and(many))} {finding}" if goal else there)
-    return _Said(f"One {finding}") if goal else None
+        return _Opening(f"{_first(_and(many))} {finding}" if goal else there)
+    return _Opening(f"One {finding}") if goal else None
 
 
-def _of_times(part: Part) -> _Said:
+def _of_times(part: Part) -> _Opening:
     """Return the first words of a clause of times and places alone."""
     lengths = [time for time in part.times if LENGTH.search(time)]
     points = [time for time in part.times if time not in lengths]
     if lengths and points:
-        return _Said(f"{_first(_and(points))} lasts {_and(lengths)}", tuple(part.times))
+        return _Opening(f"{_first(_and(points))} lasts {_and(lengths)}", tuple(part.times))
     if len(points) > 1:
         plain = [time for time in points if noun_lemma(time.lower()) not in SEASONS]
         first = (plain or points)[0]
         rest = [time for time in points if time is not first]
-        return _Said(f"{_first(first)} is during {_and(list(map(_the, rest)))}", tuple(points))
+        return _Opening(f"{_first(first)} is during {_and(list(map(_the, rest)))}", tuple(points))
     if part.grounds and not part.places and not part.areas:
         text = f"There is {_and(list(map(_some, part.grounds)))}"
-        return _Said(text, tuple(part.grounds))
+        return _Opening(text, tuple(part.grounds))
     if points and (part.places or part.grounds):
-        return _Said(f"{_first(_the(points[0]))} comes", tuple(points))
+        return _Opening(f"{_first(_the(points[0]))} comes", tuple(points))
     if len(part.places) > 1 and not part.grounds:
         what = f" {_and(list(map(_some, part.areas)))}" if part.areas else ""
-        return _Said(f"{part.places[0]} is{what}", (part.places[0], *part.areas))
-    return _Said("One can live")
+        return _Opening(f"{part.places[0]} is{what}", (part.places[0], *part.areas))
+    return _Opening("One can live")
 
 
 def _past(part: Part) -> bool:

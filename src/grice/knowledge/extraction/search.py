@@ -98,15 +98,15 @@ class Texts:
         lines = [text.lower() + "\n" for text in distinct]
         self._joined = "".join(lines)
         self._starts = np.cumsum([0, *map(len, lines[:-1])])
-        self._found: dict[str, NDArray[np.int64]] = {}
+        self._holding: dict[str, NDArray[np.int64]] = {}
 
     def holding(self, word: str) -> NDArray[np.int64]:
         """Return the numbers of the texts with a word somewhere in them, within words too."""
-        if word not in self._found:
+        if word not in self._holding:
             places = [match.start() for match in re.finditer(re.escape(word), self._joined)]
             lines = np.searchsorted(self._starts, np.array(places, np.int64), side="right") - 1
-            self._found[word] = np.unique(lines)
-        return self._found[word]
+            self._holding[word] = np.unique(lines)
+        return self._holding[word]
 
     def held(self, words: Sequence[int], names: Sequence[str]) -> Held:
         """Return how many of some words each text holds, and the sum of their numbers."""

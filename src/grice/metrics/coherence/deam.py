@@ -13,6 +13,7 @@ from grice.numeric import softmax
 from grice.runtime.batching import run_batches
 from grice.runtime.memo import remember
 from grice.runtime.registry import Settings, model_kind
+from grice.runtime.store.published import convert_classifier
 from grice.runtime.tokenization import beginning, open_tokenizer
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class DeamClassifier:
     answers="coherence",
     protocol=DialogueClassifier,
     settings=DeamSettings,
+    convert=convert_classifier,
 )
 def deam_classifier(bundle: Bundle, settings: DeamSettings, opener: Opener) -> DeamClassifier:
     """Open a classifier of conversations."""

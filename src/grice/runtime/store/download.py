@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from grice.errors import ModelError, plural
 from grice.files import cannot_write, open_own
 from grice.runtime.bundle import file_sha256
-from grice.runtime.store.http import FAILURES, broken, open_remote, shown
+from grice.runtime.store.http import FAILURES, broken, open_remote, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def download(remote: Remote, folder: Path, listener: Listener) -> Path:
         part.unlink()
         if not begun:  # else what was there before may have been the damaged half
             raise ModelError(problem)
-    raise ModelError(f"{shown(remote.url)}: came damaged again and again; try later")
+    raise ModelError(f"{redacted(remote.url)}: came damaged again and again; try later")
 
 
 def _receive(remote: Remote, part: Path, listener: Listener) -> None:
@@ -86,7 +86,9 @@ def _receive(remote: Remote, part: Path, listener: Listener) -> None:
             listener.received(remote.name, start, total)
             for block in _blocks(answer, remote):
                 if total is not None and file.tell() + len(block) > total:
-                    raise ModelError(f"{shown(remote.url)}: is longer than {plural(total, 'byte')}")
+                    raise ModelError(
+                        f"{redacted(remote.url)}: is longer than {plural(total, 'byte')}"
+                    )
                 write_block(file, block, part)
                 listener.received(remote.name, file.tell(), total)
         if total is not None and file.tell() < total:
@@ -104,7 +106,7 @@ def _blocks(answer: HTTPResponse, remote: Remote) -> Iterator[bytes]:
 
 def _unfinished(remote: Remote, what: str) -> UnfinishedError:
     return UnfinishedError(
-        f"{shown(remote.url)}: {what}; what came is kept, and the same command goes on"
+        f"{redacted(remote.url)}: {what}; what came is kept, and the same command goes on"
     )
 
 
@@ -113,9 +115,10 @@ def _problem(remote: Remote, part: Path) -> str:
     if not remote.sha256 or (sha256 := file_sha256(part)) == remote.sha256:
         return ""
     return (
-        f"{shown(remote.url)}: is not the {remote.name} that grice knows (sha256 {sha256[:12]}…, "
-        f"expected {remote.sha256[:12]}…): it was damaged, changed or repackaged on its way, and "
-        "was thrown away; try again, or give the file from another place with --from FILE"
+        f"{redacted(remote.url)}: is not the {remote.name} that grice knows "
+        f"(sha256 {sha256[:12]}…, expected {remote.sha256[:12]}…): it was damaged, changed or "
+        "repackaged on its way, and was thrown away; try again, or give the file from another "
+        "place with --from FILE"
     )
 
 
@@ -134,9 +137,9 @@ def _total(answer: HTTPResponse, start: int, remote: Remote) -> int | None:
     total = start + int(stated) if stated.isdecimal() else remote.bytes
     if remote.bytes not in (None, total):
         raise ModelError(
-            f"{shown(remote.url)}: has {total:,} bytes, where the {remote.name} that grice knows "
-            f"has {remote.bytes:,}: it was changed or repackaged on its way; give the file from "
-            "another place with --from FILE"
+            f"{redacted(remote.url)}: has {total:,} bytes, where the {remote.name} that grice "
+            f"knows has {remote.bytes:,}: it was changed or repackaged on its way; give the file "
+            "from another place with --from FILE"
         )
     return total
 

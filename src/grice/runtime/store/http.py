@@ -19,7 +19,7 @@ from grice.errors import ModelError
 if TYPE_CHECKING:
     from http.client import HTTPMessage, HTTPResponse
 
-__all__ = ["MissingError", "Page", "Remote", "broken", "open_remote", "page", "shown"]
+__all__ = ["MissingError", "Page", "Remote", "broken", "open_remote", "page", "redacted"]
 
 SECONDS = 60
 """How long a server may be silent."""
@@ -71,14 +71,14 @@ def open_remote(remote: Remote, *, start: int = 0, accept: str = "*/*") -> HTTPR
     """
     scheme, host = urlsplit(remote.url)[:2]
     if scheme not in SCHEMES:
-        raise ModelError(f"{shown(remote.url)}: expected one of {', '.join(SCHEMES)}")
+        raise ModelError(f"{redacted(remote.url)}: expected one of {', '.join(SCHEMES)}")
     # Packed on its way, the rest of a file could not be asked for.
     headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "grice"}
     if start:
         headers["Range"] = f"bytes={start}-"
     if authorization := _authorization(remote, host):
         headers["Authorization"] = authorization
-    request = Request(shown(remote.url), headers=headers)
+    request = Request(redacted(remote.url), headers=headers)
     try:
         secure = [HTTPSHandler(context=_trusted())] if scheme == "https" else []
         opener = build_opener(_Redirects, *secure)
@@ -141,7 +141,7 @@ def _authorization(remote: Remote, host: str) -> str:
     return f"Basic {base64.b64encode(unquote(user).encode()).decode()}" if user else ""
 
 
-def shown(url: str) -> str:
+def redacted(url: str) -> str:
     """Return a URL without the user and the password it may hold."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
@@ -157,9 +157,9 @@ def broken(error: Exception) -> str:
 def _unreachable(url: str, error: Exception) -> ModelError:
     absent = isinstance(error, HTTPError) and error.code in ABSENT
     if absent or isinstance(getattr(error, "reason", None), FileNotFoundError):
-        return MissingError(f"{shown(url)}: is not there")
+        return MissingError(f"{redacted(url)}: is not there")
     return ModelError(
-        f"{shown(url)}: cannot be fetched: {broken(error)}\n"
+        f"{redacted(url)}: cannot be fetched: {broken(error)}\n"
         "  Without a connection, fetch the file elsewhere: grice models get NAME --from FILE, or "
         "grice models add FOLDER;\n"
         "  or bring the model from another machine: grice models export, grice models import"

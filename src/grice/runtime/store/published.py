@@ -1,47 +1,40 @@
-"""Checkpoints of the kinds that papers publish, in the run-time format, by kind of the bundle."""
+"""How checkpoints that are published become bundles, for the kinds that say so."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from grice.runtime.bundle import CardValue
 
-__all__ = ["PUBLISHED"]
+__all__ = ["convert_classifier", "convert_encoder", "convert_seq2seq"]
 
 FLOAT32 = "float32"
 """Published weights stay as they are, and are computed with as they are in both modes."""
 
 
-def _seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
+def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder-decoder in the layout of Hugging Face, and return what its card states."""
     # Here, not above: naming or listing models needs no engine.
-    from grice.runtime.conversion.seq2seq import convert_seq2seq
+    from grice.runtime.conversion import seq2seq
 
-    converted = convert_seq2seq(source, target)
+    converted = seq2seq.convert_seq2seq(source, target)
     return {"arithmetic": FLOAT32, "positions": converted.positions, "first": converted.first}
 
 
-def _encoder(source: Path, target: Path) -> dict[str, CardValue]:
-    from grice.runtime.conversion.encoder import convert_encoder
+def convert_encoder(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder in the layout of Hugging Face, and return what its card states."""
+    from grice.runtime.conversion import encoder
 
-    reader = convert_encoder(source, target)
+    reader = encoder.convert_encoder(source, target)
     return {"arithmetic": FLOAT32, "max_tokens": reader.positions, "dimensions": reader.hidden}
 
 
-def _classifier(source: Path, target: Path) -> dict[str, CardValue]:
-    from grice.runtime.conversion.encoder import convert_classifier
+def convert_classifier(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with a head of two labels, and return what its card states."""
+    from grice.runtime.conversion import encoder
 
-    reader = convert_classifier(source, target)
+    reader = encoder.convert_classifier(source, target)
     return {"max_tokens": reader.positions}
-
-
-PUBLISHED: dict[str, Callable[[Path, Path], dict[str, CardValue]]] = {
-    "comet": _seq2seq,
-    "dialogue-classifier": _classifier,
-    "encoder": _encoder,
-    "seq2seq": _seq2seq,
-}
-"""Converts a folder in the layout of Hugging Face, and gives what the card states."""
