@@ -47,7 +47,8 @@ def flat(attributes: object, prefix: str = "") -> Attributes:
         return named
     for name, value in attributes.items():
         dotted = f"{prefix}{name}"
-        if isinstance(value, dict) and dotted.partition(".")[0] in NESTED and _is_namespace(value):
+        nested = isinstance(value, dict) and dotted.partition(".")[0] in NESTED
+        if nested and not value.keys() & {"role", "content", "parts"}:
             named |= flat(value, f"{dotted}.")
         else:
             named[dotted] = value
@@ -55,10 +56,6 @@ def flat(attributes: object, prefix: str = "") -> Attributes:
 
 
 NESTED = frozenset({"attributes", "gen_ai", "input", "llm", "openinference", "output", "session"})
-
-
-def _is_namespace(value: Mapping[str, object]) -> bool:
-    return not value.keys() & {"role", "content", "parts"}
 
 
 def has_call(attributes: Attributes) -> bool:

@@ -29,10 +29,6 @@ def _messages(record: dict[str, Any]) -> str | None:
     return None
 
 
-def _has_messages(record: dict[str, Any]) -> bool:
-    return _messages(record) is not None
-
-
 def _parts(content: list[Any]) -> str:
     """Return the texts of a list of content parts, joined by line ends."""
     texts = []
@@ -101,6 +97,6 @@ is a turn with empty text; its `tool_calls` are kept in its meta.""",
     example="""\
 {"id": "c1", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it far?"}, {"role": "assistant", "content": [{"type": "text", "text": "Ten minutes."}]}], "model": "m"}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=partial(confidence, fits=_has_messages),
+    sniff=partial(confidence, fits=lambda record: _messages(record) is not None),
     read=partial(records, build=build),
 )

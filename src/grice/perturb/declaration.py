@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -13,7 +14,16 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = ["Change", "Level", "Material", "Perturbation", "Perturbed", "perturbation", "with_texts"]
+__all__ = [
+    "Change",
+    "Level",
+    "Material",
+    "Perturbation",
+    "Perturbed",
+    "perturbation",
+    "some_turns",
+    "with_texts",
+]
 
 Level: TypeAlias = Literal["text", "semantic", "amr"]
 """``text``: turns are moved. ``semantic``: wording is changed. ``amr``: meaning graphs are."""
@@ -90,3 +100,21 @@ def with_texts(conversation: Conversation, texts: Mapping[int, str]) -> Conversa
     for index, text in texts.items():
         turns[index] = replace(turns[index], text=text)
     return replace(conversation, turns=tuple(turns))
+
+
+def some_turns(
+    conversation: Conversation, draw: Random, share: float, change: Callable[[int], Change | None]
+) -> Perturbed | None:
+    """Change the texts of a share of the turns, at least one, in any order.
+
+    Args:
+        change: Says what becomes of the turn at an index; None where nothing can.
+    """
+    places = list(range(len(conversation.turns)))
+    draw.shuffle(places)
+    wanted = max(1, int(share * len(places)))
+    changes = list(islice(filter(None, map(change, places)), wanted))
+    if not changes:
+        return None
+    texts = {made.turns[0]: made.after for made in changes}
+    return Perturbed(with_texts(conversation, texts), tuple(changes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
+from grice.perturb.declaration import Change, Perturbed, perturbation, some_turns
 from grice.perturb.wording import sentences, words
 from grice.text.wordlists import PREPOSITIONS
 
@@ -24,22 +24,16 @@ PARTICLES = frozenset(["up", "out", "off", "on", "down", "over"])
 @perturbation("decreased-engagement", "semantic", SOURCE)
 def decreased_engagement(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
     """Take out a question, the most detailed sentence and what follows it, or a detail."""
-    places = list(range(len(conversation.turns)))
-    draw.shuffle(places)
-    wanted = max(1, int(SHARE * len(places)))
-    changes = []
-    for place in places:
-        ways = list(_shorter(conversation.turns[place].text))
-        if ways:
-            what, after = draw.choice(ways)
-            before = conversation.turns[place].text
-            changes.append(Change("decreased-engagement", (place,), what, before, after))
-        if len(changes) == wanted:
-            break
-    if not changes:
-        return None
-    texts = {change.turns[0]: change.after for change in changes}
-    return Perturbed(with_texts(conversation, texts), tuple(changes))
+
+    def change(place: int) -> Change | None:
+        before = conversation.turns[place].text
+        ways = list(_shorter(before))
+        if not ways:
+            return None
+        what, after = draw.choice(ways)
+        return Change("decreased-engagement", (place,), what, before, after)
+
+    return some_turns(conversation, draw, SHARE, change)
 
 
 def _shorter(text: str) -> Iterator[tuple[str, str]]:

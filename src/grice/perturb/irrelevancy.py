@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
+from grice.perturb.declaration import Change, Perturbed, perturbation, some_turns
 from grice.perturb.wording import agreeing, lemma, replace, words
 
 if TYPE_CHECKING:
@@ -25,20 +25,9 @@ def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Pertur
     """Replace words of a turn by words of the same kind from other turns."""
     texts = [turn.text for turn in conversation.turns]
     words_of = [words(text) for text in texts]
-    places = list(range(len(conversation.turns)))
-    draw.shuffle(places)
-    wanted = max(1, int(SHARE * len(places)))
-    changes = []
-    for place in places:
-        change = exchanged(texts, words_of, place, draw)
-        if change is not None:
-            changes.append(change)
-        if len(changes) == wanted:
-            break
-    if not changes:
-        return None
-    replaced = {change.turns[0]: change.after for change in changes}
-    return Perturbed(with_texts(conversation, replaced), tuple(changes))
+    return some_turns(
+        conversation, draw, SHARE, lambda place: exchanged(texts, words_of, place, draw)
+    )
 
 
 def exchanged(

@@ -201,7 +201,7 @@ def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
     if relation in {"xWant", "xIntent"}:
         return head, _wished(tail)
     if relation.endswith("React"):
-        return head, _felt(tail)
+        return head, re.sub(r"^(Person[XY]) (?:is|gets) (?!not\b)", r"\1 feels ", tail)
     if relation == "xAttr":
         return head, re.sub(r"^(Person[XY]) feels ", r"\1 is ", tail)
     return head, tail
@@ -249,10 +249,6 @@ def _wished(tail: str) -> str:
     if not match or not wished or not is_verb(wished[1]):
         return tail
     return f"{match[1]} {present(wished[1])}{wished[2]}"
-
-
-def _felt(tail: str) -> str:
-    return re.sub(r"^(Person[XY]) (?:is|gets) (?!not\b)", r"\1 feels ", tail)
 
 
 _NAMES = [
