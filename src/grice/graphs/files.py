@@ -145,10 +145,7 @@ def score_files(
 def score_files_by_shape(
     samples: Path, predictions: Path, options: ScoreOptions | None = None
 ) -> ShapeScores:
-    """Score a system's file by the depth and linearity of the gold graphs.
-
-    See :func:`score_files` for the arguments.
-    """
+    """Score a system's file by the depth and linearity of the gold graphs."""
     from grice.graphs.analysis import by_shape
 
     how = options or ScoreOptions()

@@ -41,6 +41,7 @@ __all__ = [
     "WINDOWS",
     "SpanHead",
     "SpanSettings",
+    "best_paths",
     "neighbourhood",
     "span_head",
     "word_starts",
@@ -179,20 +180,14 @@ class SpanHead:
                 )
                 for first, last in _runs(path)
             ]
-            for row, (stretch, path) in enumerate(zip(read, chain.best_paths(), strict=True))
+            for row, (stretch, path) in enumerate(
+                zip(read, best_paths(emissions, self._start, weights, lengths), strict=True)
+            )
         ]
 
 
 class _Chain:
-    """A linear chain over the tags of texts, all texts at once.
-
-    Args:
-        emissions: Log weight of each tag at each token, shape ``(texts, tokens, 3)``.
-        start: Log weight of each first tag.
-        weights: Log weights from each tag to each, shape ``(texts, tokens, 3, 3)``: those into
-            each token, of which the first are not used.
-        lengths: How many tokens each text has, falling; what stands behind them is not read.
-    """
+    """A linear chain over the tags of texts, all at once; see :func:`best_paths`."""
 
     def __init__(
         self, emissions: Array, start: Array, weights: Array, lengths: NDArray[np.int64]
@@ -201,8 +196,7 @@ class _Chain:
         self._start = start
         self._weights = weights
         self._lengths = lengths
-        # The longest stand first: of how many texts there is a token in each place.
-        self._live = (lengths[:, None] > np.arange(emissions.shape[1])).sum(axis=0).tolist()
+        self._live = _live(lengths, emissions.shape[1])
         self._forward = np.empty(emissions.shape, np.float64)
         self._backward = np.zeros(emissions.shape, np.float64)
         self._add_up()
@@ -221,25 +215,6 @@ class _Chain:
             onward = weights[live, i] + emissions[live, i, None] + backward[live, i, None]
             backward[live, i - 1] = _log_sum(onward)
 
-    def best_paths(self) -> list[list[int]]:
-        """Return the most probable sequence of tags of each text."""
-        emissions = self._emissions
-        score = self._start + emissions[:, 0]
-        back = np.zeros(emissions.shape, np.int64)
-        for i in range(1, emissions.shape[1]):
-            live = slice(self._live[i])
-            into = score[live, :, None] + self._weights[live, i]
-            back[live, i] = into.argmax(axis=1)
-            score[live] = into.max(axis=1) + emissions[live, i]
-        tags = np.zeros(emissions.shape[:2], np.int64)
-        tag = score.argmax(axis=1)
-        for i in range(emissions.shape[1] - 1, 0, -1):
-            live = slice(self._live[i])
-            tags[live, i] = tag[live]
-            tag[live] = back[np.arange(self._live[i]), i, tag[live]]
-        tags[:, 0] = tag
-        return [row[:length].tolist() for row, length in zip(tags, self._lengths, strict=True)]
-
     def probability(self, row: int, first: int, last: int) -> float:
         """Return how probable it is that exactly these tokens of a text are a span."""
         emissions, weights = self._emissions[row], self._weights[row]
@@ -254,6 +229,42 @@ class _Chain:
             )
             score += _log_sum(following[[OUTSIDE, BEGIN]])
         return min(1.0, float(np.exp(score - _log_sum(self._forward[row, end - 1]))))
+
+
+def best_paths(
+    emissions: Array, start: Array | Sums, weights: Array, lengths: NDArray[np.int64]
+) -> list[list[int]]:
+    """Return the most probable sequence of tags of each text.
+
+    Args:
+        emissions: Log weight of each tag at each token, shape ``(texts, tokens, tags)``.
+        start: Log weight of each first tag.
+        weights: Log weights from each tag to each, shape ``(texts, tokens, tags, tags)``: those
+            into each token, of which the first are not used.
+        lengths: How many tokens each text has, falling; what stands behind them is not read.
+    """
+    counts = _live(lengths, emissions.shape[1])
+    score = start + emissions[:, 0]
+    back = np.zeros(emissions.shape, np.int64)
+    for i in range(1, emissions.shape[1]):
+        live = slice(counts[i])
+        into = score[live, :, None] + weights[live, i]
+        back[live, i] = into.argmax(axis=1)
+        score[live] = into.max(axis=1) + emissions[live, i]
+    tags = np.zeros(emissions.shape[:2], np.int64)
+    tag = score.argmax(axis=1)
+    for i in range(emissions.shape[1] - 1, 0, -1):
+        live = slice(counts[i])
+        tags[live, i] = tag[live]
+        tag[live] = back[np.arange(counts[i]), i, tag[live]]
+    tags[:, 0] = tag
+    return [row[:length].tolist() for row, length in zip(tags, lengths, strict=True)]
+
+
+def _live(lengths: NDArray[np.int64], tokens: int) -> list[int]:
+    """Return of how many texts there is a token in each place; the longest stand first."""
+    counts: list[int] = (lengths[:, None] > np.arange(tokens)).sum(axis=0).tolist()
+    return counts
 
 
 class _Read(NamedTuple):

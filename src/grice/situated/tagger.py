@@ -18,7 +18,7 @@ from grice.errors import BundleError
 from grice.numeric import softmax
 from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import TaggedSpan
-from grice.runtime.spans import neighbourhood, word_starts
+from grice.runtime.spans import best_paths, neighbourhood, word_starts
 from grice.situated.dates import merge_spans
 from grice.text.tokens import WORDS_AND_MARKS
 
@@ -249,16 +249,9 @@ def _entities(scores: Array, words: Offsets) -> tuple[TaggedSpan, ...]:
         inside = 1 + count + label
         allowed[:, inside] = -1e4
         allowed[[1 + label, inside], inside] = 0
-    total = logs[0] + np.where(np.arange(2 * count + 1) > count, -1e4, 0)
-    back = np.zeros(logs.shape, np.int64)
-    for i in range(1, len(logs)):
-        into = total[:, None] + allowed
-        back[i] = into.argmax(axis=0)
-        total = into.max(axis=0) + logs[i]
-    tags = [int(total.argmax())]
-    for i in range(len(logs) - 1, 0, -1):
-        tags.append(int(back[i, tags[-1]]))
-    tags.reverse()
+    start = np.where(np.arange(2 * count + 1) > count, -1e4, 0)
+    weights = np.broadcast_to(allowed, (1, len(logs), *allowed.shape))
+    (tags,) = best_paths(logs[None], start, weights, np.array([len(logs)]))
     entities: list[TaggedSpan] = []
     for (start, end), tag, row in zip(words, tags, logs, strict=True):
         sure = float(np.exp(row[tag]))
