@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import warnings
 import zlib
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from grice.runtime.embedded import EmbeddedGenerator, Hidden
+    from grice.runtime.embedded import EmbeddedEncoder, EmbeddedGenerator, Hidden
     from grice.runtime.protocols import SpanTagger, Vector
 
 __all__ = [
@@ -196,7 +196,7 @@ def _without_surrogates(item: object) -> object:
 class MemoEncoder:
     """An encoder that answers each distinct text once."""
 
-    def __init__(self, encoder: HiddenEncoder, memo: Memo) -> None:
+    def __init__(self, encoder: EmbeddedEncoder, memo: Memo) -> None:
         self.identity = encoder.identity
         self._encoder = encoder
         self._memo = memo
@@ -233,16 +233,6 @@ class MemoEncoder:
             }
         )
         return [hidden for hidden, _ in answers]
-
-
-class HiddenEncoder(Protocol):
-    """An encoder that also gives the states it pools."""
-
-    identity: str
-
-    def encode(self, texts: Sequence[str]) -> list[Vector]: ...
-    def truncated(self, texts: Sequence[str]) -> list[bool]: ...
-    def hidden(self, texts: Sequence[str]) -> list[tuple[Hidden, Vector]]: ...
 
 
 class MemoSpanTagger:
