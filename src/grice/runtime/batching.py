@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from grice.progress import track
 
@@ -18,8 +18,12 @@ __all__ = [
     "batches_by_width",
     "groups",
     "padded",
+    "run_apart",
     "run_batches",
 ]
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 WIDTH = 4
 """Texts are padded to multiples of so many tokens. The engine computes padding in attention only;
@@ -74,3 +78,17 @@ def run_batches(
             computed = zip(batches, pool.map(compute, batches), strict=True)
             for _ in track(computed, "texts", texts, lambda done: len(done[0])):
                 pass
+
+
+def run_apart(
+    compute: Callable[[Item], Answer], items: Sequence[Item], threads: int
+) -> list[Answer]:
+    """Return what is computed of each item, one item at a time on each thread."""
+    answers: dict[int, Answer] = {}
+
+    def keep(batch: list[int]) -> None:
+        for i in batch:
+            answers[i] = compute(items[i])
+
+    run_batches(keep, [[i] for i in range(len(items))], threads)
+    return [answers[i] for i in range(len(items))]

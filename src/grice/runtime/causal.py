@@ -13,7 +13,7 @@ import math
 import zlib
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import ctranslate2
 import msgspec
@@ -21,7 +21,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.progress import track
-from grice.runtime.batching import MAX_BATCH_TOKENS, run_batches
+from grice.runtime.batching import MAX_BATCH_TOKENS, run_apart, run_batches
 from grice.runtime.memo import remember
 from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import CausalLM, Generated
@@ -252,22 +252,18 @@ class EmbeddedCausalLM(Decoder):
 
         Of a prompt the end is read, and of a text the beginning, a quarter of a window each.
         """
-        answers: list[Answer | None] = [None] * len(prompts)
         room = self._max_tokens // 4
 
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                before = self._tokenizer.last_tokens(prompts[i], room)
-                ids = self._tokenizer.ids(texts[i], room)
-                pieces = [self.vocabulary[token] for token in ids]
-                if before and ids:
-                    logits = logits_before(self._engine, before, pieces)
-                else:
-                    logits, ids = np.zeros((0, len(self.vocabulary)), np.float32), []
-                answers[i] = use(logits, ids)
+        def read(both: tuple[str, str]) -> Answer:
+            prompt, text = both
+            before = self._tokenizer.last_tokens(prompt, room)
+            ids = self._tokenizer.ids(text, room)
+            if not before or not ids:
+                return use(np.zeros((0, len(self.vocabulary)), np.float32), [])
+            pieces = [self.vocabulary[token] for token in ids]
+            return use(logits_before(self._engine, before, pieces), ids)
 
-        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
-        return cast("list[Answer]", answers)
+        return run_apart(read, list(zip(prompts, texts, strict=True)), self._threads)
 
     def _check(self, texts: int, max_tokens: int) -> None:
         if texts < 1 or not 1 <= max_tokens <= self._max_tokens // 2:
@@ -300,21 +296,18 @@ class EmbeddedCausalLM(Decoder):
         left = self._max_tokens - room - asked.max_tokens
         shown = self._tokenizer.last_tokens(asked.shown, left)
         ends = self._tokenizer.ends(asked.stop)
-        written: list[tuple[Generated, ...]] = [()] * len(prompts)
 
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                tokens = self._tokenizer.last_tokens(prompts[i], room)
-                if not tokens:
-                    continue
-                result = self._search(tokens, shown, asked.width, asked.max_tokens, ends)
-                written[i] = tuple(
-                    Generated(self._tokenizer.text(ids).partition(asked.stop)[0].strip(), score)
-                    for ids, score in zip(result.sequences_ids, result.scores, strict=True)
-                )
+        def continuations(prompt: str) -> tuple[Generated, ...]:
+            tokens = self._tokenizer.last_tokens(prompt, room)
+            if not tokens:
+                return ()
+            result = self._search(tokens, shown, asked.width, asked.max_tokens, ends)
+            return tuple(
+                Generated(self._tokenizer.text(ids).partition(asked.stop)[0].strip(), score)
+                for ids, score in zip(result.sequences_ids, result.scores, strict=True)
+            )
 
-        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
-        return written
+        return run_apart(continuations, prompts, self._threads)
 
     def _parted(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
         """Return for each prompt the texts that begin with its likeliest next tokens."""

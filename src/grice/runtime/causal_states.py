@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grice.runtime.batching import run_batches
+from grice.runtime.batching import run_apart
 from grice.runtime.causal import CausalSettings, Decoder
 from grice.runtime.memo import remember
 from grice.runtime.protocols import PassageEncoder
@@ -75,15 +75,9 @@ class EmbeddedStates(Decoder):
     def _computed(
         self, rows: Sequence[tuple[tuple[str, ...], tuple[int, ...]]]
     ) -> list[NDArray[np.float16]]:
-        means = [np.zeros((0, self.dimensions), np.float16) for _ in rows]
-
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                tokens, scored = rows[i]
-                means[i] = _means(self._states(tokens), np.array(scored))
-
-        run_batches(compute, [[i] for i in range(len(rows))], self._threads)
-        return means
+        return run_apart(
+            lambda row: _means(self._states(row[0]), np.array(row[1])), rows, self._threads
+        )
 
     def _states(self, tokens: Sequence[str]) -> NDArray[np.float32]:
         parts: list[NDArray[np.float32]] = []

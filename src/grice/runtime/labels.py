@@ -9,7 +9,7 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.numeric import sigmoid, softmax
-from grice.runtime.batching import run_batches
+from grice.runtime.batching import run_apart
 from grice.runtime.memo import remember
 from grice.runtime.registry import Settings
 from grice.runtime.tokenization import beginning, ending, open_tokenizer
@@ -103,16 +103,12 @@ class CrossEncoder:
         return [len(self._encoded(beginning(text, most + 1)).ids) > most for text in texts]
 
     def _computed(self, pairs: Sequence[tuple[str, ...]]) -> list[NDArray[np.float32]]:
-        rows = [np.zeros(0, np.float32) for _ in pairs]
+        def probabilities(pair: tuple[str, ...]) -> NDArray[np.float32]:
+            *left, right = pair
+            read = self._joined(" ".join(left), right)
+            return self._probabilities(self._logits(read.ids, read.type_ids))
 
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                *left, right = pairs[i]
-                read = self._joined(" ".join(left), right)
-                rows[i] = self._probabilities(self._logits(read.ids, read.type_ids))
-
-        run_batches(compute, [[i] for i in range(len(pairs))], self._threads)
-        return rows
+        return run_apart(probabilities, pairs, self._threads)
 
     def _joined(self, left: str, right: str) -> Encoding:
         second = self._encoded(beginning(right, self._room // 2))

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError, ModelError
-from grice.runtime.batching import run_batches
+from grice.runtime.batching import run_apart
 from grice.runtime.labels import FEWEST, CrossEncoder, LabelSettings
 from grice.runtime.memo import remember
 from grice.runtime.protocols import Encoder, PairClassifier
@@ -123,14 +123,7 @@ class OnnxEncoder:
         ]
 
     def _computed(self, texts: Sequence[str]) -> list[Vector]:
-        vectors = [np.zeros(self.dimensions, np.float32) for _ in texts]
-
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                vectors[i] = self._vector(texts[i])
-
-        run_batches(compute, [[i] for i in range(len(texts))], self._threads)
-        return vectors
+        return run_apart(self._vector, texts, self._threads)
 
     def _vector(self, text: str) -> Vector:
         read = self._tokenizer.encode(ending(text, self._room), add_special_tokens=False)

@@ -15,7 +15,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.progress import track
 from grice.situated.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_l
-from grice.situated.match import match_keywords
+from grice.situated.match import Match, match_keywords
 from grice.situated.meteor import meteor, meteor_counts
 from grice.situated.words import sentences
 from grice.stats.estimate import Estimate
@@ -143,19 +143,14 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
 def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Counts) -> Columns:
     """Return per measure what is summed over samples, shape ``(samples, sums)``."""
     columns: Columns = {}
+    matches: dict[str, list[Match]] = {}
     for reading in ("first", "exclusive"):
-        columns[f"match_{reading}"] = _column(
-            [
-                match_keywords(text, sample.keywords, sample.keywords_pos, reading=reading).value
-                for sample, text in zip(samples, written, strict=True)
-            ]
-        )
-    columns["coverage"] = _column(
-        [
-            match_keywords(text, sample.keywords, sample.keywords_pos).coverage
+        matches[reading] = [
+            match_keywords(text, sample.keywords, sample.keywords_pos, reading=reading)
             for sample, text in zip(samples, written, strict=True)
         ]
-    )
+        columns[f"match_{reading}"] = _column(match.value for match in matches[reading])
+    columns["coverage"] = _column(match.coverage for match in matches["first"])
     references = [sample.reference for sample in samples]
     counts = {
         **_COUNTS,
