@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import sys
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from grice.errors import InputError, RecordError, os_reason, plural
+from grice.errors import RecordError, plural
+from grice.lines import check_distinct, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,6 @@ __all__ = ["Prediction", "Sample", "Stance", "read_predictions", "read_samples"]
 
 Stance: TypeAlias = Literal["support", "counter"]
 STANCES = ("support", "counter")
-GZIP = b"\x1f\x8b"
 Record = TypeVar("Record")
 
 
@@ -71,13 +69,14 @@ def read_samples(path: Path) -> list[Sample]:
         InputError: If the file or one of its lines cannot be used; the message names it.
     """
     if _is_table(path):
-        return [_sample_of(path, number, parts) for number, parts in _table(path)]
+        return [_sample_of(path, number, line.split("\t")) for number, line in read_lines(path)]
     samples = []
     for line in _json_lines(path, _SampleLine):
         graph = line.graph
         graphs = () if graph is None else (graph,) if isinstance(graph, str) else tuple(graph)
         samples.append(Sample(line.id, line.belief, line.argument, line.stance, graphs))
-    return _distinct(path, samples)
+    check_distinct(path, (sample.id for sample in samples))
+    return samples
 
 
 def read_predictions(path: Path) -> list[Prediction]:
@@ -90,7 +89,7 @@ def read_predictions(path: Path) -> list[Prediction]:
         InputError: If the file or one of its lines cannot be used; the message names it.
     """
     if _is_table(path):
-        return [_prediction_of(path, number, parts) for number, parts in _table(path)]
+        return [_prediction_of(path, number, line.split("\t")) for number, line in read_lines(path)]
     predictions = []
     for number, line in enumerate(_json_lines(path, _PredictionLine), 1):
         stance = line.stance or line.given_stance
@@ -102,38 +101,21 @@ def read_predictions(path: Path) -> list[Prediction]:
                 field="stance",
             )
         predictions.append(Prediction(line.id, stance, line.graph))
-    return _distinct(path, predictions)
+    check_distinct(path, (prediction.id for prediction in predictions))
+    return predictions
 
 
 def _is_table(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(".tsv")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        if data.startswith(GZIP):
-            data = gzip.decompress(data)
-        text = data.decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, line.removesuffix("\r")
-
-
 def _json_lines(path: Path, kind: type[Record]) -> Iterator[Record]:
     decoder = msgspec.json.Decoder(kind)
-    for number, line in _lines(path):
+    for number, line in read_lines(path):
         try:
             yield decoder.decode(line)
         except (msgspec.MsgspecError, ValueError) as error:
             raise RecordError(str(error), file=str(path), line=number) from error
-
-
-def _table(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in _lines(path):
-        yield number, line.split("\t")
 
 
 def _sample_of(path: Path, line: int, parts: list[str]) -> Sample:
@@ -161,15 +143,3 @@ def _stance(path: Path, line: int, word: str) -> Stance:
             f"stance {word!r}, expected support or counter", file=str(path), line=line
         )
     return cast("Stance", word)
-
-
-Named = TypeVar("Named", Sample, Prediction)
-
-
-def _distinct(path: Path, records: list[Named]) -> list[Named]:
-    seen: set[str] = set()
-    for record in records:
-        if record.id in seen:
-            raise InputError(f"{path}: the id {record.id!r} comes twice; ids must be distinct")
-        seen.add(record.id)
-    return records

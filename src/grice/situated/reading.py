@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from grice.errors import InputError, RecordError
-from grice.situated.records import Question, Statement, read_lines
+from grice.lines import check_distinct, read_lines
+from grice.situated.records import Question, Statement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,10 +57,7 @@ def read_given(path: Path) -> list[Question | Statement]:
             )
     if not given:
         raise InputError(f"{path}: no question and no statement in it")
-    names = [record.id for record in given]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{path}: the id {twice!r} comes twice; ids must be distinct")
+    check_distinct(path, (record.id for record in given))
     return given
 
 

@@ -5,14 +5,12 @@ question -> statement -> marked statement (entities, keywords) -> pair -> sample
 
 from __future__ import annotations
 
-import gzip
-import sys
-from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from grice.errors import InputError, RecordError, os_reason
+from grice.errors import InputError, RecordError
+from grice.lines import check_distinct, read_lines
 from grice.runtime.protocols import TaggedSpan
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ __all__ = [
     "Statement",
     "context_of",
     "contexts_in",
-    "read_lines",
     "read_outputs",
     "read_records",
     "read_samples",
@@ -40,7 +37,6 @@ __all__ = [
 Context: TypeAlias = Literal["GEO", "TEMP"]
 CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
 """Which kind of context an entity label gives."""
-GZIP = b"\x1f\x8b"
 Record = TypeVar("Record", bound=msgspec.Struct)
 Labelled = TypeVar("Labelled", "Entity", TaggedSpan)
 
@@ -207,7 +203,7 @@ def read_samples(path: Path) -> list[Sample]:
                 line.entities,
             )
         )
-    _distinct(path, [sample.id for sample in samples])
+    check_distinct(path, [sample.id for sample in samples])
     if not samples:
         raise InputError(f"{path}: no sample")
     return samples
@@ -228,33 +224,5 @@ def read_outputs(path: Path) -> list[Output]:
             outputs.append(msgspec.json.decode(line, type=Output, strict=False))
         except msgspec.MsgspecError as error:
             raise RecordError(str(error), file=str(path), line=number) from error
-    _distinct(path, [output.id for output in outputs])
+    check_distinct(path, [output.id for output in outputs])
     return outputs
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are not blank, with their numbers from 1.
-
-    Raises:
-        InputError: If the file cannot be read, or a line of it is not UTF-8.
-    """
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        data = gzip.decompress(data) if data.startswith(GZIP) else data
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
-    for number, line in enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), 1):
-        try:
-            text = line.decode()
-        except UnicodeDecodeError as error:
-            raise RecordError(os_reason(error), file=str(path), line=number) from error
-        if text.strip():
-            yield number, text
-
-
-def _distinct(path: Path, names: list[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InputError(f"{path}: the id {name!r} comes twice; ids must be distinct")
-        seen.add(name)

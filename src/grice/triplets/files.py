@@ -8,21 +8,20 @@ A file is JSON lines, gzipped or not, with ``id, source, fold, utterances, conte
 from __future__ import annotations
 
 import gzip
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.errors import InputError, RecordError, did_you_mean
+from grice.errors import RecordError, did_you_mean
 from grice.files import write_bytes
 from grice.knowledge.schema import load_schema
+from grice.lines import read_lines
 from grice.records import to_json
 from grice.triplets.records import Annotated, Dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
     from pathlib import Path
-    from typing import TextIO
 
     from grice.triplets.records import Place
 
@@ -33,8 +32,6 @@ __all__ = [
     "ReadDialogues",
     "check",
     "dump_dialogue",
-    "numbered_lines",
-    "open_text",
     "read_dialogues",
     "write_dialogues",
 ]
@@ -97,7 +94,7 @@ def read_dialogues(
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    for number, line in numbered_lines(path):
+    for number, line in read_lines(path):
         try:
             row = decoder.decode(line)
         except msgspec.MsgspecError as error:
@@ -228,27 +225,3 @@ def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
     """
     content = b"".join(dump_dialogue(dialogue).encode() + b"\n" for dialogue in dialogues)
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-
-
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text file that are not blank, with their numbers; gzip is unpacked."""
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield number, line
-
-
-@contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a text file, gzipped if its name says so.
-
-    Raises:
-        InputError: If it cannot be read.
-    """
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8", newline="") as file:
-            yield cast("TextIO", file)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {why}") from None

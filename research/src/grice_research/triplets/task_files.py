@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import RecordError
-from grice.triplets.files import numbered_lines, open_text
+from grice.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ def read_items(path: Path) -> list[Item]:
     """
     decoder = msgspec.json.Decoder(_ItemRow)
     items = []
-    for number, line in numbered_lines(path):
+    for number, line in read_lines(path):
         try:
             row = decoder.decode(line)
         except msgspec.MsgspecError as error:
@@ -128,5 +128,5 @@ def read_negatives(path: Path) -> list[Negative]:
 
 def read_table(path: Path) -> list[Mapping[str, str]]:
     """Return the rows of a table whose columns are parted by tabs and named in the first line."""
-    with open_text(path) as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    lines = (line for _, line in read_lines(path))
+    return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))

@@ -1,0 +1,53 @@
+"""Small text files, read line by line: JSON lines, tables, plain text; gzip is unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from codecs import BOM_UTF8
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError, RecordError, os_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = ["check_distinct", "read_lines"]
+
+GZIP = b"\x1f\x8b"
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that are not blank, with their numbers from 1.
+
+    ``-`` is standard input.
+
+    Raises:
+        InputError: If the file cannot be read, or a line of it is not UTF-8.
+    """
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        data = gzip.decompress(data) if data.startswith(GZIP) else data
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    for number, line in enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), 1):
+        try:
+            text = line.decode().removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise RecordError(os_reason(error), file=str(path), line=number) from error
+        if text.strip():
+            yield number, text
+
+
+def check_distinct(path: Path, names: Iterable[str]) -> None:
+    """Refuse a file in which two records have one id.
+
+    Raises:
+        InputError: If two have.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{path}: the id {name!r} comes twice; ids must be distinct")
+        seen.add(name)
