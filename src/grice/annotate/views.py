@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.annotate.study import Given, Study
     from grice.records import Json
 
-__all__ = ["Views"]
-
 FRESH = 5.0
 """Seconds for which agreement is shown again before it is computed again."""
 DISPUTED = 10

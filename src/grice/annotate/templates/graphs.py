@@ -8,6 +8,7 @@ goes to somebody else, who adds, removes or replaces facts; and so on until it i
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from grice.annotate.records import AnswerError, Task
-from grice.annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice.annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
 from grice.errors import InputError, RecordError
 from grice.graphs.check import MAX_FACTS, check_graph
 from grice.graphs.drawing import draw_graph
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     from grice.annotate.records import Answer, Form, Settings
     from grice.records import Json
-
-__all__ = ["TEMPLATE"]
 
 COLLECT, VERIFY, REFINE = "collect", "verify", "refine"
 VERDICTS = ("support", "counter", "incorrect")
@@ -187,16 +186,6 @@ def _majority(verdicts: Sequence[str]) -> str:
     return verdict if votes * 2 > len(verdicts) else "incorrect"
 
 
-def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
-    verified = {task.id for task in tasks if task.stage == VERIFY}
-    verdicts: dict[tuple[int, int], float | str] = {
-        (answer.task, answer.judge): str(answer.value)
-        for answer in answers
-        if answer.task in verified
-    }
-    return [Column("verdict", "nominal", verdicts)]
-
-
 def _record(item: Sequence[Judged]) -> dict[str, Json]:
     """Return belief, argument, stance and the last graph, with what verifiers said of each."""
     content = _content(item[0].task)
@@ -226,7 +215,7 @@ TEMPLATE = Template(
     read=_read,
     answer=_answer,
     record=_record,
-    columns=_columns,
+    columns=partial(verdicts, "verdict", VERIFY),
     page=_page,
     preview=_preview,
     follow=_follow,

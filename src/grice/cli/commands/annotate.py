@@ -150,8 +150,8 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 def _begin(arguments: argparse.Namespace) -> int:
     """Begin a study, or go on with the same one, and serve it."""
     check_installed()
+    from grice.annotate.begin import begun_study
     from grice.annotate.source import Source
-    from grice.annotate.study import begun_study
 
     metrics = arguments.propose.split(",") if arguments.propose else ()
     source = Source(arguments.files, arguments.scores, arguments.metric, metrics, arguments.top)
@@ -221,7 +221,7 @@ def _resume(arguments: argparse.Namespace) -> int:
 
 def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Study]:
     check_installed()
-    from grice.annotate.study import opened_study
+    from grice.annotate.begin import opened_study
 
     return opened_study(arguments.db)
 
