@@ -70,6 +70,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
+run = run_action
+
+
 def _add_graphs(parser: argparse.ArgumentParser) -> None:
     _graph_score.add_samples(parser)
     parser.add_argument(
@@ -116,11 +119,6 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
     )
     flags.add_model(parser, MODEL)
     flags.add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the chosen action and return its exit status."""
-    return run_action(arguments)
 
 
 def _check(arguments: argparse.Namespace) -> int:

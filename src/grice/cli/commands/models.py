@@ -42,9 +42,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the action that was named."""
-    return run_action(arguments)
+run = run_action
 
 
 def _named(parser: argparse.ArgumentParser) -> None:

@@ -47,14 +47,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
+run = run_action
+
+
 def _configure_describe(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "samples: JSON lines with keywords, keywords_pos, statements")
     flags.add_json(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the chosen action and return its exit status."""
-    return run_action(arguments)
 
 
 def _generate(arguments: argparse.Namespace) -> int:
