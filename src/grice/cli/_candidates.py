@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.steer import Blend, Ranked
 
-__all__ = ["Ranking", "add_candidates", "ranked_candidates"]
-
 
 class Ranking(NamedTuple):
     """What was ranked, how, and how many records could not be used."""
@@ -120,9 +118,7 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
 
 
 def _generated(
-    arguments: argparse.Namespace,
-    records: Iterator[Conversation | RecordError],
-    stack: ExitStack,
+    arguments: argparse.Namespace, records: Iterator[Conversation | RecordError], stack: ExitStack
 ) -> Iterator[Conversation | RecordError]:
     """Return the contexts with candidates that a model writes, which is closed by the stack."""
     from grice.runtime.protocols import CausalGenerator, SteerableLM

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
-__all__ = ["PREDICTIONS", "add_samples", "configure", "opened_classifiers", "run"]
-
 PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
 
 MEASURES = (

@@ -11,15 +11,6 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import StoredKnowledge
     from grice.runtime.models import Models
 
-__all__ = [
-    "SHIPPED",
-    "announce",
-    "below_of",
-    "opened",
-    "opened_models",
-    "reference",
-]
-
 SHIPPED = "bundle:atomic"
 MANY = 1000
 """Heads to encode from which on it is worth a word."""

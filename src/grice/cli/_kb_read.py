@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.records import KnownTail, Triple
     from grice.tables import View
 
-__all__ = ["find", "info", "tails", "verify"]
-
 
 def info(arguments: argparse.Namespace) -> int:
     """Print what knowledge holds."""

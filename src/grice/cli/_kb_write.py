@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.runtime.models import Models
     from grice.tables import View
 
-__all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
-
 
 def build_file(arguments: argparse.Namespace) -> int:
     """Make a file of knowledge from files of triples; 4 if rows could not be used."""

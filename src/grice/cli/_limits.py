@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.tables import View
 
-__all__ = ["earned_view", "limits_view"]
-
 
 def earned_view(metrics: Iterable[str]) -> View:
     """Yield which metrics have earned to run by default, each with the set that shows it."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.serve.check import Reply
     from grice.tables import View
 
-__all__ = ["add_check", "show_replies"]
-
 OK = 200
 
 

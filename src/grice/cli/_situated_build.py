@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from grice.situated.tagger import Tagger
 
-__all__ = ["ACTIONS", "add_file", "add_input"]
-
 LINES = ("FILE.jsonl", "a record a line; default: standard output")
 
 QUESTIONS = (

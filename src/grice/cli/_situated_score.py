@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.situated.scores import Row
     from grice.tables import View
 
-__all__ = ["configure", "opened_shipped", "run"]
-
 MEASURES = (
     "match_first",
     "match_exclusive",

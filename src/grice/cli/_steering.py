@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import SteerableLM
     from grice.steer.guide import Guide
 
-__all__ = ["BASE", "add_guide", "open_base", "open_guide"]
-
 BASE = "model:medium"
 P = TypeVar("P")
 

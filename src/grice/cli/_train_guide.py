@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.steer.guide_training import GuideReport
     from grice.tables import View
 
-__all__ = ["ABOUT", "configure", "run"]
-
 ABOUT = "train a guide that steers a language model towards replies that metrics rate high"
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from grice.training.published.recipes import Recipe
     from grice.training.published.run import PublishedReport
 
-__all__ = ["SYSTEMS", "about", "configure", "run"]
-
 SYSTEMS = {
     "accent": "the extractor of ACCENT, a T5 that writes triples",
     "comet": "COMET, a BART that writes the tails of events",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.triplets.records import Dialogue
     from grice.triplets.statistics import Counted, Value
 
-__all__ = ["configure", "run"]
-
 
 def configure(parser: argparse.ArgumentParser, action: str) -> None:
     """Declare the arguments of an action."""

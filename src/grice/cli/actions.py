@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Action", "add_actions", "run_action"]
-
 
 class Action(NamedTuple):
     """One action of a command."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.models import Models
 
-__all__ = ["models_as_asked", "opened_models"]
-
 
 def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
     """Return models as scoring opens them by default, to be closed at the end of a block.
@@ -24,9 +22,7 @@ def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
     from grice.runtime.models import Models, default_workers
 
     return Models(
-        mode="fast",
-        workers=workers or default_workers(),
-        cache=cache_folder() if keep else None,
+        mode="fast", workers=workers or default_workers(), cache=cache_folder() if keep else None
     )
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["Aligned", "JoinedScores", "Unit", "align"]
-
 Unit: TypeAlias = Literal["turn", "conversation"]
 """What was rated: single turns, or whole conversations."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Vector
     from grice.runtime.seq2seq import Seq2Seq
 
-__all__ = ["PROMPTS", "accent", "extraction_source", "parsed_events"]
-
 NEUTRAL = 0.5
 """ACCENT's score of a reply without a triple."""
 LONGEST = 4_000

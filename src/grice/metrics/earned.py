@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.metrics.limits import Comparison, Recorded
 
-__all__ = ["NOT_EARNED", "SEEN", "Earned", "earned", "verdict_on"]
-
 SEEN = 0.05
 """From this share of its texts on, a set counts as seen in training; greetings stand everywhere."""
 LEVEL = 0.95

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Count
     from grice.records import Response
 
-__all__ = ["fed_appropriate", "fed_understandable"]
-
 SOURCE = (
     "A baseline: FED (Mehri and Eskenazi, SIGDIAL 2020) in the form of ACCENT's comparison "
     "(Ghazarian et al., Findings of ACL 2023)."

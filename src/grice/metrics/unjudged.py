@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.records import Response
 
-__all__ = ["judge_or_abstain", "nothing_to_judge"]
-
 Item = TypeVar("Item")
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.evaluation.compare import CompareResult, MetricDifference
 
-__all__ = ["difference_page"]
-
 WIDTH = 320
 
 

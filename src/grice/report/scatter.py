@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from grice.stats.inputs import Floats
 
-__all__ = ["Scatter", "scatter"]
-
 WIDTH, HEIGHT = 320.0, 208.0
 LEFT, RIGHT, TOP, BASE = 34.0, 314.0, 6.0, 176.0
 MOST = 600

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from grice.records import Evidence, Score
 
-__all__ = ["EVIDENCE_LIMIT", "shown_line"]
-
 EVIDENCE_LIMIT = 24
 """Pieces of evidence that a score keeps in the page."""
 

@@ -11,8 +11,6 @@ from grice.text.markup import thoughts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Piece", "snippet"]
-
 READ = 20_000
 """Characters of a reply that are looked at."""
 BEFORE = 60

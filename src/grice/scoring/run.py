@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.sink import Sink
 
-__all__ = ["Listener", "Scorer", "run"]
-
 logger = logging.getLogger("grice")
 logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
 
@@ -134,11 +132,7 @@ class _Windows:
     """Scores records a window at a time."""
 
     def __init__(
-        self,
-        scorer: Scorer,
-        sink: Sink,
-        summary: SummaryBuilder,
-        listeners: Sequence[Listener],
+        self, scorer: Scorer, sink: Sink, summary: SummaryBuilder, listeners: Sequence[Listener]
     ) -> None:
         self._scorer = scorer
         self._sink = sink

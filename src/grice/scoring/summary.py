@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["CommonReason", "LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
-
 LOWEST = 3
 REASONS = 20
 DIFFERENT = 1000
@@ -133,10 +131,7 @@ class SummaryBuilder:
     """Collects scores and gives a :class:`Summary` at any time."""
 
     def __init__(
-        self,
-        metrics: Sequence[LoadedMetric],
-        preset: str = SMALL,
-        speakers: Collection[str] = (),
+        self, metrics: Sequence[LoadedMetric], preset: str = SMALL, speakers: Collection[str] = ()
     ) -> None:
         self._metrics = metrics
         self._speakers = speakers

@@ -279,12 +279,7 @@ def partial_correlation(
 
 
 def correlation_within(
-    x: Values,
-    y: Values,
-    contexts: Groups,
-    *,
-    kind: Kind = "spearman",
-    level: float = 0.95,
+    x: Values, y: Values, contexts: Groups, *, kind: Kind = "spearman", level: float = 0.95
 ) -> Estimate:
     """Return the mean over contexts of the correlation among the items of each, -1 to 1.
 

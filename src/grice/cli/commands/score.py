@@ -141,10 +141,7 @@ def _tell_usage(usages: Sequence[Usage]) -> None:
 
 
 def _score(
-    arguments: argparse.Namespace,
-    readings: Sequence[Reading],
-    scorer: Scorer,
-    reviewer: Reviewer,
+    arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer, reviewer: Reviewer
 ) -> Summary:
     from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
@@ -214,10 +211,7 @@ def _status(summary: Summary) -> int:
 
 
 def _show(
-    arguments: argparse.Namespace,
-    readings: Sequence[Reading],
-    summary: Summary,
-    reviewer: Reviewer,
+    arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary, reviewer: Reviewer
 ) -> None:
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import note, print_summary, warn

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.runtime.memo import Memo
     from grice.runtime.registry import Opener
 
-__all__ = ["DeamClassifier", "DeamSettings", "deam_classifier"]
-
 COHERENT = 1
 LONGEST = 512
 """Pieces that the paper reads; of a longer conversation the end is left out."""
@@ -111,10 +109,7 @@ class DeamClassifier:
 
 
 @model_kind(
-    "dialogue-classifier",
-    answers="coherence",
-    protocol=DialogueClassifier,
-    settings=DeamSettings,
+    "dialogue-classifier", answers="coherence", protocol=DialogueClassifier, settings=DeamSettings
 )
 def deam_classifier(bundle: Bundle, settings: DeamSettings, opener: Opener) -> DeamClassifier:
     """Open a classifier of conversations."""
