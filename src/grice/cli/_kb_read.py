@@ -78,8 +78,10 @@ def find(arguments: argparse.Namespace) -> int:
         else:
             triples = knowledge.store.find(terms, arguments.k)
         for triple, change in _with_changes(knowledge, triples):
-            shown = {name: getattr(triple, name) for name in ("head", "relation", "tail", "source")}
-            row = {**shown, "change": None if change is None else change._asdict()}
+            fields = {
+                name: getattr(triple, name) for name in ("head", "relation", "tail", "source")
+            }
+            row = {**fields, "change": None if change is None else change._asdict()}
             emit(row, _triple_view(triple, change), as_json=arguments.json)
     if not triples:
         sought = " ".join(terms) if arguments.exact else " and ".join(terms)

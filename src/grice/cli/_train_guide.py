@@ -112,7 +112,7 @@ def _view(report: GuideReport, arguments: argparse.Namespace) -> View:
     shares = (f"{name} {share:.0%}" for name, share in report.satisfied.items())
     yield Lines([f"at {arguments.threshold:g} or above: {', '.join(shares)}"])
     epochs = range(1, len(report.training_loss) + 1)
-    shown = {1, 2, 3, 5, 10, 20, 30, report.epoch, len(epochs)}
+    printed = {1, 2, 3, 5, 10, 20, 30, report.epoch, len(epochs)}
     yield Table(
         ("epoch", "cross entropy", "on contexts left out"),
         [
@@ -122,7 +122,7 @@ def _view(report: GuideReport, arguments: argparse.Namespace) -> View:
                 for epoch, learned, left_out in zip(
                     epochs, report.training_loss, report.validation_loss, strict=True
                 )
-                if epoch in shown
+                if epoch in printed
             ),
         ],
     )

@@ -70,17 +70,17 @@ def shown_line(
         scores: Its scores, in any order.
         signatures: Signature of each metric's panel.
     """
-    shown = _ShownConversation(
+    record = _ShownConversation(
         _readable(conversation),
         [_shown(score, conversation, signatures[score.metric]) for score in scores],
         opening(conversation),
         [i for i, turn in enumerate(conversation.turns) if unspoken(turn)],
     )
     try:
-        return msgspec.json.encode(shown)
+        return msgspec.json.encode(record)
     except UnicodeEncodeError:
         # A lone surrogate has no UTF-8 form, but it has an escape in JSON.
-        whole = _plain(msgspec.to_builtins(shown), DEEPEST + ABOVE)
+        whole = _plain(msgspec.to_builtins(record), DEEPEST + ABOVE)
         return json.dumps(whole, separators=(",", ":")).encode()
 
 

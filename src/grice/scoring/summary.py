@@ -182,7 +182,9 @@ class SummaryBuilder:
 
     def _count_reason(self, score: Score) -> None:
         if score.status == "failed":
-            self._failures.setdefault(score.metric, _failure(score))
+            turn = "" if score.turn is None else f" #{score.turn}"
+            failure = f"{score.conversation}{turn}: {score.reason}"
+            self._failures.setdefault(score.metric, failure)
         reasons = self._reasons.setdefault((score.metric, score.status), Counter())
         if score.reason and (score.reason in reasons or len(reasons) < DIFFERENT):
             reasons[score.reason] += 1
@@ -249,8 +251,3 @@ def _flags(scores: Sequence[Score]) -> Iterator[str]:
     """Yield the flags of each judged reply once, whatever the number of metrics."""
     marked = {(score.turn, flag) for score in scores for flag in score.flags if flag in FLAGS}
     return (flag for turn, flag in marked if turn is not None)
-
-
-def _failure(score: Score) -> str:
-    place = score.conversation if score.turn is None else f"{score.conversation} #{score.turn}"
-    return f"{place}: {score.reason}"

@@ -114,7 +114,7 @@ def correlation(
         bounded="correlation",
     )
     if len(a) < 4:
-        return _unbounded(drawn)
+        return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(len(a), value))
     if heavy:
         advice = f"{heavy}: a few items decide Pearson's correlation; see Spearman's"
         if interval != "jackknife":
@@ -351,7 +351,3 @@ def _small(n: int, value: float) -> str | None:
             ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
         )
     return few_units(n, "items")
-
-
-def _unbounded(drawn: Estimate) -> Estimate:
-    return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(drawn.n, drawn.value))

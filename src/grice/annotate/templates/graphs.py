@@ -88,7 +88,9 @@ def _content(task: Task) -> _Content:
 
 def _page(page: Page) -> dict[str, Any]:
     content = _content(page.task)
-    drawing = _drawing(content) if page.task.stage == VERIFY else ""
+    drawing = ""
+    if page.task.stage == VERIFY:  # beside the belief alone: the argument is not to be seen
+        drawing = draw_graph(read_graph(content.graph).graph, content.belief)
     return {
         "verdicts": VERDICTS,
         "relations": relation_names(),
@@ -96,11 +98,6 @@ def _page(page: Page) -> dict[str, Any]:
         "drawing": drawing,
         "facts_of": _facts_of,
     }
-
-
-def _drawing(content: _Content) -> str:
-    """Return the picture of a graph beside its belief; the argument is not to be seen."""
-    return draw_graph(read_graph(content.graph).graph, content.belief)
 
 
 def _facts_of(graph: str | None) -> list[Triple]:

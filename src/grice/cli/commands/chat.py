@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     metrics = names(arguments.metrics)
     check_options(arguments, metrics)
     with ExitStack() as stack:
-        reference = _reference(arguments.model or BASE)
+        named = arguments.model or BASE
+        reference = named if ":" in named else f"model:{named}"  # one that was fetched
         model = open_base(arguments, reference, stack, SteerableLM)
         guide = None if arguments.guide is None else open_guide(arguments, model)
         grader = stack.enter_context(loader(arguments)(metrics))
@@ -56,11 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
             emit(answer, _view(answer), as_json=arguments.json)
             sys.stdout.flush()
     return DONE
-
-
-def _reference(model: str) -> str:
-    """Return a reference of a model; a bare name is one that was fetched."""
-    return model if ":" in model else f"model:{model}"
 
 
 def _lines() -> Iterator[str]:

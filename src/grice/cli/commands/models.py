@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.runtime.store.overview import Known
     from grice.runtime.store.places import Stored
 
 HELP = "list, fetch, verify, move and choose models"
+MORE = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -151,21 +151,12 @@ def _list(arguments: argparse.Namespace) -> int:
         print_json_lines(models)
     elif arguments.names:
         for model in models:
-            _print_model(model)
+            details = (f"{label}: {value}" for label, value in model.details())
+            show([Lines([model.name], style="bold"), Lines(details, indent=2)])
     else:
-        _print_models(models)
+        columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
+        show([Table(columns, [model.row() for model in models], words=3), Lines([MORE])])
     return DONE
-
-
-def _print_models(models: Sequence[Known]) -> None:
-    columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
-    more = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
-    show([Table(columns, [model.row() for model in models], words=3), Lines([more])])
-
-
-def _print_model(model: Known) -> None:
-    details = [f"{label}: {value}" for label, value in model.details()]
-    show([Lines([model.name], style="bold"), Lines(details, indent=2)])
 
 
 def _get(arguments: argparse.Namespace) -> int:

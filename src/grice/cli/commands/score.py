@@ -146,8 +146,8 @@ def _score(
     from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
 
-    shown = arguments.json or not sys.stdout.isatty()
-    output = str(arguments.output or "-") if arguments.output or shown else None
+    printed = arguments.json or not sys.stdout.isatty()
+    output = str(arguments.output or "-") if arguments.output or printed else None
     with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.triplets.drawing import links_page
 
     broken = silent = 0
-    shown: list[ConversationLinks] = []
+    linked: list[ConversationLinks] = []
     lines: list[bytes] = []
     for item in _links(arguments):
         if isinstance(item, RecordError):
@@ -98,13 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 lines.append(line.encode())
         if arguments.report is not None:
-            shown.append(item)
+            linked.append(item)
     if silent:
         warn(f"no link that is sure enough in {plural(silent, 'conversation')}")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
     if arguments.report is not None:
-        write_text(arguments.report, links_page(shown))
+        write_text(arguments.report, links_page(linked))
     return PARTIAL if broken else DONE
 
 
