@@ -23,13 +23,6 @@ def reference(kb: str) -> str:
     return kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}"
 
 
-def opened_models() -> Models:
-    """Open models on one core: a single question has nothing to share out."""
-    from grice.cli.models import opened_models as opened_on
-
-    return opened_on(workers=1)
-
-
 def opened(models: Models, kb: str) -> StoredKnowledge:
     """Return known triples.
 

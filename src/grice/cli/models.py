@@ -16,7 +16,8 @@ def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
     """Return models as scoring opens them by default, to be closed at the end of a block.
 
     Args:
-        workers: Batches computed at the same time; by default one per core.
+        workers: Batches computed at the same time; by default one per core; a single
+            question has nothing to share out.
         keep: Keep answers in the user's cache folder, or for this command only.
     """
     from grice.runtime.models import Models, default_workers
