@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from grice.annotate.app import application
+from grice.annotate.begin import begun_study
 from grice.annotate.source import Source, settings_of
-from grice.annotate.study import begun_study
 from grice.annotate.templates import find_templates
 from grice.cli import main
 

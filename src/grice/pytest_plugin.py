@@ -93,7 +93,8 @@ def assert_scores(
         AssertionError: With one line per check, if one of them failed.
         InputError: If a metric has no scores, or there is no threshold.
     """
-    from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate
+    from grice.evaluation.gate import gate
+    from grice.evaluation.gate_rules import EVERY, Rules, ShareBelow
 
     __tracebackhide__ = True
     rules = Rules(

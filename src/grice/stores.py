@@ -47,10 +47,11 @@ def files_under(url: str) -> list[str]:
     with _asking(url):
         system, path = _located(url)
         system.invalidate_cache()  # what others wrote meanwhile counts
-        found = [str(file) for file in system.find(path)] if system.exists(path) else []
-        below = {file: file[len(path) :] for file in found}
-        shown = sorted(file for file in found if "/." not in f"/{below[file].lstrip('/')}")
-        return [str(system.unstrip_protocol(file)) for file in shown]
+        files = sorted(map(str, system.find(path))) if system.exists(path) else []
+        below = {file: file[len(path) :].lstrip("/") for file in files}
+        return [
+            str(system.unstrip_protocol(file)) for file in files if "/." not in f"/{below[file]}"
+        ]
 
 
 def version_of(url: str) -> str:

@@ -1,7 +1,8 @@
 """The private names of grice that benches and recipes stand on, each imported here alone.
 
-What a module of grice declares in ``__all__`` is imported from there. The rest may be renamed at
-any time: then this file breaks and no other, and a test says so. Helpers of the command line are
+What a module of grice declares in ``__all__`` is imported from there; one that has none is for the
+package alone. The rest may be renamed at any time: then this file breaks and no other, and a test
+says so. Helpers of the command line are
 imported by :mod:`grice_research.command` and :mod:`grice_research.terminal` alone.
 """
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Task
     from grice.annotate.templates import Column, Template
 
-__all__ = ["Agreement", "Disputed", "agreement_of", "counting", "disputed_tasks"]
-
 
 class Agreement(msgspec.Struct, frozen=True, omit_defaults=True):
     """One coefficient of one column.

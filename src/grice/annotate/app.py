@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[["Study", Views, Judge, HTTPRequest, Form], Response]
 
-__all__ = ["application", "requests_of"]
-
 BODY = 256 << 10
 """Bytes of a submitted page."""
 FIELDS = 500
@@ -109,12 +107,7 @@ def requests_of(study: Study) -> dict[str, Request]:
     return {path: Request("GET", page, headers={}) for path, page in pages.items()}
 
 
-async def _handled(
-    study: Study,
-    views: Views,
-    route: _Route,
-    request: HTTPRequest,
-) -> Response:
+async def _handled(study: Study, views: Views, route: _Route, request: HTTPRequest) -> Response:
     """Return what a path answers to whose link it is."""
     form: Form = {}
     if request.method == "POST":

@@ -8,20 +8,11 @@ import sqlalchemy as sa
 
 from grice.annotate.database import IS_OPEN, assignments, studies, tasks
 from grice.annotate.order import wanted_bin
-from grice.annotate.queries import (
-    CHECKED,
-    FREE,
-    FREE_CHECK,
-    FREE_IN_BIN,
-    OPEN_TASK,
-    SINCE,
-)
+from grice.annotate.queries import CHECKED, FREE, FREE_CHECK, FREE_IN_BIN, OPEN_TASK, SINCE
 
 if TYPE_CHECKING:
     from grice.annotate.records import Judge, Settings
     from grice.annotate.templates import Template
-
-__all__ = ["next_task", "open_task", "return_late", "set_aside"]
 
 
 def next_task(

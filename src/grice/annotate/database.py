@@ -15,17 +15,6 @@ from grice.errors import InputError, OutputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "IS_CHECK",
-    "IS_LACKING",
-    "IS_OPEN",
-    "Database",
-    "assignments",
-    "judges",
-    "studies",
-    "tasks",
-]
-
 VERSION = 1
 """Of the tables below."""
 APPLICATION = 0x67726963

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.annotate.study import Study
     from grice.records import Json
 
-__all__ = ["data_card", "label_studio", "records"]
-
 
 def records(study: Study) -> Iterator[dict[str, Json]]:
     """Yield a record for each item that was answered, as its template writes it."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from grice.stats.inputs import Floats
 
-__all__ = ["BINS", "bins", "gains", "wanted_bin"]
-
 BINS = 10
 PRIOR = 2.0
 """Labels that the variance of all labels counts for in each bin."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Task
     from grice.annotate.study import Study
 
-__all__ = ["JudgeProgress", "Progress", "progress_of"]
-
 
 class JudgeProgress(msgspec.Struct, frozen=True):
     """What one judge has done.

@@ -10,19 +10,6 @@ import sqlalchemy as sa
 
 from grice.annotate.database import IS_CHECK, IS_LACKING, assignments, judges, tasks
 
-__all__ = [
-    "ASSIGNED",
-    "CHECKED",
-    "DONE",
-    "FREE",
-    "FREE_CHECK",
-    "FREE_IN_BIN",
-    "JUDGE",
-    "OPEN_TASK",
-    "PREVIOUS",
-    "SINCE",
-]
-
 _task: sa.BindParameter[int] = sa.bindparam("task")
 _judge: sa.BindParameter[int] = sa.bindparam("judge")
 _mine = assignments.c.judge == _judge

@@ -8,8 +8,6 @@ import msgspec
 
 from grice.records import Json
 
-__all__ = ["Answer", "AnswerError", "Form", "Judge", "Order", "Settings", "Task", "TryAgainError"]
-
 Order: TypeAlias = Literal["seed", "input", "review", "uncertain"]
 Form: TypeAlias = dict[str, list[str]]
 """The fields of a submitted page, each with its values."""

@@ -11,8 +11,6 @@ from grice.annotate.records import Answer, Judge, Task
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-__all__ = ["answer_of", "decoded", "encoded", "judge_of", "task_of", "task_row"]
-
 
 def decoded(text: str | None) -> Any:  # noqa: ANN401 - any JSON
     """Return the value of a column of JSON; None where there is none."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.annotate.templates import Template
     from grice.records import Score
 
-__all__ = ["reviewed", "with_proposals", "with_scores"]
-
 
 def with_scores(tasks: Iterable[Task], scores: str, metric: str) -> list[Task]:
     """Return tasks with their score by a metric.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Task
     from grice.annotate.templates import Template
 
-__all__ = ["Source", "guideline_text", "hashes", "settings_of", "tasks_of"]
-
 LONGEST = 50_000
 """Characters of a guideline."""
 STEPS = 20

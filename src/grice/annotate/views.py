@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.annotate.study import Given, Study
     from grice.records import Json
 
-__all__ = ["Views"]
-
 FRESH = 5.0
 """Seconds for which agreement is shown again before it is computed again."""
 DISPUTED = 10
@@ -64,13 +62,12 @@ class Views:
     def task(self, given: Given, *, form: Form | None = None, problem: str = "") -> str:
         """Return the page of a task, with an earlier answer, a proposal or a refused form."""
         study, task = self._study, given.task
-        shown = given.answer if given.answer is not None else None
-        proposed = given.proposed and shown is None
+        proposed = given.proposed and given.answer is None
         return self._render(
             given.task,
             given.judge,
             draft=given.draft,
-            answer=task.proposal if proposed else shown,
+            answer=task.proposal if proposed else given.answer,
             form=form or {},
             problem=problem,
             proposed=proposed,

@@ -6,8 +6,8 @@ import argparse
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.cli import flags
 from grice.cli._steering import BASE, add_guide, open_base, open_guide
-from grice.cli.flags import add_format, add_json, add_output, positive
 from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
 from grice.errors import InputError, RecordError
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
     from grice.steer import Blend, Ranked
-
-__all__ = ["Ranking", "add_candidates", "ranked_candidates"]
 
 
 class Ranking(NamedTuple):
@@ -39,21 +37,15 @@ def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output
     from grice.steer.blend import RULES
     from grice.steer.rerank import FIELD
 
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help=f"conversations whose last turn is to be answered, each with a field {FIELD}; "
-        "- for stdin",
+    flags.add_files(
+        parser,
+        f"conversations whose last turn is to be answered, each with a field {FIELD}; - for stdin",
     )
     parser.add_argument(
         "--candidates", default=FIELD, metavar="FIELD", help=f"the field (default {FIELD})"
     )
-    parser.add_argument(
-        "--generate",
-        type=positive,
-        metavar="N",
-        help="write N candidates for each context, behind those that it has",
+    flags.add_number(
+        parser, "--generate", "N", "write N candidates for each context, behind those that it has"
     )
     parser.add_argument(
         "--generator",
@@ -68,30 +60,28 @@ def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output
         default=RULES[0],
         help="what several metrics make together (default mean)",
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--weight",
-        action="append",
-        default=[],
+        "METRIC=WEIGHT",
+        "of a metric in the blend (default 1); may be repeated",
         type=_named_number,
-        metavar="METRIC=WEIGHT",
-        help="of a metric in the blend (default 1); may be repeated",
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--veto",
-        action="append",
-        default=[],
+        "METRIC=VALUE",
+        "a candidate below VALUE stands behind all others; may be repeated",
         type=_named_number,
-        metavar="METRIC=VALUE",
-        help="a candidate below VALUE stands behind all others; may be repeated",
     )
     parser.add_argument(
         "--held-out",
         metavar="NAMES",
         help="metrics that are run and take no part: what else becomes of the replies",
     )
-    add_format(parser)
-    add_output(parser, "FILE.jsonl", output)
-    add_json(parser)
+    flags.add_format(parser)
+    flags.add_output(parser, "FILE.jsonl", output)
+    flags.add_json(parser)
     add_metric_options(parser, words)
 
 
@@ -128,9 +118,7 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
 
 
 def _generated(
-    arguments: argparse.Namespace,
-    records: Iterator[Conversation | RecordError],
-    stack: ExitStack,
+    arguments: argparse.Namespace, records: Iterator[Conversation | RecordError], stack: ExitStack
 ) -> Iterator[Conversation | RecordError]:
     """Return the contexts with candidates that a model writes, which is closed by the stack."""
     from grice.runtime.protocols import CausalGenerator, SteerableLM

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["visible"]
-
 
 def visible(text: str) -> str:
     r"""Return a text with a mark for every character that is not printed, line ends excepted.

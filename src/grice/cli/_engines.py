@@ -13,8 +13,6 @@ from grice.tables import Lines
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["ENGINES", "add_engine", "run_on_engine"]
-
 ENGINES = ("dask", "ray", "spark")
 LOCAL_ALONE = ("sample", "report")
 """Options of a run that sees all conversations."""

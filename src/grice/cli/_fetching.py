@@ -19,8 +19,6 @@ from grice.cli.terminal import console, note, warn
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-__all__ = ["Fetching"]
-
 
 class Fetching:
     """Listens to a download; everything goes to standard error, the bar to a terminal alone."""

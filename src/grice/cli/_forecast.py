@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.pace import Forecast
 
-__all__ = ["Announcer", "Course"]
-
 LONG = 30
 """Seconds from which it is said how long a run will take."""
 

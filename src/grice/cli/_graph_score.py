@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_rules
+from grice.cli import flags
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.graphs.scores import Row
     from grice.stats.estimate import Estimate
     from grice.tables import View
-
-__all__ = ["PREDICTIONS", "add_samples", "configure", "opened_classifiers", "run"]
 
 PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
 
@@ -62,8 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_samples(parser)
     parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help=PREDICTIONS)
-    add_rules(parser, "released")
-    add_json(parser)
+    flags.add_rules(parser, "released")
+    flags.add_json(parser)
     parser.add_argument(
         "--gate",
         choices=("paper", "structure", "none"),
@@ -71,15 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what a graph must pass to be compared: stance and structure (paper, default), "
         "structure, or none",
     )
-    parser.add_argument(
-        "--embedding",
-        action="store_true",
-        help="also g_embedding: BERTScore's matching with grice's own encoder",
+    flags.add_switch(
+        parser, "--embedding", "also g_embedding: BERTScore's matching with grice's own encoder"
     )
-    parser.add_argument(
-        "--bertscore",
-        action="store_true",
-        help="also g_bertscore: needs the package bert-score and its model",
+    flags.add_switch(
+        parser, "--bertscore", "also g_bertscore: needs the package bert-score and its model"
     )
     parser.add_argument(
         "--bertscore-model",
@@ -97,11 +91,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("shape",),
         help="the system alone, by depth and linearity of the gold graph",
     )
-    parser.add_argument(
+    flags.add_switch(
+        parser,
         "--judges",
-        action="store_true",
-        help="also seca, ea and informativeness by the shipped judges, which are not the published "
-        "ones",
+        "also seca, ea and informativeness by the shipped judges, which are not the published ones",
     )
 
 

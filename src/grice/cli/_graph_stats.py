@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.graphs.files import Description
     from grice.tables import View
 
-__all__ = ["run"]
-
 LEAKS = {
     "majority": "the more frequent one",
     "words": "negations in both texts, even or odd",

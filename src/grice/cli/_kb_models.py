@@ -11,15 +11,6 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import StoredKnowledge
     from grice.runtime.models import Models
 
-__all__ = [
-    "SHIPPED",
-    "announce",
-    "below_of",
-    "opened",
-    "opened_models",
-    "reference",
-]
-
 SHIPPED = "bundle:atomic"
 MANY = 1000
 """Heads to encode from which on it is worth a word."""
@@ -30,13 +21,6 @@ def reference(kb: str) -> str:
     from grice.runtime.registry import SCHEMES
 
     return kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}"
-
-
-def opened_models() -> Models:
-    """Open models on one core: a single question has nothing to share out."""
-    from grice.cli.models import opened_models as opened_on
-
-    return opened_on(workers=1)
 
 
 def opened(models: Models, kb: str) -> StoredKnowledge:

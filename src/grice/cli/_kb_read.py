@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._kb_models import announce, opened, opened_models, reference
+from grice.cli._kb_models import announce, opened, reference
 from grice.cli._status import DONE, UNMET
+from grice.cli.models import opened_models
 from grice.cli.output import emit, emit_rows
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
     from grice.records import KnownTail, Triple
     from grice.tables import View
 
-__all__ = ["find", "info", "tails", "verify"]
-
 
 def info(arguments: argparse.Namespace) -> int:
     """Print what knowledge holds."""
     from grice.knowledge.files import describe_knowledge
 
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         store = opened(models, arguments.kb).store
         licence = models.bundle(reference(arguments.kb)).card.licence
         facts = describe_knowledge(store, licence, changes=arguments.history)
@@ -67,7 +66,7 @@ def _words(change: Change) -> str:
 
 def find(arguments: argparse.Namespace) -> int:
     """Print triples that hold words, or heads like an event."""
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         knowledge = opened(models, arguments.kb)
         if arguments.near:
             _print_nearest(arguments, knowledge)
@@ -80,8 +79,10 @@ def find(arguments: argparse.Namespace) -> int:
         else:
             triples = knowledge.store.find(terms, arguments.k)
         for triple, change in _with_changes(knowledge, triples):
-            shown = {name: getattr(triple, name) for name in ("head", "relation", "tail", "source")}
-            row = {**shown, "change": None if change is None else change._asdict()}
+            fields = {
+                name: getattr(triple, name) for name in ("head", "relation", "tail", "source")
+            }
+            row = {**fields, "change": None if change is None else change._asdict()}
             emit(row, _triple_view(triple, change), as_json=arguments.json)
     if not triples:
         sought = " ".join(terms) if arguments.exact else " and ".join(terms)
@@ -118,7 +119,7 @@ def tails(arguments: argparse.Namespace) -> int:
     """Print the known tails of a head."""
     from grice.records import Triple
 
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         knowledge = opened(models, arguments.kb)
         announce(knowledge)
         if arguments.like is None:
@@ -157,7 +158,7 @@ def verify(arguments: argparse.Namespace) -> int:
     try:
         if arguments.drop_vectors and path.is_file():
             drop_vectors(path)
-        with opened_models() as models:
+        with opened_models(workers=1) as models:
             store = opened(models, arguments.kb).store
             problem = check_knowledge(store, lambda base: opened(models, base).store)
             whole = f"{arguments.kb}: whole; {plural(len(store), 'triple')}, {store.identity}"

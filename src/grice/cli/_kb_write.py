@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._kb_models import SHIPPED, below_of, opened_models
+from grice.cli._kb_models import SHIPPED, below_of
 from grice.cli._status import DONE, PARTIAL
+from grice.cli.models import opened_models
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines
@@ -20,14 +21,12 @@ if TYPE_CHECKING:
     from grice.runtime.models import Models
     from grice.tables import View
 
-__all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
-
 
 def build_file(arguments: argparse.Namespace) -> int:
     """Make a file of knowledge from files of triples; 4 if rows could not be used."""
     from grice.knowledge.files import build_files
 
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         made = build_files(
             arguments.output,
             arguments.files,
@@ -98,7 +97,7 @@ def add_triples(arguments: argparse.Namespace) -> int:
         )
     renamed: dict[str, int] = {}
     skipped: dict[str, int] = {}
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         below = _base_of(models, path)
         if arguments.source_file:
             schema = schema_name(path, below)
@@ -134,7 +133,7 @@ def remove_triple(arguments: argparse.Namespace) -> int:
     from grice.knowledge.edit import remove
 
     path = _target(arguments)
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         remove(path, _triple(arguments), _by(arguments), below=_base_of(models, path))
     row = {"output": str(path), "removed": 1}
     emit(row, [Lines([f"{path}: taken out"])], as_json=arguments.json)
@@ -146,7 +145,7 @@ def edit_triple(arguments: argparse.Namespace) -> int:
     from grice.knowledge.edit import edit
 
     path = _target(arguments)
-    with opened_models() as models:
+    with opened_models(workers=1) as models:
         below = _base_of(models, path)
         edit(path, _triple(arguments), arguments.new, _by(arguments), below=below)
     row = {"output": str(path), "changed": 1}

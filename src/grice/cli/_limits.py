@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.tables import View
 
-__all__ = ["earned_view", "limits_view"]
-
 
 def earned_view(metrics: Iterable[str]) -> View:
     """Yield which metrics have earned to run by default, each with the set that shows it."""
@@ -23,8 +21,8 @@ def earned_view(metrics: Iterable[str]) -> View:
     verdicts = {name: verdict_on(name) for name in metrics}
     without = (NOT_EARNED, NOT_MEASURED)
     yield Lines(["Scored by default is what beats trivial baselines on a set it has not seen:"])
-    shown = (f"{name}: {words}" for name, words in verdicts.items() if words not in without)
-    yield Lines(shown, indent=2, longest=LONGEST)
+    measured = (f"{name}: {words}" for name, words in verdicts.items() if words not in without)
+    yield Lines(measured, indent=2, longest=LONGEST)
     for words in without:
         if others := [name for name, verdict in verdicts.items() if verdict == words]:
             yield Lines([f"{words}: {', '.join(others)}"], indent=2, longest=LONGEST)

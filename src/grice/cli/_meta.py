@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
-__all__ = ["block_view"]
-
 
 def block_view(block: Block | DamagedBlock) -> View:
     """Yield one table of a meta-evaluation with what stands around it."""

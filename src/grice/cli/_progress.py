@@ -6,13 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rich.progress import (
-    BarColumn,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-)
+from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
@@ -23,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.cli._forecast import Course
     from grice.records import Conversation, Score
-
-__all__ = ["Progress", "Stages"]
 
 UNSEEN = 0.3
 """Seconds that a part of the work may take without a bar, which would only flicker."""

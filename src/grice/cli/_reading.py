@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from grice.formats import Reading
     from grice.records import Conversation
 
-__all__ = ["all_records", "conversations", "opened"]
-
 
 def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of all files; the ids of a later file carry its name."""

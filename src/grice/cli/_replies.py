@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, UNMET
 from grice.cli.output import emit_rows
 from grice.tables import Lines, Table
@@ -15,16 +16,12 @@ if TYPE_CHECKING:
     from grice.serve.check import Reply
     from grice.tables import View
 
-__all__ = ["add_check", "show_replies"]
-
 OK = 200
 
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     """Add the trial of a service without a network."""
-    parser.add_argument(
-        "--check", action="store_true", help="answer one request of each kind to itself, and end"
-    )
+    flags.add_switch(parser, "--check", "answer one request of each kind to itself, and end")
 
 
 def show_replies(replies: Sequence[Reply], *, as_json: bool) -> int:

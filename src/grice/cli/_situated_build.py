@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._situated_score import opened_shipped
 from grice.cli.actions import Action
-from grice.cli.flags import add_json, add_output, add_rules, add_seed
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Lines
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import argparse
 
     from grice.situated.tagger import Tagger
-
-__all__ = ["ACTIONS", "add_file", "add_input"]
 
 LINES = ("FILE.jsonl", "a record a line; default: standard output")
 
@@ -39,21 +37,15 @@ def add_file(parser: argparse.ArgumentParser, about: str) -> None:
 def add_input(parser: argparse.ArgumentParser, about: str) -> None:
     """Add the file that an action reads, and the one that it writes."""
     add_file(parser, about)
-    add_output(parser, *LINES)
+    flags.add_output(parser, *LINES)
 
 
 def _configure_build(parser: argparse.ArgumentParser) -> None:
     add_file(parser, QUESTIONS)
-    add_rules(parser, "paper")
+    flags.add_rules(parser, "paper")
     _add_tagger(parser)
     parser.add_argument("--title", default=TITLE, help=f"of the datasheet ({TITLE})")
-    parser.add_argument(
-        "--source",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="where the file is from, with its licence",
-    )
+    flags.add_list(parser, "--source", "TEXT", "where the file is from, with its licence")
     parser.add_argument(
         "--contrast",
         choices=("shipped", "none"),
@@ -61,13 +53,13 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
         help="drop pairs that do not depend on their context (default)",
     )
     _add_folder(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_mark(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "what `statements` wrote")
     _add_tagger(parser)
-    add_output(parser, *LINES)
+    flags.add_output(parser, *LINES)
 
 
 def _configure_mine(parser: argparse.ArgumentParser) -> None:
@@ -77,9 +69,9 @@ def _configure_mine(parser: argparse.ArgumentParser) -> None:
         choices=("exact", "nearby"),
         help="all pairs, or neighbouring cells; default: by size",
     )
-    add_rules(parser, "paper")
-    add_seed(parser, "the first centres of cells")
-    add_output(parser, *LINES)
+    flags.add_rules(parser, "paper")
+    flags.add_seed(parser, "the first centres of cells")
+    flags.add_output(parser, *LINES)
 
 
 def _configure_split(parser: argparse.ArgumentParser) -> None:
@@ -95,8 +87,8 @@ def _add_tagger(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    add_seed(parser, "splits and the order of keywords", SEED)
-    add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
+    flags.add_seed(parser, "splits and the order of keywords", SEED)
+    flags.add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
 
 
 def _build(arguments: argparse.Namespace) -> int:

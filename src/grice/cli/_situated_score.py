@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_seed, positive
+from grice.cli import flags
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from grice.situated.files import SituatedModels
     from grice.situated.scores import Row
     from grice.tables import View
-
-__all__ = ["configure", "opened_shipped", "run"]
 
 MEASURES = (
     "match_first",
@@ -68,21 +66,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="shipped",
         help="also the learned score (default), or not",
     )
-    parser.add_argument(
-        "--spice", type=Path, metavar="JAR", help="SPICE by its Java program: spice-1.0.jar"
-    )
-    parser.add_argument(
-        "--meteor", type=Path, metavar="JAR", help="METEOR by its Java program, with paraphrases"
-    )
+    flags.add_path(parser, "--spice", "JAR", "SPICE by its Java program: spice-1.0.jar")
+    flags.add_path(parser, "--meteor", "JAR", "METEOR by its Java program, with paraphrases")
     parser.add_argument(
         "--java-seconds",
-        type=positive,
+        type=flags.positive,
         default=1800,
         metavar="N",
         help="stop a Java program that takes longer (1800)",
     )
-    add_seed(parser, "resamples behind intervals")
-    add_json(parser)
+    flags.add_seed(parser, "resamples behind intervals")
+    flags.add_json(parser)
 
 
 @contextmanager

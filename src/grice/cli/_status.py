@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DONE", "FAULT", "INTERRUPTED", "MEANINGS", "PARTIAL", "UNMET", "UNUSABLE"]
-
 DONE = 0
 UNMET = 1
 UNUSABLE = 2

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from grice.cli import flags
 from grice.cli.models import models_as_asked
 
 if TYPE_CHECKING:
@@ -14,26 +14,22 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import SteerableLM
     from grice.steer.guide import Guide
 
-__all__ = ["BASE", "add_guide", "open_base", "open_guide"]
-
 BASE = "model:medium"
 P = TypeVar("P")
 
 
 def add_guide(parser: argparse.ArgumentParser) -> None:
     """Add the guide and how strong it is."""
-    parser.add_argument(
-        "--guide",
-        type=Path,
-        metavar="DIR",
-        help="steer the model by a guide that grice train guide made",
+    flags.add_path(
+        parser, "--guide", "DIR", "steer the model by a guide that grice train guide made"
     )
-    parser.add_argument(
+    flags.add_number(
+        parser,
         "--strength",
+        "S",
+        "exponent of the guide's estimate; 0 is the base model",
+        1.0,
         type=float,
-        default=1.0,
-        metavar="S",
-        help="exponent of the guide's estimate; 0 is the base model (default 1)",
     )
 
 

@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = [
-    "CHECKING",
-    "QUIET",
-    "UNCUT",
-    "complain",
-    "drop",
-    "is_broken_pipe",
-    "open_streams",
-    "outlasting_reader",
-]
-
 QUIET = ContextVar("quiet", default=False)
 """Whether a command was asked to print results and errors alone."""
 UNCUT = ContextVar("uncut", default=False)

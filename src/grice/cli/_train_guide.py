@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._steering import BASE, open_base
-from grice.cli.flags import add_format, add_json, add_output, add_seed, positive
 from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit
 from grice.errors import InputError, RecordError, plural
@@ -21,57 +21,35 @@ if TYPE_CHECKING:
     from grice.steer.guide_training import GuideReport
     from grice.tables import View
 
-__all__ = ["ABOUT", "configure", "run"]
-
 ABOUT = "train a guide that steers a language model towards replies that metrics rate high"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="conversations; of each the model answers up to 4 turns at a random position",
+    flags.add_files(
+        parser, "conversations; of each the model answers up to 4 turns at a random position"
     )
     parser.add_argument(
         "--base", default=BASE, metavar="MODEL", help=f"the model to be steered (default {BASE})"
     )
-    parser.add_argument(
-        "--contexts", type=positive, metavar="N", help="the first N of them (default all)"
+    flags.add_number(parser, "--contexts", "N", "the first N of them (default all)")
+    flags.add_number(parser, "--replies", "N", "replies drawn for each context", 4)
+    flags.add_number(
+        parser, "--threshold", "X", "a score from here on satisfies a metric", 0.5, type=float
     )
-    parser.add_argument(
-        "--replies",
-        type=positive,
-        default=4,
-        metavar="N",
-        help="replies drawn for each context (default 4)",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=0.5,
-        metavar="X",
-        help="a score from here on satisfies a metric (default 0.5)",
-    )
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=0.7,
-        metavar="T",
-        help="of the base model (default 0.7)",
-    )
-    parser.add_argument(
+    flags.add_number(parser, "--temperature", "T", "of the base model", 0.7, type=float)
+    flags.add_number(
+        parser,
         "--consistency",
+        "W",
+        "how far a prefix is held to the expectation of its continuations, 0 to 1",
+        0.0,
         type=float,
-        default=0.0,
-        metavar="W",
-        help="how far a prefix is held to the expectation of its continuations, 0 to 1 (default 0)",
     )
-    add_format(parser)
-    add_output(parser, "DIR", "the folder of the guide", required=True)
-    add_seed(parser, "positions, replies, first weights")
-    add_json(parser)
+    flags.add_format(parser)
+    flags.add_output(parser, "DIR", "the folder of the guide", required=True)
+    flags.add_seed(parser, "positions, replies, first weights")
+    flags.add_json(parser)
     add_metric_options(parser, words)
 
 
@@ -134,7 +112,7 @@ def _view(report: GuideReport, arguments: argparse.Namespace) -> View:
     shares = (f"{name} {share:.0%}" for name, share in report.satisfied.items())
     yield Lines([f"at {arguments.threshold:g} or above: {', '.join(shares)}"])
     epochs = range(1, len(report.training_loss) + 1)
-    shown = {1, 2, 3, 5, 10, 20, 30, report.epoch, len(epochs)}
+    printed = {1, 2, 3, 5, 10, 20, 30, report.epoch, len(epochs)}
     yield Table(
         ("epoch", "cross entropy", "on contexts left out"),
         [
@@ -144,7 +122,7 @@ def _view(report: GuideReport, arguments: argparse.Namespace) -> View:
                 for epoch, learned, left_out in zip(
                     epochs, report.training_loss, report.validation_loss, strict=True
                 )
-                if epoch in shown
+                if epoch in printed
             ),
         ],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_extras, add_json, add_output, add_trust_pickle
+from grice.cli import flags
 from grice.cli.output import emit, show
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice.training.published.recipes import Recipe
     from grice.training.published.run import PublishedReport
-
-__all__ = ["SYSTEMS", "about", "configure", "run"]
 
 SYSTEMS = {
     "accent": "the extractor of ACCENT, a T5 that writes triples",
@@ -36,9 +34,7 @@ def about(system: str) -> str:
 def configure(parser: argparse.ArgumentParser, system: str) -> None:
     """Declare the arguments."""
     parser.set_defaults(model=system)
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="examples, in the layout of the paper's data"
-    )
+    flags.add_files(parser, "examples, in the layout of the paper's data")
     parser.add_argument(
         "--from",
         dest="base",
@@ -46,13 +42,12 @@ def configure(parser: argparse.ArgumentParser, system: str) -> None:
         metavar="FOLDER",
         help="the checkpoint to start from: config.json, *.safetensors, tokenizer.json",
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--test",
+        "FILE",
+        "examples to measure on; default: every tenth of the others",
         type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="examples to measure on; default: every tenth of the others",
     )
     parser.add_argument(
         "--set",
@@ -62,10 +57,10 @@ def configure(parser: argparse.ArgumentParser, system: str) -> None:
         metavar="NAME=VALUE",
         help="another hyper-parameter than the paper's; may be repeated",
     )
-    add_trust_pickle(parser)
-    add_output(parser, "MODEL", "the folder of the new model", required=True)
-    add_json(parser)
-    add_extras(parser, "train")
+    flags.add_trust_pickle(parser)
+    flags.add_output(parser, "MODEL", "the folder of the new model", required=True)
+    flags.add_json(parser)
+    flags.add_extras(parser, "train")
 
 
 def run(arguments: argparse.Namespace) -> int:

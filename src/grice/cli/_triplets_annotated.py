@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.flags import add_json, add_output
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice.triplets.records import Dialogue
     from grice.triplets.statistics import Counted, Value
-
-__all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser, action: str) -> None:
@@ -39,10 +37,10 @@ def configure(parser: argparse.ArgumentParser, action: str) -> None:
         help="a triplet that cannot be ends the command (default), or is named and left out",
     )
     if action == "stats":
-        add_json(parser)
+        flags.add_json(parser)
         return
     about = "dialogues under a name in .jsonl or .jsonl.gz, or a folder of brat's files"
-    add_output(parser, "OUT", about, required=True)
+    flags.add_output(parser, "OUT", about, required=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

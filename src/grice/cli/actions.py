@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.cli.flags import add_extras
+from grice.cli import flags
 from grice.cli.parser import add_everywhere
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Sequence
-
-__all__ = ["Action", "add_actions", "run_action"]
 
 
 class Action(NamedTuple):
@@ -34,7 +32,7 @@ def add_actions(
         subparser.set_defaults(run_action=action.run)
         action.configure(subparser)
         if extras:
-            add_extras(subparser, *extras)
+            flags.add_extras(subparser, *extras)
 
 
 def run_action(arguments: Namespace) -> int:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grice.stores import is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "add_across_signatures",
@@ -55,6 +59,49 @@ EXTRAS = {
 """What is installed on demand, and for what; ``grice[all]`` is all of it but the engines."""
 
 
+def add_switch(parser: argparse._ActionsContainer, name: str, about: str) -> None:
+    """Add an option without a value."""
+    parser.add_argument(name, action="store_true", help=about)
+
+
+def add_number(
+    parser: argparse._ActionsContainer,
+    name: str,
+    metavar: str,
+    about: str,
+    default: float | None = None,
+    *,
+    type: Callable[[str], float] | None = None,  # noqa: A002 - what argparse calls it
+) -> None:
+    """Add an option that takes a number: 1 or more, unless ``type`` reads it otherwise."""
+    stated = "" if default is None else f" (default {default:g})"
+    parser.add_argument(
+        name, type=type or positive, default=default, metavar=metavar, help=f"{about}{stated}"
+    )
+
+
+def add_list(
+    parser: argparse._ActionsContainer,
+    name: str,
+    metavar: str,
+    about: str,
+    *,
+    type: Callable[[str], object] = str,  # noqa: A002 - what argparse calls it
+) -> None:
+    """Add an option that may be repeated."""
+    parser.add_argument(name, action="append", default=[], type=type, metavar=metavar, help=about)
+
+
+def add_path(parser: argparse._ActionsContainer, name: str, metavar: str, about: str) -> None:
+    """Add an option that names a file or a folder."""
+    parser.add_argument(name, type=Path, metavar=metavar, help=about)
+
+
+def add_files(parser: argparse._ActionsContainer, about: str) -> None:
+    """Add the files that a command reads, one at least."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help=about)
+
+
 def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
     """Add which extras a command may ask for, below its help."""
     named = "; ".join(f'"grice[{extra}]" for {EXTRAS[extra]}' for extra in sorted(extras))
@@ -78,27 +125,19 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add what asks for lines that machines read."""
-    parser.add_argument(
-        "--json", action="store_true", help="print the result as JSON, one object a line"
-    )
+    add_switch(parser, "--json", "print the result as JSON, one object a line")
 
 
 def add_seed(parser: argparse.ArgumentParser, about: str, default: int = 0) -> None:
     """Add the seed of what is drawn."""
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=default,
-        metavar="N",
-        help=f"seed of what is drawn at random: {about} (default {default})",
+    add_number(
+        parser, "--seed", "N", f"seed of what is drawn at random: {about}", default, type=int
     )
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Add the page that is written; ``--html`` is what some commands called it before."""
-    parser.add_argument(
-        "--report", type=Path, metavar="OUT.html", help="write a page to look at the result, too"
-    )
+    add_path(parser, "--report", "OUT.html", "write a page to look at the result, too")
     parser.add_argument(
         "--html", dest="report", type=Path, action=_Former, const="--report", help=argparse.SUPPRESS
     )
@@ -127,7 +166,7 @@ JUDGED = (
 
 def add_speaker(parser: argparse.ArgumentParser) -> None:
     """Add whose turns are judged."""
-    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=JUDGED)
+    add_list(parser, "--speaker", "NAME", JUDGED)
 
 
 METRICS = "metrics, comma-separated (grice list)"
@@ -141,13 +180,12 @@ def add_metrics(parser: argparse._ActionsContainer, default: str = "all") -> Non
 
 def add_plugins(parser: argparse._ActionsContainer) -> None:
     """Add the files of a user's own metrics."""
-    parser.add_argument(
+    add_list(
+        parser,
         "--plugin",
+        "FILE.py",
+        "a Python file that declares further metrics; may be repeated",
         type=Path,
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="a Python file that declares further metrics; may be repeated",
     )
 
 
@@ -179,20 +217,12 @@ def add_output(
 
 def add_top(parser: argparse.ArgumentParser, default: int) -> None:
     """Add how many of what comes first are shown."""
-    parser.add_argument(
-        "--top",
-        type=positive,
-        default=default,
-        metavar="N",
-        help=f"how many are shown (default {default})",
-    )
+    add_number(parser, "--top", "N", "how many are shown", default)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Add the folder of data sets."""
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
-    )
+    add_path(parser, "--data", "DIR", "folder of the data sets; default GRICE_DATA")
 
 
 def add_scale(parser: argparse.ArgumentParser, default: tuple[float, float] | None = None) -> None:
@@ -231,10 +261,10 @@ def add_level(parser: argparse.ArgumentParser, default: float) -> None:
 
 def add_across_signatures(parser: argparse.ArgumentParser) -> None:
     """Add what lets scores stand beside others that were computed otherwise."""
-    parser.add_argument(
+    add_switch(
+        parser,
         "--across-signatures",
-        action="store_true",
-        help="take also scores of different versions, models or options of a metric",
+        "take also scores of different versions, models or options of a metric",
     )
 
 
@@ -245,10 +275,10 @@ def add_model(parser: argparse.ArgumentParser, default: str) -> None:
 
 def add_trust_pickle(parser: argparse.ArgumentParser) -> None:
     """Add the consent to weights that are a pickle."""
-    parser.add_argument(
+    add_switch(
+        parser,
         "--trust-pickle",
-        action="store_true",
-        help="read weights that are a pickle, which may run code: you know where it is from",
+        "read weights that are a pickle, which may run code: you know where it is from",
     )
 
 
@@ -285,11 +315,11 @@ def add_mode(parser: argparse._ActionsContainer) -> None:
 
 def add_cache(parser: argparse._ActionsContainer) -> None:
     """Add the folder of answers."""
-    parser.add_argument(
+    add_path(
+        parser,
         "--cache",
-        type=Path,
-        metavar="DIR",
-        help="folder of answers kept between runs (default: the user's cache folder)",
+        "DIR",
+        "folder of answers kept between runs (default: the user's cache folder)",
     )
 
 
@@ -298,37 +328,21 @@ def add_endpoints(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "endpoints", "a model openai:MODEL@URL is asked over the network, at that address alone"
     )
-    group.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be sent, about, and send and write nothing",
-    )
+    add_switch(group, "--dry-run", "say how much would be sent, about, and send and write nothing")
     group.add_argument(
         "--budget",
         metavar="AMOUNT",
         help="spend no more: 2.50 in the currency of --prices, 500requests or 100000tokens; what "
         "was answered is kept, and the same command goes on",
     )
-    group.add_argument(
+    add_path(
+        group,
         "--prices",
-        type=Path,
-        metavar="FILE.toml",
-        help="what a million tokens cost, by model; without it prices are unknown",
+        "FILE.toml",
+        "what a million tokens cost, by model; without it prices are unknown",
     )
-    group.add_argument(
-        "--concurrency",
-        type=positive,
-        default=8,
-        metavar="N",
-        help="requests under way at the same time (default 8)",
-    )
-    group.add_argument(
-        "--timeout",
-        type=positive,
-        default=60,
-        metavar="SECONDS",
-        help="how long a server may be silent (default 60)",
-    )
+    add_number(group, "--concurrency", "N", "requests under way at the same time", 8)
+    add_number(group, "--timeout", "SECONDS", "how long a server may be silent", 60)
 
 
 def positive(text: str) -> int:

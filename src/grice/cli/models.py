@@ -11,22 +11,19 @@ if TYPE_CHECKING:
 
     from grice.runtime.models import Models
 
-__all__ = ["models_as_asked", "opened_models"]
-
 
 def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
     """Return models as scoring opens them by default, to be closed at the end of a block.
 
     Args:
-        workers: Batches computed at the same time; by default one per core.
+        workers: Batches computed at the same time; by default one per core; a single
+            question has nothing to share out.
         keep: Keep answers in the user's cache folder, or for this command only.
     """
     from grice.runtime.models import Models, default_workers
 
     return Models(
-        mode="fast",
-        workers=workers or default_workers(),
-        cache=cache_folder() if keep else None,
+        mode="fast", workers=workers or default_workers(), cache=cache_folder() if keep else None
     )
 
 

@@ -7,19 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import (
-    add_cache,
-    add_extras,
-    add_format,
-    add_json,
-    add_metrics,
-    add_mode,
-    add_plugins,
-    add_preset,
-    add_seed,
-    add_speaker,
-    positive,
-)
+from grice.cli import flags
 from grice.folders import cache_folder
 
 if TYPE_CHECKING:
@@ -65,16 +53,14 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *e
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
         "and this help does with -m METRIC.",
     )
-    add_metrics(group, ",".join(registry.defaults()))
-    add_plugins(group)
-    add_preset(group)
-    add_mode(group)
-    group.add_argument(
-        "--workers", type=positive, metavar="N", help="batches computed at once; default: cores"
-    )
-    add_cache(group)
-    group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
-    add_extras(parser, "arrow", "llm", "onnx", "stats", "stores", "train", *extras)
+    flags.add_metrics(group, ",".join(registry.defaults()))
+    flags.add_plugins(group)
+    flags.add_preset(group)
+    flags.add_mode(group)
+    flags.add_number(group, "--workers", "N", "batches computed at once; default: cores")
+    flags.add_cache(group)
+    flags.add_switch(group, "--no-cache", "keep nothing between runs")
+    flags.add_extras(parser, "arrow", "llm", "onnx", "stats", "stores", "train", *extras)
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)
@@ -84,14 +70,12 @@ def add_sampled_conversations(
     parser: argparse.ArgumentParser, words: Sequence[str], *, about: str, most: int, draw: str
 ) -> None:
     """Add the files that metrics are tried on, how many conversations of them, and the metrics."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help=about)
-    add_format(parser)
-    add_speaker(parser)
-    parser.add_argument(
-        "--most", type=positive, default=most, metavar="N", help=f"conversations (default {most})"
-    )
-    add_seed(parser, draw)
-    add_json(parser)
+    flags.add_files(parser, about)
+    flags.add_format(parser)
+    flags.add_speaker(parser)
+    flags.add_number(parser, "--most", "N", "conversations", most)
+    flags.add_seed(parser, draw)
+    flags.add_json(parser)
     add_metric_options(parser, words)
 
 

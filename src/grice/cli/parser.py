@@ -12,8 +12,6 @@ from grice.errors import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Parser", "add_everywhere", "leaves"]
-
 CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 
 
@@ -25,11 +23,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(
-        self,
-        *,
-        prog: str | None = None,
-        description: str | None = None,
-        epilog: str | None = None,
+        self, *, prog: str | None = None, description: str | None = None, epilog: str | None = None
     ) -> None:
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
 
@@ -90,11 +84,7 @@ def add_everywhere(parser: argparse.ArgumentParser, *, default: object = argpars
         "--debug", action="store_true", default=default, help="show the trace of an error"
     )
     parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        default=default,
-        help="print results and errors alone",
+        "-q", "--quiet", action="store_true", default=default, help="print results and errors alone"
     )
     parser.add_argument(
         "--full", action="store_true", default=default, help="cut no text, however long it is"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["Settings", "check_settings", "find_settings", "with_settings"]
-
 OWN, PROJECT = "grice.toml", "pyproject.toml"
 PATHS = frozenset({"output", "report", "plugin", "cache"})
 SHORT = {"metrics": "-m", "output": "-o"}

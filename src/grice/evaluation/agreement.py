@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from grice.stats.comparison import Ranking
     from grice.stats.weighted import Kind
 
-__all__ = [
-    "BASELINES",
-    "COSINE",
-    "NOT_HERE",
-    "Block",
-    "Row",
-    "SystemRow",
-    "evaluate",
-]
-
 Points: TypeAlias = tuple[tuple[float, float], ...]
 Params = ParamSpec("Params")
 Result = TypeVar("Result")

@@ -37,15 +37,6 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = [
-    "Agreement",
-    "AuditResult",
-    "InjectionRow",
-    "OrderBias",
-    "RepeatSpread",
-    "audit",
-]
-
 INJECTED = 20
 """Replies that each injection is tried on: those that people rated lowest."""
 RISE = 0.1
@@ -310,14 +301,11 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
         for first, other in prefer(chat, ASPECTS[name], pairs)
         if isinstance(first, Preference) and isinstance(other, Preference)
     ]
-    weights = [1] * len(answered)
     return OrderBias(
         name,
-        proportion([float(answer.same) for answer in answered], weights),
-        proportion(
-            [float(answer.firsts) for answer in answered], [answer.decided for answer in answered]
-        ),
-        proportion([answer.own for answer in answered], weights),
+        proportion([answer.same for answer in answered]),
+        proportion([answer.firsts for answer in answered], [answer.decided for answer in answered]),
+        proportion([answer.own for answer in answered]),
         len(pairs) - len(answered),
     )
 
@@ -343,10 +331,9 @@ def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> 
     rated = rate(chat, ASPECTS[name], [item_data(reply) for reply in replies], repeats=repeats)
     values = [[rating.rating / 4 for rating in each.ratings] for each in rated]
     several = [each for each in values if len(each) > 1]
-    changed = [float(len(set(each)) > 1) for each in several]
     return RepeatSpread(
         name,
         repeats,
         fmean(map(pstdev, several)) if several else None,
-        proportion(changed, [1] * len(changed)),
+        proportion([len(set(each)) > 1 for each in several]),
     )

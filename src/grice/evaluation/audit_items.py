@@ -11,16 +11,6 @@ from msgspec.structs import replace
 from grice.errors import InputError
 from grice.records import Conversation, Turn
 
-__all__ = [
-    "PADDING",
-    "SOURCE",
-    "Injection",
-    "RatedReply",
-    "injections",
-    "rated_replies",
-    "with_reply",
-]
-
 SOURCE = "ConTurE (Ghazarian et al. 2022), CC BY 4.0: people's rating of a reply, 0 to 2"
 PADDING = (
     " Well, that is what I would say about it, to be quite honest with you, all things considered, "

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["badge_lines", "badge_path", "keep_badge", "read_badge"]
-
 
 NAMED = 5
 """Injections that are named; of more their number says enough."""

@@ -18,8 +18,6 @@ from grice.stats.systems import mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Blended", "Linear", "fit_blend"]
-
 PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0)
 FOLDS = 5
 

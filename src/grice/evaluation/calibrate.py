@@ -27,17 +27,6 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "BLEND",
-    "Blend",
-    "Calibrated",
-    "Calibration",
-    "MetricMap",
-    "apply",
-    "calibrate",
-    "read_calibration",
-]
-
 BLEND = "blend"
 """Name under which calibrated scores of the blend are written."""
 LEAST = 30

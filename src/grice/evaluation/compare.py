@@ -18,14 +18,7 @@ from grice.evaluation.metric_tests import (
     why_not,
 )
 from grice.evaluation.moved import Joined, MovedConversation, join, moved_conversations
-from grice.evaluation.table import (
-    STATUSES,
-    Ids,
-    MetricScores,
-    ScoreTable,
-    metric_range,
-    read_table,
-)
+from grice.evaluation.table import STATUSES, Ids, MetricScores, ScoreTable, metric_range, read_table
 from grice.stats.comparison import Comparison, Ranking
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import Power, compare_systems, items_needed
@@ -33,8 +26,6 @@ from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-__all__ = ["CompareResult", "MetricDifference", "compare"]
 
 NAMED = 5
 """How many items that stand in one file only are named."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Item, Level, Rated
     from grice.stats.estimate import Estimate
 
-__all__ = ["ALL", "Confound", "Ratings", "confounds", "covariates"]
-
 ALL = "all of them"
 WITHIN = "within systems"
 FEW_PER_SYSTEM = 10

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["Counterfactual", "best_of_each_kind", "counterfactuals"]
-
 TRIED = 12
 """Most changes tried of each kind: one per triple of a reply, the least plausible first."""
 

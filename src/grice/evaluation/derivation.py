@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from grice.records import Evidence, KnownTail
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["figures", "problems", "same"]
-
 
 @runtime_checkable
-class Sourced(Protocol):
+class _Sourced(Protocol):
     """Knowledge that can say where a triple comes from."""
 
     def origin(self, head: str, relation: str, tail: str) -> str | None: ...
@@ -94,7 +92,7 @@ def _unsourced(piece: Evidence, loaded: LoadedMetric) -> Iterator[str]:
     if not isinstance(piece, TripleEvidence) or piece.known is None:
         return
     known, relation = piece.known, piece.triple.relation
-    stores = [model for model in loaded.models.values() if isinstance(model, Sourced)]
+    stores = [model for model in loaded.models.values() if isinstance(model, _Sourced)]
     origins = [store.origin(known.head, relation, known.tail) for store in stores]
     if stores and known.source not in origins:
         source = next((origin for origin in origins if origin is not None), None)

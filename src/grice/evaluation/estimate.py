@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from grice.stats.clusters import Bounds
 
-__all__ = ["RULE", "EstimateResult", "MetricEstimate", "Suggestion", "estimate"]
-
 STRATA = 5
 UNLIKE = 0.999
 """Level of the difference from which the rated items are said to be no random sample."""

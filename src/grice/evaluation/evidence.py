@@ -11,8 +11,6 @@ from grice.records import Evidence, FeatureEvidence, Span, Triple, TripleEvidenc
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-__all__ = ["EvidenceChange", "describe", "evidence_changes", "identity", "kind", "spans", "worded"]
-
 MOST = 5
 """How many changes are kept per item."""
 

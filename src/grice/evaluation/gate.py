@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from grice.errors import InputError, did_you_mean, plural
-from grice.evaluation.gate_rules import EVERY, Rules, ShareBelow, rules
+from grice.evaluation.gate_rules import EVERY, Rules
 from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
@@ -27,9 +27,10 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from grice.records import Status
+    from grice.evaluation.scores import ScoreLine
+    from grice.records import Score, Status
 
-__all__ = ["EVERY", "Check", "GateResult", "Rules", "ShareBelow", "gate", "gate_file", "rules"]
+    Scored: TypeAlias = Score | ScoreLine
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 
@@ -67,19 +68,6 @@ class GateResult(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
     passed: bool
     allow_uncertain: bool
-
-
-class Scored(Protocol):
-    """What a check reads of a score."""
-
-    @property
-    def conversation(self) -> str: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def status(self) -> Status: ...
 
 
 class _Tally:

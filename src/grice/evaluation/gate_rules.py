@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.stats.clusters import Bounds
 
-__all__ = ["EVERY", "Rules", "ShareBelow", "rules"]
-
 EVERY = "every metric"
 """Name under which shares of statuses over all metrics are checked."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.run import Scorer
 
-__all__ = ["HealthCard", "HealthResult", "Thresholds", "health"]
-
 WINDOW = 32
 """Conversations scored at once: few enough to see how it gets on."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["HealthCard", "HealthItem", "card_of"]
-
 RESAMPLES = 1000
 
 

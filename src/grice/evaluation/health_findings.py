@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from grice.evaluation.health_card import HealthCard
 
-__all__ = ["Thresholds", "remarks", "warnings"]
-
 
 class Thresholds(msgspec.Struct, frozen=True):
     """From where on a finding is said; conventions, stated beside every card.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["Aligned", "JoinedScores", "Unit", "align"]
-
 Unit: TypeAlias = Literal["turn", "conversation"]
 """What was rated: single turns, or whole conversations."""
 
@@ -202,15 +200,10 @@ def _label(fields: Mapping[str, Json], file: str, line: int) -> Label:
             raise refuse(f"expected a number, found {odd!r}", name)
     if len(ratings) > 1:
         raise refuse(f"one rating is expected, found {', '.join(ratings)}", "ratings")
-    if not ratings and not _has_rating(fields):
+    if not ratings and not any(name.strip().casefold() in FIELDS for name in fields):
         raise refuse(understood(fields), "rating")
     [given] = ratings.values() or [()]
     return Label(str(conversation), turn, tuple(value for value in given if value is not None))
-
-
-def _has_rating(fields: Mapping[str, Json]) -> bool:
-    """Return whether there is a field of ratings, though it is empty."""
-    return any(name.strip().casefold() in FIELDS for name in fields)
 
 
 def _numbers(scores: MetricScores, unit: Unit) -> Integers:

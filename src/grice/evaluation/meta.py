@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated
     from grice.evaluation.table import Column, Reduce, ScoreTable
 
-__all__ = ["Results", "meta_evaluate", "shared_evidence"]
-
 
 class Results(NamedTuple):
     """A meta-evaluation.

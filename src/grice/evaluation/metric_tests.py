@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from grice.evaluation.table import MetricScores
     from grice.stats.comparison import Comparison
 
-__all__ = [
-    "BASELINE",
-    "DIFFERENT",
-    "OTHER",
-    "corrected",
-    "unpaired_says",
-    "unpaired_tests",
-    "why_not",
-]
-
 BASELINE, OTHER = "baseline", "other"
 DIFFERENT = ("first higher", "second higher")
 """The verdicts on a difference that is surely not zero."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.evaluation.table import Ids, MetricScores
     from grice.stats.inputs import Floats, Integers
 
-__all__ = ["Joined", "MovedConversation", "MovedItem", "join", "moved_conversations"]
-
 ITEMS = 3
 """How many items are shown of a conversation that moved."""
 

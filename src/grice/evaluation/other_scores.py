@@ -11,15 +11,14 @@ from grice.errors import InputError, RecordError, did_you_mean
 from grice.stores import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from grice.records import Json
-
-__all__ = ["Column", "column_of", "other_scores"]
 
 NAMED = re.compile(r"(?P<file>.+)#(?P<column>[^#/\\]+)", re.DOTALL)
 CONVERSATION = ("conversation", "conversation_id", "id", "session_id", "trace_id", "dialogue_id")
 TURN = ("turn", "turn_index")
+MISSING = object()
 TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -54,16 +53,21 @@ def other_scores(
         RecordError: If a cell holds something else than a number, or no conversation is named.
         InputError: If the first row has no such column.
     """
-    number_of: Callable[[Mapping[str, Any]], Any] | None = None
+    known = False
     for line, row in rows:
-        if number_of is None:
-            _check(place, row)
-            number_of = _reader(place.column)
+        cell = _cell(row, place.column)
+        if cell is MISSING and not known:
+            names = [name for name in row if isinstance(name, str)]
+            raise InputError(
+                f"{place.file}: no column {place.column!r}{did_you_mean(place.column, names)}; "
+                f"there are {', '.join(names[:12])}"
+            )
+        known = True
         conversation = next((row[name] for name in CONVERSATION if row.get(name)), None)
         if conversation is None:
             problem = f"no conversation is named; one of {', '.join(CONVERSATION)} is needed"
             raise RecordError(problem, file=place.file, line=line)
-        value = _number(number_of(row), place, line)
+        value = _number(cell, place, line)
         yield (
             line,
             {
@@ -80,35 +84,18 @@ def other_scores(
         )
 
 
-def _check(place: Column, row: Mapping[str, Any]) -> None:
-    """Refuse a column that is not there; a dot leads into an object."""
+def _cell(row: Mapping[str, Any], column: str) -> object:
+    """Return what a row has in a column, into which dots lead; :data:`MISSING` if nothing."""
+    if column in row:
+        return row[column]
     inner: object = row
-    if place.column in row:
-        return
-    for part in place.column.split("."):
-        if not isinstance(inner, dict) or part not in inner:
-            names = [name for name in row if isinstance(name, str)]
-            raise InputError(
-                f"{place.file}: no column {place.column!r}{did_you_mean(place.column, names)}; "
-                f"there are {', '.join(names[:12])}"
-            )
-        inner = inner[part]
-
-
-def _reader(column: str) -> Callable[[Mapping[str, Any]], Any]:
-    def value(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-        if column in row:
-            return row[column]
-        inner: Any = row
-        for part in column.split("."):
-            inner = inner.get(part) if isinstance(inner, dict) else None
-        return inner
-
-    return value
+    for part in column.split("."):
+        inner = inner.get(part, MISSING) if isinstance(inner, dict) else MISSING
+    return inner
 
 
 def _number(value: object, place: Column, line: int) -> float | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value in (None, MISSING) or (isinstance(value, str) and not value.strip()):
         return None
     try:
         number = float(value)  # type: ignore[arg-type] # whatever is no number raises

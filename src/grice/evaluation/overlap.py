@@ -157,9 +157,7 @@ def overlap(corpus: Fingerprint, texts: Iterable[str]) -> Overlap:
     long = {key: text for key, text in distinct.items() if len(text.split()) >= corpus.words}
     checked = {key: number for key in long if (number := _hash(key)) <= corpus.below}
     present = [long[key] for key, number in checked.items() if _holds(corpus, number)]
-    rate = proportion(
-        [float(_holds(corpus, number)) for number in checked.values()], [1] * len(checked)
-    )
+    rate = proportion([_holds(corpus, number) for number in checked.values()])
     return Overlap(
         len(long),
         len(distinct) - len(long),

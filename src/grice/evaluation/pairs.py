@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.evaluation.damaged import Pair, PairedSet
     from grice.evaluation.table import Column
 
-__all__ = ["DamagedBlock", "DamagedRow", "Shares", "accuracy", "judge_pairs", "shares"]
-
 
 class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric on one collection.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["FIELDS", "RATER", "UNDERSTOOD", "numbers", "odd_text", "ratings_of", "understood"]
-
 FIELDS = ("ratings", "rating", "human_ratings", "human_rating", "human", "scores", "score", "label")
 """Fields of ratings; of several the first counts."""
 RATER = re.compile(r"(?:rater|annotator|judge|rating|score|worker)s?[ _-]?(\d+)", re.IGNORECASE)

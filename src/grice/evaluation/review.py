@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from contextlib import ExitStack
-from itertools import count, dropwhile, groupby, islice, takewhile
+from itertools import count, dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.review_flaws import EMPTY_REPLY, empty_of, flaw_of, is_empty, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
-from grice.evaluation.scores import read_scores
+from grice.evaluation.scores import by_conversation, read_scores
 from grice.formats import read, records_of
 from grice.records import Evidence, FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.scoring.items import unspoken
@@ -247,20 +247,13 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
     with ExitStack() as stack:
         readings = [stack.enter_context(read(file)) for file in files]
         talks = records_of(readings) if files else None
-        for group in _groups(scores):
+        for group in by_conversation(score for _, score in read_scores(scores)):
             reviewer.add_scores(group, None if talks is None else _talk(talks, group, scores))
     reviewed = reviewer.review()
     if not reviewed.turns:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
         raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
     return reviewed
-
-
-def _groups(scores: str) -> Iterator[list[Score]]:
-    """Yield the scores of each conversation, which stand together."""
-    lines = (score for _, score in read_scores(scores))
-    for _, group in groupby(lines, key=lambda line: (line.meta.get("file"), line.conversation)):
-        yield list(group)
 
 
 def _talk(

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from grice.evaluation.review_stack import Observed, Witness
     from grice.records import Evidence, Score
 
-__all__ = ["EMPTY_REPLY", "empty_of", "flaw_of", "is_empty", "verbatim_of"]
-
 REPEATS = "repeats"
 CERTAIN = 0.01
 """A repetition is beyond doubt at so low a score: a probability that it is none."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from grice.records import Score
     from grice.scoring.run import Scorer
 
-__all__ = ["SanityResult", "SanityRow", "sanity"]
-
 Verdict: TypeAlias = Literal["discriminates", "blind", "rewarded", "not judged"]
 VERDICTS: dict[Side | None, Verdict] = {"above": "discriminates", "below": "rewarded"}
 CHANCE = 0.5
@@ -117,13 +115,12 @@ class _Counts:
 
     def row(self, metric: str, variant: str) -> SanityRow:
         hits = [1.0] * self.lower + [0.5] * self.tied + [0.0] * self.higher
-        sizes = [1] * len(hits)
-        rate, held = proportion(hits, sizes), proportion([float(hit > 0) for hit in hits], sizes)
+        rate = proportion(hits)
         return SanityRow(
             metric=metric,
             variant=variant,
             rate=rate,
-            held=held,
+            held=proportion([hit > 0 for hit in hits]),
             lower=self.lower,
             tied=self.tied,
             higher=self.higher,
@@ -134,11 +131,7 @@ class _Counts:
 
 
 def sanity(
-    records: Iterable[Conversation | RecordError],
-    scorer: Scorer,
-    *,
-    most: int = 500,
-    seed: int = 0,
+    records: Iterable[Conversation | RecordError], scorer: Scorer, *, most: int = 500, seed: int = 0
 ) -> SanityResult:
     """Score ordinary conversations beside their known-bad variants.
 

@@ -9,7 +9,7 @@ import re
 import sys
 import zlib
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,16 +25,6 @@ from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-__all__ = [
-    "TURNS",
-    "ScoreLine",
-    "read_rows",
-    "read_score_groups",
-    "read_score_lines",
-    "read_scores",
-    "read_table_rows",
-]
 
 TURNS = (1 << 32) - 1
 """Turns of a conversation are numbered below this."""
@@ -108,6 +98,12 @@ def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:
 def read_scores(file: str) -> Iterator[tuple[int, Score]]:
     """Yield each line of a file of scores as a whole score, with its number, from 1."""
     return _with_current_signatures(read_rows(file, Score))
+
+
+def by_conversation(scores: Iterable[Score]) -> Iterator[list[Score]]:
+    """Yield the scores of each conversation of each file, which stand together."""
+    for _, group in groupby(scores, key=lambda score: (score.conversation, score.meta.get("file"))):
+        yield list(group)
 
 
 def _with_current_signatures(rows: Iterator[tuple[int, Scored]]) -> Iterator[tuple[int, Scored]]:

@@ -27,8 +27,6 @@ from grice.files import make_folder, replacing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["DataSet", "State", "fetch", "known_data", "named_data", "states"]
-
 SCHEMES = ("https", "http", "file")
 BLOCK = 1 << 20
 SECONDS = 60

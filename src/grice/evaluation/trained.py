@@ -106,7 +106,7 @@ class Guard:
     def __init__(self, rated: Rated) -> None:
         turns = (turn for item in rated.items for turn in item.conversation.turns)
         self._texts = list(dict.fromkeys(turn.text for turn in turns))
-        self._found: dict[tuple[str, str], TrainedOn] = {}
+        self._compared_with: dict[tuple[str, str], TrainedOn] = {}
 
     def look(self, models: Iterable[Model]) -> tuple[TrainedOn, ...]:
         """Return what each model was trained on.
@@ -121,9 +121,9 @@ class Guard:
             return TrainedOn(model.name, None, NOT_RECORDED)
         training = model.bundle.card.training
         key = (model.name, training.texts_sha256 + training.selection_texts_sha256)
-        if key not in self._found:
-            self._found[key] = self._compared(model.name, model.bundle)
-        return self._found[key]
+        if key not in self._compared_with:
+            self._compared_with[key] = self._compared(model.name, model.bundle)
+        return self._compared_with[key]
 
     def _compared(self, name: str, bundle: Bundle) -> TrainedOn:
         learned = _overlap(bundle, bundle.training_texts(), self._texts)

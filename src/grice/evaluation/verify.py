@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from grice.errors import InputError, RecordError
 from grice.evaluation.derivation import figures, problems, same
 from grice.evaluation.evidence import describe, identity, kind
-from grice.evaluation.scores import read_scores
+from grice.evaluation.scores import by_conversation, read_scores
 from grice.formats import part_read, read, records_of
 from grice.progress import track
 from grice.records import Conversation, Score
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Metric
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
-
-__all__ = ["Difference", "Stated", "Tally", "VerifyResult", "stated", "verify", "verify_files"]
 
 AT_ONCE = 256
 """Conversations judged at once."""
@@ -200,8 +198,8 @@ def verify(
     """
     known = {loaded.metric.name: loaded for loaded in metrics}
     book = _Book(file, tolerance)
-    groups = _groups(file, known)
-    for window in _joined(file, groups, records):
+    scores = (score for _, score in read_scores(file) if score.metric in known)
+    for window in _joined(file, by_conversation(scores), records):
         for name, loaded in known.items():
             _verify_window(book, name, loaded, window)
     return book.result()
@@ -210,19 +208,6 @@ def verify(
 class _Item(NamedTuple):
     conversation: Conversation
     scores: Sequence[Score]
-
-
-def _groups(file: str, known: Mapping[str, object]) -> Iterator[list[Score]]:
-    scores = (score for _, score in read_scores(file) if score.metric in known)
-    return (list(group) for _, group in groupby(scores, key=_place))
-
-
-def _place(score: Score) -> tuple[str, object]:
-    return score.conversation, score.meta.get("file")
-
-
-def _place_of(record: Conversation) -> tuple[str, object]:
-    return record.id, record.meta.get("file")
 
 
 def _joined(
@@ -235,7 +220,7 @@ def _joined(
         for record in records:
             if group is None:
                 return
-            if isinstance(record, Conversation) and _place_of(record) == _place(group[0]):
+            if isinstance(record, Conversation) and _is_of(record, group[0]):
                 yield _Item(record, group)
                 group = next(groups, None)
         if group is not None:
@@ -247,6 +232,11 @@ def _joined(
     items = pairs()
     while window := list(islice(items, AT_ONCE)):
         yield window
+
+
+def _is_of(record: Conversation, score: Score) -> bool:
+    same_file = record.meta.get("file") == score.meta.get("file")
+    return same_file and record.id == score.conversation
 
 
 def _verify_window(book: _Book, name: str, loaded: LoadedMetric, window: Sequence[_Item]) -> None:

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 from grice.knowledge.extraction.protocol import RELATIONS
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain
+from grice.metrics.unjudged import judge_or_abstain, not_read
 from grice.records import Judgement, KnownTail, Triple, TripleEvidence
 from grice.runtime.protocols import Encoder
-from grice.text.language import other_language
-from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from grice.records import Response
     from grice.runtime.protocols import Vector
     from grice.runtime.seq2seq import Seq2Seq
-
-__all__ = ["PROMPTS", "accent", "extraction_source", "parsed_events"]
 
 NEUTRAL = 0.5
 """ACCENT's score of a reply without a triple."""
@@ -139,12 +135,8 @@ def accent(
 
 
 def _nothing_to_judge(response: Response) -> str | None:
-    if not response.text.strip():
-        return "the reply is empty"
-    if reason := unreadable(response.text):
-        return f"the reply {reason}"
-    if language := other_language(response.text):
-        return f"the reply is in {language}, not in English"
+    if reason := not_read(response):
+        return reason
     length = len(_history(response)) + len(response.text)
     if length > LONGEST:
         return f"the reply and its history have {length:,} characters, more than {LONGEST:,}"

@@ -21,25 +21,10 @@ if TYPE_CHECKING:
 
     from grice.records import Turn
 
-__all__ = [
-    "cosine_last_turn",
-    "distinct_words",
-    "log_length",
-    "mean_adjacent_cosine",
-    "mean_cosine_to_user",
-    "mean_system_words",
-    "mean_user_words",
-    "overlap_last_turn",
-    "turn_count",
-]
-
 SOURCE = "A trivial baseline."
 baseline = partial(metric, source=SOURCE, neutral=0.0)
 cosine_baseline = partial(
-    baseline,
-    models={"encoder": "bundle:encoder"},
-    protocols={"encoder": Encoder},
-    low=-1.0,
+    baseline, models={"encoder": "bundle:encoder"}, protocols={"encoder": Encoder}, low=-1.0
 )
 
 

@@ -11,8 +11,6 @@ import msgspec
 import grice.metrics.commonsense as whole
 from grice.metrics.declaration import Example, Metric
 
-__all__ = ["commonsense_patterns", "commonsense_search"]
-
 SETTINGS = {"relevance_weight": 0.0, "aggregation": "mean", "min_confidence": 0.0}
 EXAMPLE = Example(["What do you do?", "I was fired because I made a mistake at work."], 0.0, 1.0)
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.metrics.limits import Comparison, Recorded
 
-__all__ = ["NOT_EARNED", "SEEN", "Earned", "earned", "verdict_on"]
-
 SEEN = 0.05
 """From this share of its texts on, a set counts as seen in training; greetings stand everywhere."""
 LEVEL = 0.95
@@ -54,8 +52,8 @@ def earned(metric: str, known: Recorded | None = None) -> Earned | None:
     for comparison in limits.comparisons:
         if comparison.trained < SEEN:
             held_out.setdefault((comparison.on, comparison.measure), []).append(comparison)
-    shown = [_hardest(each, len(held_out)) for each in held_out.values()]
-    best = max(shown, key=lambda shown_set: shown_set.low, default=None)
+    hardest = (_hardest(each, len(held_out)) for each in held_out.values())
+    best = max(hardest, key=lambda earned: earned.low, default=None)
     return best if best is not None and best.low > 0 else None
 
 
@@ -84,11 +82,11 @@ def verdict_on(metric: str, known: Recorded | None = None) -> str:
     known = known or recorded()
     if metric in known.baselines:
         return TRIVIAL
-    shown = earned(metric, known)
-    if shown is not None:
-        hardest = shown.hardest
+    best = earned(metric, known)
+    if best is not None:
+        hardest = best.hardest
         return (
-            f"earned on {hardest.on}: {hardest.in_words()} (of {shown.sets} held-out sets, "
-            f"lower bound for all together {shown.low:.3f})"
+            f"earned on {hardest.on}: {hardest.in_words()} (of {best.sets} held-out sets, "
+            f"lower bound for all together {best.low:.3f})"
         )
     return NOT_EARNED if metric in known.metrics else NOT_MEASURED

@@ -13,16 +13,15 @@ import math
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, Metric, metric
+from grice.metrics.unjudged import empty, judge_or_abstain
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair, PairClassifier, TextScorer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.metrics.declaration import Count
     from grice.records import Response
-
-__all__ = ["fed_appropriate", "fed_understandable"]
 
 SOURCE = (
     "A baseline: FED (Mehri and Eskenazi, SIGDIAL 2020) in the form of ACCENT's comparison "
@@ -60,7 +59,7 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
     )
     def judge(
         responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: Count = 4
-    ) -> list[Judgement]:
+    ) -> Iterator[Judgement]:
         """Return how much more probable approval is than the opposite as the next turn.
 
         The difference of mean log probabilities; what is said in either case stands among the
@@ -70,39 +69,32 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
         Args:
             history: How many turns before the reply are read.
         """
-        return _judged(responses, model, history, negative)
+        follow_ups = (*SAYS_SENSE, *negative)
+
+        def judged(spoken: Sequence[Response]) -> Iterator[Judgement]:
+            said = [
+                (*(turn.text for turn in response.history[-history:]), response.text)
+                for response in spoken
+            ]
+            asked = [(turns, text) for turns in said for text in follow_ups]
+            values = iter(_log_probabilities(model, asked))
+            return (_judgement(follow_ups, [next(values) for _ in follow_ups]) for _ in spoken)
+
+        return judge_or_abstain(responses, empty, judged, 0.0)
 
     return judge
 
 
-def _judged(
-    responses: Sequence[Response],
-    model: TextScorer | PairClassifier,
-    history: int,
-    negative: tuple[str, ...],
-) -> list[Judgement]:
-    spoken = [response for response in responses if response.text.strip()]
-    follow_ups = (*SAYS_SENSE, *negative)
-    asked = [(_turns(response, history), text) for response in spoken for text in follow_ups]
-    values = iter(_log_probabilities(model, asked))
-    judgements = []
-    for response in responses:
-        if not response.text.strip():
-            judgements.append(Judgement(0.0, "abstained", "the reply is empty"))
-            continue
-        given = [next(values) for _ in follow_ups]
-        sense = sum(given[: len(SAYS_SENSE)]) / len(SAYS_SENSE)
-        none = sum(given[len(SAYS_SENSE) :]) / len(negative)
-        evidence = [
-            FeatureEvidence(f"log probability of {text!r}", value)
-            for text, value in zip(follow_ups, given, strict=True)
-        ]
-        judgements.append(Judgement(sense - none, evidence=tuple(evidence)))
-    return judgements
-
-
-def _turns(response: Response, history: int) -> tuple[str, ...]:
-    return (*(turn.text for turn in response.history[-history:]), response.text)
+def _judgement(follow_ups: Sequence[str], given: Sequence[float]) -> Judgement:
+    """Return the difference of both kinds of follow-ups, those that approve first."""
+    approving = len(SAYS_SENSE)
+    sense = sum(given[:approving]) / approving
+    none = sum(given[approving:]) / (len(given) - approving)
+    evidence = tuple(
+        FeatureEvidence(f"log probability of {text!r}", value)
+        for text, value in zip(follow_ups, given, strict=True)
+    )
+    return Judgement(sense - none, evidence=evidence)
 
 
 def _log_probabilities(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.numeric import Array
     from grice.records import Conversation
 
-__all__ = ["friction"]
-
 NEUTRAL = 0.5
 SHOWN = 20
 """How many turns the evidence names, those with the strongest signs."""

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Count, Metric
     from grice.metrics.judging import Rated
 
-__all__ = [
-    "ASPECTS",
-    "JUDGES",
-    "MODEL",
-    "judge_coherence",
-    "judge_commonsense",
-    "judge_engagement",
-    "judge_relevance",
-]
-
 MODEL = "model"
 """Name of the option with the judge."""
 NEUTRAL = 0.5

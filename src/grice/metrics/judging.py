@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     from grice.records import Json, Response, Turn
     from grice.runtime.protocols import Chat
 
-__all__ = [
-    "HIGH",
-    "LOW",
-    "TURNS",
-    "Aspect",
-    "Preference",
-    "Rated",
-    "Rating",
-    "item_data",
-    "prefer",
-    "rate",
-    "talk_data",
-]
-
 LOW, HIGH = 1, 5
 """Ends of the scale that judges answer on."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.records import Response
     from grice.runtime.protocols import TokenScore
 
-__all__ = ["likelihood"]
-
 NEUTRAL = 0.5
 WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500
 """Log odds, per nat, that a person would not mark the reply.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from grice.records import Response
     from grice.runtime.protocols import Passage
 
-__all__ = ["Reading", "readings"]
-
 
 class Reading(NamedTuple):
     """Turns that are read at once, and which of them are judged.

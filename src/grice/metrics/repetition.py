@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.records import Evidence, Response, Turn
     from grice.text.content import Stretch
 
-__all__ = ["repetition"]
-
 HALF = 0.5
 """Below it a reply is said to repeat."""
 NEUTRAL = 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grice.errors import InputError, did_you_mean
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain
+from grice.metrics.unjudged import empty, judge_or_abstain
 from grice.records import Judgement
 from grice.runtime.protocols import Encoder
 from grice.text.script import unreadable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from grice.records import Response
 
     Vectors: TypeAlias = NDArray[np.floating]
-
-__all__ = ["Blend", "Pooling", "blend", "pooled", "referenced", "scaled"]
 
 Pooling: TypeAlias = Literal["mean", "max", "max-min"]
 Blend: TypeAlias = Literal["min", "max", "mean", "geometric"]
@@ -140,10 +138,8 @@ def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
 
 
 def _nothing_to_judge(response: Response) -> str | None:
-    if not response.text.strip():
-        return "the reply is empty"
+    if reason := empty(response):
+        return reason
     if reason := unreadable(response.text):
         return f"the reply {reason}"
-    if not any(text.strip() for text in response.references):
-        return "it has no reference"
-    return None
+    return None if any(map(str.strip, response.references)) else "it has no reference"

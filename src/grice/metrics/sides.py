@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
 
-__all__ = ["user_turns"]
-
 USERS = frozenset({"human", "user"})
 SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 

@@ -7,8 +7,6 @@ from functools import lru_cache
 from grice.metrics.registry import find_metrics
 from grice.runtime.bundle import RENAMED
 
-__all__ = ["current_signature"]
-
 
 @lru_cache(maxsize=256)
 def current_signature(signature: str) -> str:

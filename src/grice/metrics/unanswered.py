@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.records import Response
     from grice.text.content import Stretch
 
-__all__ = ["unanswered"]
-
 NEUTRAL = 0.5
 WEIGHT_COSINE, WEIGHT_FORM, SHIFT = 3.3, 0.5, -0.95
 """Log odds of an answer, by logistic regression on replies that answer and that ignore."""

@@ -13,19 +13,29 @@ if TYPE_CHECKING:
 
     from grice.records import Response
 
-__all__ = ["judge_or_abstain", "nothing_to_judge"]
-
 Item = TypeVar("Item")
 
 
-def nothing_to_judge(response: Response) -> str | None:
-    """Return why a reply cannot be judged beside its history, in words; None if it can."""
-    if not response.text.strip():
-        return "the reply is empty"
+def empty(response: Response) -> str | None:
+    """Return that a reply has no word; None if it has one."""
+    return None if response.text.strip() else "the reply is empty"
+
+
+def not_read(response: Response) -> str | None:
+    """Return why a reply cannot be judged by itself, in words; None if it can."""
+    if reason := empty(response):
+        return reason
     if reason := unreadable(response.text):
         return f"the reply {reason}"
     if language := other_language(response.text):
         return f"the reply is in {language}, not in English"
+    return None
+
+
+def nothing_to_judge(response: Response) -> str | None:
+    """Return why a reply cannot be judged beside its history, in words; None if it can."""
+    if reason := not_read(response):
+        return reason
     last = None
     for turn in reversed(response.history):  # mostly the first that is looked at can be read
         if (reason := unreadable(turn.text)) is None:

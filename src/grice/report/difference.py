@@ -8,11 +8,7 @@ from grice.pages import head
 from grice.report.html import asset, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grice.evaluation.compare import CompareResult, MetricDifference
-
-__all__ = ["difference_page"]
 
 WIDTH = 320
 
@@ -35,16 +31,11 @@ def difference_page(result: CompareResult) -> str:
         .get_template("difference.html.j2")
         .render(
             result=result,
-            panels=list(_panels(result)),
+            panels=[(metric, _drawn(metric)) for metric in result.metrics],
             head=head(f"{result.other} against {result.baseline}", style=style),
             width=WIDTH,
         )
     )
-
-
-def _panels(result: CompareResult) -> Iterator[tuple[MetricDifference, Drawn | None]]:
-    for metric in result.metrics:
-        yield metric, _drawn(metric)
 
 
 def _drawn(metric: MetricDifference) -> Drawn | None:

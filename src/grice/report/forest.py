@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
 
-__all__ = ["Bar", "Forest", "forest"]
-
 LEFT, RIGHT = 130.0, 310.0
 TOP, STEP, FOOT = 12.0, 14.0, 22.0
 

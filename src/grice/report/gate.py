@@ -8,8 +8,6 @@ from xml.etree import ElementTree
 if TYPE_CHECKING:
     from grice.evaluation.gate import Check, GateResult
 
-__all__ = ["junit", "markdown"]
-
 
 def junit(result: GateResult, source: str) -> str:
     """Return the checks as test cases of one suite; an uncertain one that counts is a failure."""

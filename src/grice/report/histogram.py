@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
 
-__all__ = ["Bar", "Drawing", "Histogram", "bin_edges", "decimals", "draw", "number"]
-
 BINS = 20
 """Bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits."""
 

@@ -8,8 +8,6 @@ import jinja2
 
 from grice.text.markdown import as_read
 
-__all__ = ["asset", "environment"]
-
 PACKAGE = "grice.report"
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation, Score
     from grice.report.histogram import Histogram
 
-__all__ = ["SPEAKERS", "Columns", "IndexBuilder", "Row"]
-
 SPEAKERS = 100
 """Speakers that can be chosen by name."""
 

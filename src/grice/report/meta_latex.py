@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
 
-__all__ = ["as_latex"]
-
 _SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
 _SPECIAL |= {char: f"\\{char}" for char in "&%$#_{}"}
 _MARKS = {"!": "$^{!}$", "~": "$^{\\sim}$", "": ""}

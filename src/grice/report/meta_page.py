@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
 
-__all__ = ["as_html"]
-
 
 class Kept(NamedTuple):
     """Partial correlations of one metric, as the page words them."""

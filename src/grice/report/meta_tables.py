@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from grice.evaluation.trained import TrainedOn
     from grice.stats.estimate import Estimate
 
-__all__ = ["as_csv", "as_json", "write_results"]
-
 SIDES = ("", "_low", "_high")
 ABOUT = ("data", "aspect", "level", "metric", "trivial", "n", "groups")
 LEFT_OUT = ("abstained", "failed", "missing")

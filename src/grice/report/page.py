@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.report.snippet import Piece
     from grice.scoring.summary import MetricSummary, Summary
 
-__all__ = ["Panel", "settings", "write_page"]
-
 SCRIPTS = (
     "dom.js",
     "markdown.js",

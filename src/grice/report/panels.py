@@ -12,8 +12,6 @@ from grice.metrics.limits import explained, summed_up
 if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["MetricPanel", "panel_of"]
-
 
 class MetricPanel(msgspec.Struct, frozen=True):
     """What a reader must know to read a metric's numbers; higher is better.

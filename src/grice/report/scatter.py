@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from grice.stats.inputs import Floats
 
-__all__ = ["Scatter", "scatter"]
-
 WIDTH, HEIGHT = 320.0, 208.0
 LEFT, RIGHT, TOP, BASE = 34.0, 314.0, 6.0, 176.0
 MOST = 600
@@ -63,17 +61,17 @@ def scatter(pairs: Sequence[tuple[float, float]]) -> Scatter:
     outline = [(x(a), y(b)) for a, b in zip(grid, middle + spread, strict=True)]
     outline += [(x(a), y(b)) for a, b in zip(grid[::-1], (middle - spread)[::-1], strict=True)]
     step = max(1, -(-len(data) // MOST))
-    shown = data[::step]
+    drawn = data[::step]
     # Low-discrepancy shifts: the same page for the same data.
-    shift = (np.arange(len(shown)) * 0.6180339887) % 1 - 0.5
-    moved = shown[:, 0] + shift * 2 * JITTER * span[0]
+    shift = (np.arange(len(drawn)) * 0.6180339887) % 1 - 0.5
+    moved = drawn[:, 0] + shift * 2 * JITTER * span[0]
     return Scatter(
-        tuple((x(a), y(b)) for a, b in zip(moved, shown[:, 1], strict=True)),
+        tuple((x(a), y(b)) for a, b in zip(moved, drawn[:, 1], strict=True)),
         (x(grid[0]), y(middle[0]), x(grid[-1]), y(middle[-1])),
         " ".join(f"{a},{b}" for a, b in outline),
         tuple((x(tick), _text(tick, span[0])) for tick in _ticks(low[0], low[0] + span[0])),
         tuple((y(tick), _text(tick, span[1])) for tick in _ticks(low[1], low[1] + span[1])),
-        len(shown),
+        len(drawn),
     )
 
 

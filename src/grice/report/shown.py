@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from grice.records import Evidence, Score
 
-__all__ = ["EVIDENCE_LIMIT", "shown_line"]
-
 EVIDENCE_LIMIT = 24
 """Pieces of evidence that a score keeps in the page."""
 
@@ -72,17 +70,17 @@ def shown_line(
         scores: Its scores, in any order.
         signatures: Signature of each metric's panel.
     """
-    shown = _ShownConversation(
+    record = _ShownConversation(
         _readable(conversation),
         [_shown(score, conversation, signatures[score.metric]) for score in scores],
         opening(conversation),
         [i for i, turn in enumerate(conversation.turns) if unspoken(turn)],
     )
     try:
-        return msgspec.json.encode(shown)
+        return msgspec.json.encode(record)
     except UnicodeEncodeError:
         # A lone surrogate has no UTF-8 form, but it has an escape in JSON.
-        whole = _plain(msgspec.to_builtins(shown), DEEPEST + ABOVE)
+        whole = _plain(msgspec.to_builtins(record), DEEPEST + ABOVE)
         return json.dumps(whole, separators=(",", ":")).encode()
 
 

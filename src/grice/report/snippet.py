@@ -11,8 +11,6 @@ from grice.text.markup import thoughts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Piece", "snippet"]
-
 READ = 20_000
 """Characters of a reply that are looked at."""
 BEFORE = 60
@@ -48,18 +46,18 @@ Piece(text=' below.', marked=False)]
     while start and room > len(words[start - 1]):
         start -= 1
         room -= len(words[start]) + 1
-    shown: list[tuple[str, bool]] = [("…", False)] if start else []
+    signs: list[tuple[str, bool]] = [("…", False)] if start else []
     for place, word in enumerate(words[start:]):
-        if shown and len(shown) + len(word) + 1 > most:
-            shown.append(("…", False))
+        if signs and len(signs) + len(word) + 1 > most:
+            signs.append(("…", False))
             break
         if place:
             # A blank between two marked words is marked with them.
-            shown.append((" ", shown[-1][1] and word[0][1]))
-        shown += word[:most]
+            signs.append((" ", signs[-1][1] and word[0][1]))
+        signs += word[:most]
     return [
         Piece("".join(sign for sign, _ in group), marked)
-        for marked, group in groupby(shown, key=lambda sign: sign[1])
+        for marked, group in groupby(signs, key=lambda sign: sign[1])
     ]
 
 
@@ -77,7 +75,7 @@ def _words(text: str, spans: Iterable[tuple[int, int]]) -> list[list[tuple[str, 
 
 
 def _parted(signs: Iterable[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
-    shown = (sign for sign in signs if sign[0])
-    for blank, word in groupby(shown, key=lambda sign: sign[0].isspace()):
+    read = (sign for sign in signs if sign[0])
+    for blank, word in groupby(read, key=lambda sign: sign[0].isspace()):
         if not blank:
             yield list(word)

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["ChunkSpool", "compress"]
-
 CHUNK_LINES = 50
 CHUNK_BYTES = 256 * 1024
 """A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""

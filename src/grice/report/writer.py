@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from grice.report.panels import MetricPanel
     from grice.scoring.summary import MetricSummary, Summary
 
-__all__ = ["ReportWriter"]
-
 FIRST = 10
 """Replies that the page opens on: those to look at first."""
 KEEP = 20_000

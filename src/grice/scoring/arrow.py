@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
     from grice.scoring.run import Scorer
 
-__all__ = ["ROWS_KEY", "score_records", "score_table"]
-
 ROWS_KEY = b"grice.rows"
 """Where the metadata of the result says what a row of the input was."""
 logger = logging.getLogger("grice")

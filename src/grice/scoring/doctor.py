@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from grice.metrics.registry import Registry
     from grice.runtime.embedded import Mode
 
-__all__ = ["Arrangement", "Diagnosis", "Distance", "ShippedModel", "diagnose"]
-
 
 class Arrangement(msgspec.Struct, frozen=True):
     """One metric in one arrangement of the conversations, beside all of them together.
@@ -244,10 +242,7 @@ def _distances(together: _Run, recorded: Mapping[str, Recorded]) -> list[Distanc
 
 
 def _distance(
-    metric: str,
-    values: Sequence[float | None],
-    signature: str,
-    recorded: Mapping[str, Recorded],
+    metric: str, values: Sequence[float | None], signature: str, recorded: Mapping[str, Recorded]
 ) -> Distance:
     if metric not in recorded:
         return Distance(metric, 0, note="not recorded")

@@ -12,8 +12,6 @@ from grice.text.markup import thinks_aloud
 if TYPE_CHECKING:
     from grice.records import Judgement
 
-__all__ = ["EMPTY", "FLAGS", "flagged"]
-
 EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
 FLAGS = (EMPTY, THINKING, JSON)
 """A reply without a word; one whose thinking is not judged; one that is a JSON object."""

@@ -11,8 +11,6 @@ from grice.errors import LONGEST, GriceError, StoppedError, out_of_memory, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["CALLS", "Failure", "answers"]
-
 CALLS = 64
 """Calls for one batch at most: enough to find five items of a thousand, wherever they stand."""
 MEMORY = "memory ran out; what did not fit is scored in halves"

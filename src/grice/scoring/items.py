@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from grice.records import (
-    Conversation,
-    FeatureEvidence,
-    Response,
-    TripleEvidence,
-    TurnEvidence,
-)
+from grice.records import Conversation, FeatureEvidence, Response, TripleEvidence, TurnEvidence
 from grice.text.markup import plain_text
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.scoring.summary import Summary
 
-__all__ = ["notes"]
-
 FLAGGED = {
     "empty": ("is empty and has the lowest score", "are empty and have the lowest score"),
     "thinking_skipped": (

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation, Score
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["Forecast", "Pace"]
-
 MEASURED, FEWEST = 3.0, 8
 """Seconds and conversations on which a forecast rests, …"""
 PATIENCE = 15.0

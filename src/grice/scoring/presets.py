@@ -37,16 +37,6 @@ from grice.folders import config_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "SMALL",
-    "Preset",
-    "check_not_chosen",
-    "default_preset",
-    "find_presets",
-    "named_preset",
-    "set_default",
-]
-
 SMALL = "small"
 """The preset of what ships."""
 

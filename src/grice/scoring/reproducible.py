@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.scoring.doctor import Distance
     from grice.scoring.machine import Machine
 
-__all__ = ["not_reproducible"]
-
 EXTRAS = {
     "onnxruntime": ("onnx", "models of kind onnx-*"),
     "torch": ("train", "models of kind transformers-*, and training"),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["Scores"]
-
 SHOWN = 20
 COLUMNS = ("conversation", "turn", "metric", "value", "status", "reason")
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame"}

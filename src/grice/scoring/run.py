@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.sink import Sink
 
-__all__ = ["Listener", "Scorer", "run"]
-
 logger = logging.getLogger("grice")
 logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
 
@@ -134,11 +132,7 @@ class _Windows:
     """Scores records a window at a time."""
 
     def __init__(
-        self,
-        scorer: Scorer,
-        sink: Sink,
-        summary: SummaryBuilder,
-        listeners: Sequence[Listener],
+        self, scorer: Scorer, sink: Sink, summary: SummaryBuilder, listeners: Sequence[Listener]
     ) -> None:
         self._scorer = scorer
         self._sink = sink
@@ -172,7 +166,8 @@ class _Windows:
         records = self._state.records + len(window)
         self._state = State(self._state.run, self._digest.hexdigest(), records)
         if records <= self._sink.done.records:
-            _check_unchanged(self._state, self._sink.done)
+            if records == self._sink.done.records and self._state.input != self._sink.done.input:
+                raise _changed()
             scores = [
                 list(islice(self._earlier, self._scorer.count(item))) for item in conversations
             ]
@@ -210,11 +205,6 @@ def _content(record: Conversation | RecordError) -> bytes:
     if isinstance(record, RecordError):
         return str(record).encode("utf-8", "replace")
     return msgspec.json.encode(record)
-
-
-def _check_unchanged(state: State, done: State) -> None:
-    if state.records == done.records and state.input != done.input:
-        raise _changed()
 
 
 def _changed() -> InputError:

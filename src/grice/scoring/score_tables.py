@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-__all__ = ["VERSION", "VERSION_KEY", "as_table", "is_table", "lines_of", "schema", "write_lines_as"]
-
 VERSION = "1"
 """Another number means other columns or another meaning of one; further columns do not move it."""
 VERSION_KEY = b"grice.scores"

@@ -17,29 +17,12 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 import msgspec
 
 from grice.errors import InputError, OutputError
-from grice.files import (
-    cannot_write,
-    destination,
-    keep_permissions,
-    open_own,
-    renaming,
-    try_lock,
-)
+from grice.files import cannot_write, destination, keep_permissions, open_own, renaming, try_lock
 from grice.records import Score, json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-__all__ = [
-    "NoSink",
-    "ScoreFile",
-    "ScoreStream",
-    "ScoreTableFile",
-    "Sink",
-    "State",
-    "encode_scores",
-]
 
 
 KEPT = "what was scored before is kept beside it, and the same command goes on from there"

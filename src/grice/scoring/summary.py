@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["CommonReason", "LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
-
 LOWEST = 3
 REASONS = 20
 DIFFERENT = 1000
@@ -133,10 +131,7 @@ class SummaryBuilder:
     """Collects scores and gives a :class:`Summary` at any time."""
 
     def __init__(
-        self,
-        metrics: Sequence[LoadedMetric],
-        preset: str = SMALL,
-        speakers: Collection[str] = (),
+        self, metrics: Sequence[LoadedMetric], preset: str = SMALL, speakers: Collection[str] = ()
     ) -> None:
         self._metrics = metrics
         self._speakers = speakers
@@ -187,7 +182,9 @@ class SummaryBuilder:
 
     def _count_reason(self, score: Score) -> None:
         if score.status == "failed":
-            self._failures.setdefault(score.metric, _failure(score))
+            turn = "" if score.turn is None else f" #{score.turn}"
+            failure = f"{score.conversation}{turn}: {score.reason}"
+            self._failures.setdefault(score.metric, failure)
         reasons = self._reasons.setdefault((score.metric, score.status), Counter())
         if score.reason and (score.reason in reasons or len(reasons) < DIFFERENT):
             reasons[score.reason] += 1
@@ -254,8 +251,3 @@ def _flags(scores: Sequence[Score]) -> Iterator[str]:
     """Yield the flags of each judged reply once, whatever the number of metrics."""
     marked = {(score.turn, flag) for score in scores for flag in score.flags if flag in FLAGS}
     return (flag for turn, flag in marked if turn is not None)
-
-
-def _failure(score: Score) -> str:
-    place = score.conversation if score.turn is None else f"{score.conversation} #{score.turn}"
-    return f"{place}: {score.reason}"

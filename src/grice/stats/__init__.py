@@ -14,12 +14,7 @@ from warnings import warn
 from grice.stats.clusters import ClusteredMean
 
 if TYPE_CHECKING:
-    from grice.stats.agreement import (
-        cohen_kappa,
-        fleiss_kappa,
-        kappa_of_table,
-        krippendorff_alpha,
-    )
+    from grice.stats.agreement import cohen_kappa, fleiss_kappa, kappa_of_table, krippendorff_alpha
     from grice.stats.annotators import leave_one_annotator_out, pairwise_agreement
     from grice.stats.comparison import (
         Comparison,
@@ -41,13 +36,7 @@ if TYPE_CHECKING:
     from grice.stats.inference import PoweredMean, prediction_powered_mean
     from grice.stats.reliability import ceiling, intraclass, reliability_of_mean
     from grice.stats.system_means import SystemLevel, system_level
-    from grice.stats.systems import (
-        Power,
-        cliffs_delta,
-        compare_systems,
-        items_needed,
-        mean,
-    )
+    from grice.stats.systems import Power, cliffs_delta, compare_systems, items_needed, mean
 
 # Names are imported when they are first used: `import grice.cli` must not load numpy.
 _NAMES = {

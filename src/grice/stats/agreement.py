@@ -13,16 +13,6 @@ from grice.stats.inputs import Floats, Groups, Values, check_level, columns_of
 from grice.stats.ratings import Flat, Ratings, agreement, arranged, coded, flatten, matrix
 from grice.stats.resample import ResamplingKind, Sampling, Statistic
 
-__all__ = [
-    "KappaWeights",
-    "Scale",
-    "cohen_kappa",
-    "fleiss_kappa",
-    "interval_alpha",
-    "kappa_of_table",
-    "krippendorff_alpha",
-]
-
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
 

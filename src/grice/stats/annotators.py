@@ -17,8 +17,6 @@ from grice.stats.resample import ResamplingKind, Sampling, resampled_estimate
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
-__all__ = ["leave_one_annotator_out", "pairwise_agreement"]
-
 
 def leave_one_annotator_out(
     ratings: Ratings,

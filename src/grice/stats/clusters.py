@@ -16,16 +16,6 @@ from grice.stats.estimate import Estimate, few_units
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "Bounds",
-    "ClusteredMean",
-    "Moments",
-    "bounded_interval",
-    "mean_estimate",
-    "student_quantile",
-    "wilson_interval",
-]
-
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value that is possible; infinite where there is none."""
 

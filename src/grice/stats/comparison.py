@@ -14,21 +14,6 @@ from grice.errors import InputError, did_you_mean
 from grice.stats.estimate import Estimate, scipy_module
 from grice.stats.inputs import Floats
 
-__all__ = [
-    "Comparison",
-    "Correction",
-    "Ranking",
-    "Verdict",
-    "adjusted_p",
-    "benjamini_hochberg",
-    "compared",
-    "holm",
-    "pairs_of",
-    "permutations_needed",
-    "significance_clusters",
-    "verdict",
-]
-
 Verdict: TypeAlias = Literal["first higher", "second higher", "no significant difference"]
 """There is no verdict "equal": a test that does not reject does not show equality."""
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]

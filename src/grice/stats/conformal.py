@@ -9,17 +9,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.stats.estimate import Estimate, scipy_module
-from grice.stats.inputs import (
-    Floats,
-    Groups,
-    Integers,
-    Values,
-    check_level,
-    complete_items,
-    joined,
-)
-
-__all__ = ["HumanScale", "fit_human_scale"]
+from grice.stats.inputs import Floats, Groups, Integers, Values, check_level, complete_items, joined
 
 
 class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):

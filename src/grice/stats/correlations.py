@@ -114,7 +114,7 @@ def correlation(
         bounded="correlation",
     )
     if len(a) < 4:
-        return _unbounded(drawn)
+        return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(len(a), value))
     if heavy:
         advice = f"{heavy}: a few items decide Pearson's correlation; see Spearman's"
         if interval != "jackknife":
@@ -175,17 +175,22 @@ def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
 
 
 def analytic_interval(
-    x: Floats, y: Floats, *, kind: Kind, value: float, level: float
+    x: Floats, y: Floats, *, kind: Kind, value: float, level: float, covariates: int = 0
 ) -> tuple[float, float, str]:
-    """Return bounds and the name of their method, for independent items."""
+    """Return bounds and the name of their method, for independent items.
+
+    Args:
+        covariates: How many are held constant; Kendall's takes none.
+    """
     n = len(x)
     if n < 4:
         return -1.0, 1.0, "no bound from fewer than four items"
     most = _most(n, kind)
     if kind == "pearson":
-        return *fisher(value, 1 / (n - 3), most, level), "Fisher z"
+        return *fisher(value, 1 / (n - covariates - 3), most, level), "Fisher z"
     if kind == "spearman":
-        return *spearman_bounds(value, n, level), "Fisher z, Bonett-Wright error"
+        variance = (1 + value**2 / 2) / (n - covariates - 3)
+        return *fisher(value, variance, most, level), "Fisher z, Bonett-Wright error"
     error = kendall.standard_error(x, y, tau=value, variant=kind)
     variance = (error / (1 - min(abs(value), most) ** 2)) ** 2
     if abs(value) > most:
@@ -196,12 +201,6 @@ def analytic_interval(
     wide = float(scipy_module("special").stdtrit(n - 2, 0.5 + level / 2))
     variance *= (wide / NormalDist().inv_cdf(0.5 + level / 2)) ** 2
     return *fisher(value, variance, most, level), "Fisher z, delta-method error"
-
-
-def spearman_bounds(value: float, n: int, level: float, covariates: int = 0) -> tuple[float, float]:
-    """Return the bounds of Bonett and Wright (2000)."""
-    variance = (1 + value**2 / 2) / (n - covariates - 3)
-    return fisher(value, variance, _most(n, "spearman"), level)
 
 
 def fisher(value: float, variance: float, most: float, level: float) -> tuple[float, float]:
@@ -267,24 +266,16 @@ def partial_correlation(
     if interval == "analytic":
         if codes is not None:
             raise InputError("interval='analytic' cannot honour groups; give 'jackknife'")
-        if kind == "pearson":
-            low, high = fisher(value, 1 / (n - k - 3), _most(n, kind), level)
-            how = "Fisher z"
-        else:
-            low, high = spearman_bounds(value, n, level, covariates=k)
-            how = "Fisher z, Bonett-Wright error"
+        low, high, how = analytic_interval(
+            *columns[:2], kind=kind, value=value, level=level, covariates=k
+        )
         return Estimate(value, low, high, level, n, f"{what}, {how}", note=_small(n, value))
     sampling = Sampling(interval, level, resamples, seed)
     return resampled_estimate(statistic, n, what, sampling, groups=codes, bounded="correlation")
 
 
 def correlation_within(
-    x: Values,
-    y: Values,
-    contexts: Groups,
-    *,
-    kind: Kind = "spearman",
-    level: float = 0.95,
+    x: Values, y: Values, contexts: Groups, *, kind: Kind = "spearman", level: float = 0.95
 ) -> Estimate:
     """Return the mean over contexts of the correlation among the items of each, -1 to 1.
 
@@ -356,7 +347,3 @@ def _small(n: int, value: float) -> str | None:
             ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
         )
     return few_units(n, "items")
-
-
-def _unbounded(drawn: Estimate) -> Estimate:
-    return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(drawn.n, drawn.value))

@@ -33,14 +33,6 @@ from grice.stats.resample import ResamplingKind, differences, estimate, resample
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
-__all__ = [
-    "DependentTest",
-    "compare_correlations",
-    "steiger_z",
-    "williams_t",
-    "zou_interval",
-]
-
 Test: TypeAlias = Literal["permutation", "williams", "steiger"]
 
 

@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
     from grice.stats.clusters import Bounds
 
-__all__ = [
-    "FEW",
-    "Estimate",
-    "Side",
-    "clamp",
-    "cut",
-    "few_units",
-    "scipy_module",
-]
+__all__ = ["FEW", "Estimate", "Side", "clamp", "cut", "few_units", "scipy_module"]
 
 FEW = 10
 """With fewer items or conversations than this, an interval is marked as a rough guide."""

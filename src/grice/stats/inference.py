@@ -22,8 +22,6 @@ from grice.stats.inputs import (
     group_codes,
 )
 
-__all__ = ["PoweredMean", "prediction_powered_mean"]
-
 
 class PoweredMean(msgspec.Struct, frozen=True):
     """A mean rating helped by a metric.

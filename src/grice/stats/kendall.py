@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from grice.stats.inputs import Floats, Integers
 
-__all__ = ["agreeing", "standard_error"]
-
 
 def standard_error(x: Floats, y: Floats, *, tau: float, variant: str) -> float:
     """Return the standard error of tau-b or tau-c, free of any assumed distribution.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.stats.resample import Statistic
     from grice.stats.weighted import Kind
 
-__all__ = ["permutation_test_of_correlations", "permutation_test_of_means"]
-
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 

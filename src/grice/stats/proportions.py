@@ -17,7 +17,7 @@ __all__ = ["proportion"]
 
 
 def proportion(
-    hits: Sequence[float], sizes: Sequence[int], *, level: float = 0.95
+    hits: Sequence[float], sizes: Sequence[int] | None = None, *, level: float = 0.95
 ) -> Estimate | None:
     """Return the share of hits among items that come in conversations; None without an item.
 
@@ -27,9 +27,10 @@ def proportion(
 
     Args:
         hits: Hits of each conversation; a half counts as half a hit.
+        sizes: Items of each conversation; by default one.
     """
     sums = np.asarray(hits, np.float64)
-    items = np.asarray(sizes, np.float64)
+    items = np.ones_like(sums) if sizes is None else np.asarray(sizes, np.float64)
     sums, items = sums[items > 0], items[items > 0]
     n, units = int(items.sum()), len(items)
     if not n:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.stats.resample import Sampling, Statistic
 
-__all__ = ["Flat", "Ratings", "agreement", "arranged", "coded", "flatten", "matrix"]
-
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
 """One list per item with the rating of each annotator, None or NaN where one gave none. Lists
 may differ in length; the position identifies the annotator."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.stats.ratings import Flat
     from grice.stats.resample import Statistic
 
-__all__ = ["IntraclassForm", "ceiling", "intraclass", "reliability_of_mean"]
-
 IntraclassForm: TypeAlias = Literal["1,1", "1,k", "2,1", "2,k", "3,1", "3,k"]
 FORMS = ("1,1", "1,k", "2,1", "2,k", "3,1", "3,k")
 

@@ -26,8 +26,6 @@ from grice.stats.resample import Sampling, resampled_estimate
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
-__all__ = ["SystemLevel", "system_level"]
-
 
 class SystemLevel(msgspec.Struct, frozen=True):
     """A metric judged by the means of systems.

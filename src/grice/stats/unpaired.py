@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.stats.clusters import Bounds
     from grice.stats.inputs import Groups, Values
 
-__all__ = ["Sample", "compare_unpaired"]
-
 METHOD = "difference of independent means from their intervals (Zou and Donner 2008)"
 STEPS = 40
 """Halvings in the search for a p-value: far more than it is printed with."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.stats.resample import Statistic
 
-__all__ = ["Kind", "correlations", "means", "partial"]
-
 Kind: TypeAlias = Literal["pearson", "spearman", "kendall", "kendall_c"]
 
 PAIRS = 3000

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation, Response
 
-__all__ = ["Line", "ReplyTask", "conversations", "instructed", "reply_record", "reply_tasks"]
-
 PROPOSAL = "proposal"
 """Field of a record with an answer that somebody proposes, in the template's own form."""
 

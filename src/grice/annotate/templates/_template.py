@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Predict: TypeAlias = Callable[[str, str], str]
 
-__all__ = ["Column", "Followed", "Judged", "Page", "Submitted", "Template"]
-
 
 class Column(NamedTuple):
     """One number or category of the answers, of which agreement is measured.
@@ -77,30 +75,6 @@ class Followed(NamedTuple):
     tasks: tuple[Task, ...] = ()
 
 
-def _nothing(*_: object) -> dict[str, Any]:
-    return {}
-
-
-def _no_tasks(*_: object) -> tuple[Task, ...]:
-    return ()
-
-
-def _no_number(_: Json) -> None:
-    return None
-
-
-def _no_text(_: Submitted) -> str:
-    return ""
-
-
-def _no_columns(*_: object) -> tuple[Column, ...]:
-    return ()
-
-
-def _end(*_: object) -> Followed:
-    return Followed()
-
-
 class Template(NamedTuple):
     """What can be asked of people.
 
@@ -128,11 +102,24 @@ class Template(NamedTuple):
     read: Callable[[Sequence[str], Settings], Iterable[Task]]
     answer: Callable[[Submitted], Json]
     record: Callable[[Sequence[Judged]], dict[str, Json]]
-    columns: Callable[[Sequence[Task], Sequence[Answer]], Sequence[Column]] = _no_columns
+    columns: Callable[[Sequence[Task], Sequence[Answer]], Sequence[Column]] = lambda *_: ()
     options: frozenset[str] = frozenset()
-    page: Callable[[Page], dict[str, Any]] = _nothing
-    preview: Callable[[Submitted], str] = _no_text
-    checks: Callable[[int, Sequence[Task], Settings], Sequence[Task]] = _no_tasks
-    follow: Callable[[Task, Sequence[Answer], Settings], Followed] = _end
-    number: Callable[[Json], float | None] = _no_number
+    page: Callable[[Page], dict[str, Any]] = lambda _: {}
+    preview: Callable[[Submitted], str] = lambda _: ""
+    checks: Callable[[int, Sequence[Task], Settings], Sequence[Task]] = lambda *_: ()
+    follow: Callable[[Task, Sequence[Answer], Settings], Followed] = lambda *_: Followed()
+    number: Callable[[Json], float | None] = lambda _: None
     propose: Callable[[Mapping[str, Score], Settings], Json] | None = None
+
+
+def verdicts(
+    name: str, stage: str, tasks: Sequence[Task], answers: Sequence[Answer]
+) -> list[Column]:
+    """Return the column of what judges said of the tasks of a stage."""
+    judged = {task.id for task in tasks if task.stage == stage}
+    values: dict[tuple[int, int], float | str] = {
+        (answer.task, answer.judge): str(answer.value)
+        for answer in answers
+        if answer.task in judged
+    }
+    return [Column(name, "nominal", values)]

@@ -8,6 +8,7 @@ goes to somebody else, who adds, removes or replaces facts; and so on until it i
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from grice.annotate.records import AnswerError, Task
-from grice.annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice.annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
 from grice.errors import InputError, RecordError
 from grice.graphs.check import MAX_FACTS, check_graph
 from grice.graphs.drawing import draw_graph
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     from grice.annotate.records import Answer, Form, Settings
     from grice.records import Json
-
-__all__ = ["TEMPLATE"]
 
 COLLECT, VERIFY, REFINE = "collect", "verify", "refine"
 VERDICTS = ("support", "counter", "incorrect")
@@ -89,7 +88,9 @@ def _content(task: Task) -> _Content:
 
 def _page(page: Page) -> dict[str, Any]:
     content = _content(page.task)
-    drawing = _drawing(content) if page.task.stage == VERIFY else ""
+    drawing = ""
+    if page.task.stage == VERIFY:  # beside the belief alone: the argument is not to be seen
+        drawing = draw_graph(read_graph(content.graph).graph, content.belief)
     return {
         "verdicts": VERDICTS,
         "relations": relation_names(),
@@ -97,11 +98,6 @@ def _page(page: Page) -> dict[str, Any]:
         "drawing": drawing,
         "facts_of": _facts_of,
     }
-
-
-def _drawing(content: _Content) -> str:
-    """Return the picture of a graph beside its belief; the argument is not to be seen."""
-    return draw_graph(read_graph(content.graph).graph, content.belief)
 
 
 def _facts_of(graph: str | None) -> list[Triple]:
@@ -187,16 +183,6 @@ def _majority(verdicts: Sequence[str]) -> str:
     return verdict if votes * 2 > len(verdicts) else "incorrect"
 
 
-def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
-    verified = {task.id for task in tasks if task.stage == VERIFY}
-    verdicts: dict[tuple[int, int], float | str] = {
-        (answer.task, answer.judge): str(answer.value)
-        for answer in answers
-        if answer.task in verified
-    }
-    return [Column("verdict", "nominal", verdicts)]
-
-
 def _record(item: Sequence[Judged]) -> dict[str, Json]:
     """Return belief, argument, stance and the last graph, with what verifiers said of each."""
     content = _content(item[0].task)
@@ -226,7 +212,7 @@ TEMPLATE = Template(
     read=_read,
     answer=_answer,
     record=_record,
-    columns=_columns,
+    columns=partial(verdicts, "verdict", VERIFY),
     page=_page,
     preview=_preview,
     follow=_follow,

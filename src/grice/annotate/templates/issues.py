@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Settings, Task
     from grice.records import Json
 
-__all__ = ["ISSUES", "TEMPLATE"]
-
 ISSUES = {
     "engagement": "It is not interesting.",
     "relevance": "It is not related to what was said before.",

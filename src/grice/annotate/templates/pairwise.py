@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Settings
     from grice.records import Conversation
 
-__all__ = ["TEMPLATE"]
-
 FIELD = "candidates"
 """Field of a conversation with the replies that are compared, as ``grice rerank`` reads it."""
 TIE = "tie"

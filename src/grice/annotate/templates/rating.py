@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Settings, Task
     from grice.records import Json, Score
 
-__all__ = ["TEMPLATE"]
-
 STAGE = "rating"
 ABSTAIN = "abstain"
-RANGE = 20
-"""Most steps of a scale."""
 
 
 def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:

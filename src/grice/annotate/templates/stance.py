@@ -8,13 +8,14 @@ say the stance, and the majority is kept.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from grice.annotate.records import AnswerError, Task, TryAgainError
-from grice.annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice.annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
 from grice.errors import InputError, RecordError, os_reason, plural
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from grice.annotate.records import Answer, Settings
     from grice.records import Json
-
-__all__ = ["TEMPLATE"]
 
 WRITE, CHECK = "write", "check"
 STANCES = ("support", "counter", "neutral")
@@ -128,16 +127,6 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     return Followed(tasks=(checked,))
 
 
-def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
-    checked = {task.id for task in tasks if task.stage == CHECK}
-    stances: dict[tuple[int, int], float | str] = {
-        (answer.task, answer.judge): str(answer.value)
-        for answer in answers
-        if answer.task in checked
-    }
-    return [Column("stance", "nominal", stances)]
-
-
 def _record(item: Sequence[Judged]) -> dict[str, Json]:
     """Return the pair with the stance that was asked for and the one that most people see."""
     topic = msgspec.convert(item[0].task.content, _Topic)
@@ -163,7 +152,7 @@ TEMPLATE = Template(
     read=_read,
     answer=_answer,
     record=_record,
-    columns=_columns,
+    columns=partial(verdicts, "stance", CHECK),
     options=frozenset({"model", "tries"}),
     page=_page,
     follow=_follow,

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Settings
     from grice.records import Json
 
-__all__ = ["TEMPLATE"]
-
 MARK, VALIDATE = "mark", "validate"
 VALIDATORS = 2
 MOST = 100

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Settings, Task
     from grice.records import Json, Score
 
-__all__ = ["RELATIONS", "TEMPLATE"]
-
 RELATIONS = {
     "xIntent": "because PersonX wanted",
     "xNeed": "but before, PersonX needed",

@@ -11,19 +11,10 @@ from typing import TYPE_CHECKING
 
 from grice.annotate import check_installed
 from grice.annotate.templates import find_templates
+from grice.cli import flags
 from grice.cli._replies import add_check, show_replies
 from grice.cli._status import DONE
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import (
-    add_address,
-    add_json,
-    add_model,
-    add_output,
-    add_scale,
-    add_seed,
-    add_top,
-    positive,
-)
 from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_or_print_lines
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -62,47 +53,32 @@ run = run_action
 
 def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
     parser.set_defaults(template=template.name)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what people are asked about")
+    flags.add_files(parser, "what people are asked about")
     _add_database(parser)
-    parser.add_argument(
-        "--judges", type=positive, default=3, metavar="N", help="judges of each item (default 3)"
-    )
+    flags.add_number(parser, "--judges", "N", "judges of each item", 3)
     _add_judge(parser)
-    parser.add_argument(
-        "--guideline", type=Path, metavar="FILE", help="text that judges read before their tasks"
-    )
+    flags.add_path(parser, "--guideline", "FILE", "text that judges read before their tasks")
     if "aspects" in template.options:
-        parser.add_argument(
-            "--aspect",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help="what is rated; may be repeated (default overall)",
+        flags.add_list(
+            parser, "--aspect", "NAME", "what is rated; may be repeated (default overall)"
         )
     if "scale" in template.options:
-        add_scale(parser, (1.0, 5.0))
+        flags.add_scale(parser, (1.0, 5.0))
     if "relations" in template.options:
-        parser.add_argument(
-            "--relation", action="append", default=[], metavar="NAME", help="only this relation"
-        )
+        flags.add_list(parser, "--relation", "NAME", "only this relation")
     if "model" in template.options:
-        add_model(parser, "bundle:graphs")
-        parser.add_argument(
-            "--tries", type=positive, default=3, metavar="N", help="tries of a writer (default 3)"
-        )
-    parser.add_argument(
-        "--check-every",
-        type=int,
-        default=10,
-        metavar="N",
-        help="tasks between two attention checks, 0 for none (default 10)",
+        flags.add_model(parser, "bundle:graphs")
+        flags.add_number(parser, "--tries", "N", "tries of a writer", 3)
+    flags.add_number(
+        parser, "--check-every", "N", "tasks between two attention checks, 0 for none", 10, type=int
     )
-    parser.add_argument(
+    flags.add_number(
+        parser,
         "--minutes",
+        "N",
+        "time for a task, which then goes to somebody else",
+        30.0,
         type=float,
-        default=30.0,
-        metavar="N",
-        help="time for a task, which then goes to somebody else (default 30)",
     )
     parser.add_argument(
         "--order",
@@ -122,8 +98,8 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
         metavar="METRICS",
         help="fill in what these metrics propose, for half of the judges, drawn at random",
     )
-    add_top(parser, 100)
-    add_seed(parser, "order, sides, checks and who sees proposals")
+    flags.add_top(parser, 100)
+    flags.add_seed(parser, "order, sides, checks and who sees proposals")
     add_check(parser)
     _add_served(parser)
 
@@ -136,12 +112,12 @@ def _configure_resume(parser: argparse.ArgumentParser) -> None:
 
 def _configure_read(parser: argparse.ArgumentParser) -> None:
     _add_database(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_export(parser: argparse.ArgumentParser) -> None:
     _add_database(parser)
-    add_output(parser, "FILE", "the answers")
+    flags.add_output(parser, "FILE", "the answers")
     parser.add_argument(
         "--as",
         dest="form",
@@ -161,25 +137,21 @@ def _add_database(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_served(parser: argparse.ArgumentParser) -> None:
-    add_address(parser, 8010)
-    add_json(parser)
+    flags.add_address(parser, 8010)
+    flags.add_json(parser)
 
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--judge",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="pseudonym of somebody who gets a link; may be repeated",
+    flags.add_list(
+        parser, "--judge", "NAME", "pseudonym of somebody who gets a link; may be repeated"
     )
 
 
 def _begin(arguments: argparse.Namespace) -> int:
     """Begin a study, or go on with the same one, and serve it."""
     check_installed()
+    from grice.annotate.begin import begun_study
     from grice.annotate.source import Source
-    from grice.annotate.study import begun_study
 
     metrics = arguments.propose.split(",") if arguments.propose else ()
     source = Source(arguments.files, arguments.scores, arguments.metric, metrics, arguments.top)
@@ -249,7 +221,7 @@ def _resume(arguments: argparse.Namespace) -> int:
 
 def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Study]:
     check_installed()
-    from grice.annotate.study import opened_study
+    from grice.annotate.begin import opened_study
 
     return opened_study(arguments.db)
 

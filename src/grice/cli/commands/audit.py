@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import (
-    add_cache,
-    add_endpoints,
-    add_extras,
-    add_json,
-    add_metrics,
-    add_mode,
-    add_output,
-    positive,
-)
+from grice.cli import flags
 from grice.cli.options import endpoint_terms, names
 from grice.cli.output import emit
 from grice.folders import cache_folder
@@ -42,27 +33,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="REFERENCE",
         help="a judge, openai:MODEL@URL, or a preset such as small or medium",
     )
-    add_metrics(parser, "its judges of replies, or the metrics of the preset")
-    parser.add_argument(
-        "--items",
-        type=positive,
-        default=50,
-        metavar="N",
-        help="rated replies, of the 100 that ship (default 50)",
-    )
-    parser.add_argument(
-        "--repeats",
-        type=positive,
-        default=3,
-        metavar="N",
-        help="how often a judge is asked the same (default 3)",
-    )
-    add_endpoints(parser)
-    add_mode(parser)
-    add_cache(parser)
-    add_output(parser, "OUT.json", "the badge: all figures as one JSON object")
-    add_json(parser)
-    add_extras(parser, "llm", "stats")
+    flags.add_metrics(parser, "its judges of replies, or the metrics of the preset")
+    flags.add_number(parser, "--items", "N", "rated replies, of the 100 that ship", 50)
+    flags.add_number(parser, "--repeats", "N", "how often a judge is asked the same", 3)
+    flags.add_endpoints(parser)
+    flags.add_mode(parser)
+    flags.add_cache(parser)
+    flags.add_output(parser, "OUT.json", "the badge: all figures as one JSON object")
+    flags.add_json(parser)
+    flags.add_extras(parser, "llm", "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_cache, add_json
+from grice.cli import flags
 from grice.cli.output import print_json_lines
 from grice.folders import cache_folder
 
@@ -25,8 +25,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         default="info",
         help="show where it is and how large (the default), or empty it",
     )
-    add_cache(parser)
-    add_json(parser)
+    flags.add_cache(parser)
+    flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

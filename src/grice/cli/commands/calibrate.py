@@ -5,16 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import (
-    add_across_signatures,
-    add_extras,
-    add_json,
-    add_level,
-    add_metrics,
-    add_output,
-    add_scale,
-    add_seed,
-)
+from grice.cli import flags
 from grice.cli.options import names
 from grice.cli.output import emit
 from grice.errors import InputError
@@ -32,22 +23,20 @@ HELP = "map scores to the scale of your raters, from a few ratings"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone; scores of another "
+    flags.add_files(
+        parser,
+        "LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone; scores of another "
         "tool are FILE#COLUMN",
     )
-    add_output(parser, "FILE", "the map; with --apply the calibrated scores, a line each")
+    flags.add_output(parser, "FILE", "the map; with --apply the calibrated scores, a line each")
     parser.add_argument("--apply", metavar="MAP.json", help="apply this map")
-    add_metrics(parser)
-    add_scale(parser)
-    add_level(parser, 0.9)
-    add_across_signatures(parser)
-    add_seed(parser, "every split")
-    add_json(parser)
-    add_extras(parser, "stats")
+    flags.add_metrics(parser)
+    flags.add_scale(parser)
+    flags.add_level(parser, 0.9)
+    flags.add_across_signatures(parser)
+    flags.add_seed(parser, "every split")
+    flags.add_json(parser)
+    flags.add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,9 +6,9 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE
 from grice.cli._steering import BASE, add_guide, open_base, open_guide
-from grice.cli.flags import add_json, add_model, positive
 from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, number
@@ -25,12 +25,10 @@ HELP = "talk with a language model: its replies as they are and guided, with sco
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    add_model(parser, BASE)
+    flags.add_model(parser, BASE)
     add_guide(parser)
-    parser.add_argument(
-        "--max-tokens", type=positive, default=48, metavar="N", help="longest reply (default 48)"
-    )
-    add_json(parser)
+    flags.add_number(parser, "--max-tokens", "N", "longest reply", 48)
+    flags.add_json(parser)
     add_metric_options(parser, words)
 
 
@@ -42,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     metrics = names(arguments.metrics)
     check_options(arguments, metrics)
     with ExitStack() as stack:
-        reference = _reference(arguments.model or BASE)
+        named = arguments.model or BASE
+        reference = named if ":" in named else f"model:{named}"  # one that was fetched
         model = open_base(arguments, reference, stack, SteerableLM)
         guide = None if arguments.guide is None else open_guide(arguments, model)
         grader = stack.enter_context(loader(arguments)(metrics))
@@ -58,11 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
             emit(answer, _view(answer), as_json=arguments.json)
             sys.stdout.flush()
     return DONE
-
-
-def _reference(model: str) -> str:
-    """Return a reference of a model; a bare name is one that was fetched."""
-    return model if ":" in model else f"model:{model}"
 
 
 def _lines() -> Iterator[str]:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import (
-    add_across_signatures,
-    add_extras,
-    add_json,
-    add_report,
-    add_seed,
-)
+from grice.cli import flags
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -34,23 +28,21 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "baseline", metavar="A.jsonl", help="scores to compare with; of another tool: FILE#COLUMN"
     )
     parser.add_argument("other", metavar="B.jsonl", help="scores of the same items, changed")
-    add_across_signatures(parser)
+    flags.add_across_signatures(parser)
     parser.add_argument(
         "--difference",
         type=float,
         metavar="D",
         help="smallest difference worth finding; default: the one that was found",
     )
-    parser.add_argument(
-        "--moved", type=int, default=5, metavar="N", help="conversations to name (default 5)"
-    )
+    flags.add_number(parser, "--moved", "N", "conversations to name", 5, type=int)
     parser.add_argument(
         "--texts", metavar="CHATS", help="the scored conversations, to show what was judged"
     )
-    add_seed(parser, "swaps of a permutation test, and resamples")
-    add_json(parser)
-    add_report(parser)
-    add_extras(parser, "stats")
+    flags.add_seed(parser, "swaps of a permutation test, and resamples")
+    flags.add_json(parser)
+    flags.add_report(parser)
+    flags.add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

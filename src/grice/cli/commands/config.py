@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json
+from grice.cli import flags
 from grice.cli.parser import add_everywhere
 from grice.tables import Lines, Table
 
@@ -21,7 +21,7 @@ HELP = "show the options of score that grice.toml or pyproject.toml sets here"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

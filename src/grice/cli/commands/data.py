@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, UNMET
-from grice.cli.flags import add_data, add_json, tells_by_status
 from grice.cli.output import emit
 from grice.errors import InputError
 from grice.tables import Lines
@@ -28,15 +28,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "action", choices=("list", "get", "verify"), nargs="?", default="list", help="default list"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; none means all")
-    add_data(parser)
+    flags.add_data(parser)
     parser.add_argument(
         "--from",
         dest="mirror",
         metavar="URL",
         help="get: a mirror of such a folder, https, http, file, or a path",
     )
-    add_json(parser)
-    tells_by_status(parser)
+    flags.add_json(parser)
+    flags.tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_metrics, add_mode, add_plugins, tells_by_status
+from grice.cli import flags
 from grice.cli.options import names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, number
@@ -26,11 +26,11 @@ ADVICE = (
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
-    add_metrics(parser, "all whose scores were recorded")
-    add_plugins(parser)
-    add_mode(parser)
-    add_json(parser)
-    tells_by_status(parser)
+    flags.add_metrics(parser, "all whose scores were recorded")
+    flags.add_plugins(parser)
+    flags.add_mode(parser)
+    flags.add_json(parser)
+    flags.tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import (
-    add_extras,
-    add_json,
-    add_level,
-    add_metrics,
-    add_scale,
-    add_seed,
-)
+from grice.cli import flags
 from grice.cli.options import names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, bounds, number
@@ -34,15 +27,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="OUT.jsonl",
         help="what grice score wrote, of all; of another tool: FILE#COLUMN",
     )
-    add_metrics(parser)
-    add_scale(parser)
-    parser.add_argument(
-        "--next", type=int, default=10, metavar="N", help="conversations to suggest (default 10)"
-    )
-    add_level(parser, 0.95)
-    add_seed(parser, "the suggestions")
-    add_json(parser)
-    add_extras(parser, "stats")
+    flags.add_metrics(parser)
+    flags.add_scale(parser)
+    flags.add_number(parser, "--next", "N", "conversations to suggest", 10, type=int)
+    flags.add_level(parser, 0.95)
+    flags.add_seed(parser, "the suggestions")
+    flags.add_json(parser)
+    flags.add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.flags import add_format, add_json
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.output import emit_rows, print_json_lines
 from grice.errors import InputError
@@ -35,16 +35,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--file", metavar="FILE", help="take the conversation from this file")
     parser.add_argument("--id", metavar="ID", help="id of the conversation in the file")
     parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
-    add_format(parser)
-    add_json(parser)
-    parser.add_argument(
+    flags.add_format(parser)
+    flags.add_json(parser)
+    flags.add_switch(
+        parser,
         "--what-if",
-        action="store_true",
-        help="also try which single change of knowledge or text would lift the score",
+        "also try which single change of knowledge or text would lift the score",
     )
-    parser.add_argument(
-        "--signature", action="store_true", help="also say exactly what was computed"
-    )
+    flags.add_switch(parser, "--signature", "also say exactly what was computed")
     add_metric_options(parser, words)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, tells_by_status
+from grice.cli import flags
 from grice.cli.output import emit
 from grice.tables import Lines
 
@@ -26,57 +25,52 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="OUT.jsonl",
         help="what grice score wrote; of another tool: FILE#COLUMN; - for stdin",
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--min",
-        action="append",
-        default=[],
+        "METRIC=VALUE",
+        "the low end of the 95 %% interval of the mean reaches VALUE; may be repeated",
         type=_minimum,
-        metavar="METRIC=VALUE",
-        help="the low end of the 95 %% interval of the mean reaches VALUE; may be repeated",
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--max-share-below",
-        action="append",
-        default=[],
+        "METRIC:VALUE=SHARE",
+        "at most SHARE of the items score below VALUE, by the high end of the interval",
         type=_share_below,
-        metavar="METRIC:VALUE=SHARE",
-        help="at most SHARE of the items score below VALUE, by the high end of the interval",
     )
     for status in ("failed", "abstained"):
-        parser.add_argument(
+        flags.add_list(
+            parser,
             f"--max-{status}",
-            action="append",
-            default=[],
+            "[METRIC=]SHARE",
+            f"at most SHARE of the scores {status}, of all metrics or of one",
             type=_share,
-            metavar="[METRIC=]SHARE",
-            help=f"at most SHARE of the scores {status}, of all metrics or of one",
         )
     parser.add_argument(
         "--baseline", metavar="OLD.jsonl", help="the scores of an earlier run, for --max-drop"
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--max-drop",
-        action="append",
-        default=[],
-        type=_share,
-        metavar="[METRIC=]DROP",
-        help="the mean is at most DROP below that of the baseline, by the low end of the "
+        "[METRIC=]DROP",
+        "the mean is at most DROP below that of the baseline, by the low end of the "
         "interval of the difference; of all metrics or of one",
+        type=_share,
     )
-    parser.add_argument(
-        "--allow-uncertain",
-        action="store_true",
-        help="let a check pass that is good, but not surely so at this n",
+    flags.add_switch(
+        parser, "--allow-uncertain", "let a check pass that is good, but not surely so at this n"
     )
-    parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="write JUnit XML")
-    parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write a summary")
-    add_json(parser)
-    tells_by_status(parser)
+    flags.add_path(parser, "--junit", "FILE.xml", "write JUnit XML")
+    flags.add_path(parser, "--markdown", "FILE.md", "write a summary")
+    flags.add_json(parser)
+    flags.tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
-    from grice.evaluation.gate import gate_file, rules
+    from grice.evaluation.gate import gate_file
+    from grice.evaluation.gate_rules import rules
     from grice.files import write_text
     from grice.report.gate import junit, markdown
 

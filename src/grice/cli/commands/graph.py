@@ -5,16 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import _graph_score, _graph_stats
+from grice.cli import _graph_score, _graph_stats, flags
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import (
-    add_json,
-    add_model,
-    add_output,
-    add_report,
-    add_rules,
-    tells_by_status,
-)
 from grice.cli.output import emit_rows, print_or_write
 from grice.errors import plural
 from grice.tables import Lines
@@ -78,6 +70,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
+run = run_action
+
+
 def _add_graphs(parser: argparse.ArgumentParser) -> None:
     _graph_score.add_samples(parser)
     parser.add_argument(
@@ -91,13 +86,13 @@ def _add_graphs(parser: argparse.ArgumentParser) -> None:
 
 def _configure_checking(parser: argparse.ArgumentParser) -> None:
     _configure_rules(parser)
-    tells_by_status(parser)
+    flags.tells_by_status(parser)
 
 
 def _configure_rules(parser: argparse.ArgumentParser) -> None:
     _add_graphs(parser)
-    add_rules(parser, "released")
-    add_json(parser)
+    flags.add_rules(parser, "released")
+    flags.add_json(parser)
 
 
 def _configure_draw(parser: argparse.ArgumentParser) -> None:
@@ -105,8 +100,8 @@ def _configure_draw(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--id", metavar="ID", help="only this sample; default: the first, on a page all"
     )
-    add_output(parser, "FILE.svg", "one graph as SVG; default: standard output")
-    add_report(parser)
+    flags.add_output(parser, "FILE.svg", "one graph as SVG; default: standard output")
+    flags.add_report(parser)
 
 
 def _configure_generate(parser: argparse.ArgumentParser) -> None:
@@ -122,13 +117,8 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
-    add_model(parser, MODEL)
-    add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the chosen action and return its exit status."""
-    return run_action(arguments)
+    flags.add_model(parser, MODEL)
+    flags.add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.health import HealthCard, HealthResult
+    from grice.evaluation.health import HealthResult
+    from grice.evaluation.health_card import HealthCard
     from grice.tables import View
 
 HELP = "say in words how far metrics can be trusted on your file"
@@ -35,11 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     records = conversations(arguments.files, arguments.format)
     with load_grader(arguments, arguments.speaker) as grader:
         result = health(
-            records,
-            grader.scorer,
-            most=arguments.most,
-            seed=arguments.seed,
-            encode=grader.encode,
+            records, grader.scorer, most=arguments.most, seed=arguments.seed, encode=grader.encode
         )
     emit(result, _view(result), as_json=arguments.json)
     return PARTIAL if result.broken else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._kb_models import SHIPPED
-from grice.cli.flags import add_format, add_json, add_output, positive, tells_by_status
 from grice.cli.parser import add_everywhere
 
 if TYPE_CHECKING:
@@ -32,24 +32,24 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         return subparser
 
     build = action("build", "make a file of knowledge from files of triples")
-    build.add_argument("files", nargs="+", metavar="FILE", help="triples, gzipped or not")
-    add_output(build, "MY.kb", "the file of knowledge", required=True)
+    flags.add_files(build, "triples, gzipped or not")
+    flags.add_output(build, "MY.kb", "the file of knowledge", required=True)
     build.add_argument("--schema", default="", metavar="NAME", help="relations: name or TOML file")
     build.add_argument(
         "--on", metavar="KB", help=f"lie on top of this knowledge, such as {SHIPPED}"
     )
-    build.add_argument("--replace", action="store_true", help="replace MY.kb if it is there")
+    flags.add_switch(build, "--replace", "replace MY.kb if it is there")
 
     info = action("info", "what a file of knowledge, or the shipped one, holds")
     info.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
-    info.add_argument("--history", type=positive, default=5, metavar="N", help="last N changes")
+    info.add_argument(
+        "--history", type=flags.positive, default=5, metavar="N", help="last N changes"
+    )
 
     find = action("find", "triples that hold all words, or words that begin so")
     find.add_argument("text", nargs="+", metavar="WORD", help="what head and tail hold")
-    find.add_argument(
-        "--near", action="store_true", help="instead: heads nearest to the words as an event"
-    )
-    find.add_argument("--exact", action="store_true", help="head or tail is exactly the words")
+    flags.add_switch(find, "--near", "instead: heads nearest to the words as an event")
+    flags.add_switch(find, "--exact", "head or tail is exactly the words")
 
     tails = action("tails", "the known tails of a head, and of heads like it")
     for part, about in PARTS[:2]:
@@ -70,25 +70,21 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
     verify = action("verify", "check that knowledge is whole and unchanged; exit status 1 if not")
     verify.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
-    verify.add_argument(
-        "--drop-vectors", action="store_true", help="drop the kept vectors; they are computed again"
-    )
+    flags.add_switch(verify, "--drop-vectors", "drop the kept vectors; they are computed again")
 
     for subparser in (build, add):
-        add_format(subparser)
-    tells_by_status(verify)
+        flags.add_format(subparser)
+    flags.tells_by_status(verify)
     for subparser in (find, tails):
         subparser.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
-        subparser.add_argument(
-            "-k", type=positive, default=10, metavar="N", help="at most (default 10)"
-        )
+        flags.add_number(subparser, "-k", "N", "at most", 10)
     for subparser in (add, remove, edit):
         subparser.add_argument("--to", "--kb", dest="to", metavar="MY.kb", help="your own file")
     for subparser in (build, add, remove, edit):
         subparser.add_argument("--who", metavar="NAME", help="who does it (default: the user)")
         subparser.add_argument("--at", metavar="TIME", help="when (default: now, UTC)")
     for subparser in (build, info, find, tails, add, remove, edit, verify):
-        add_json(subparser)
+        flags.add_json(subparser)
 
 
 def run(arguments: argparse.Namespace) -> int:

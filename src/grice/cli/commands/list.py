@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._limits import earned_view, limits_view
-from grice.cli.flags import add_json, add_plugins
 from grice.cli.output import show
 from grice.tables import Lines, Table
 
@@ -23,8 +23,8 @@ HELP = "list metrics and formats, or describe one metric"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
     parser.add_argument("metric", nargs="?", metavar="METRIC", help="describe this metric")
-    add_plugins(parser)
-    add_json(parser)
+    flags.add_plugins(parser)
+    flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

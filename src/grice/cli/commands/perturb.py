@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.flags import add_extras, add_format, add_json, add_output, add_seed
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table
@@ -28,24 +27,24 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="conversations; list, or none, lists the kinds"
     )
-    add_format(parser)
+    flags.add_format(parser)
     parser.add_argument(
         "--kind",
         action="append",
         metavar="NAME",
         help="perturbation or mixture, again for a further one; default deam",
     )
-    add_seed(parser, "every choice")
-    parser.add_argument(
+    flags.add_seed(parser, "every choice")
+    flags.add_path(
+        parser,
         "--graphs",
-        type=Path,
-        metavar="FILE.amr",
-        help="AMR graphs of the turns; changed turns are written as graphs. Without it, the "
+        "FILE.amr",
+        "AMR graphs of the turns; changed turns are written as graphs. Without it, the "
         "kinds amr-… need amrlib",
     )
-    add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
-    add_json(parser)
-    add_extras(parser, "amr")
+    flags.add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
+    flags.add_json(parser)
+    flags.add_extras(parser, "amr")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._candidates import add_candidates, ranked_candidates
 from grice.cli._status import DONE, PARTIAL
 from grice.cli.output import emit_rows
@@ -25,13 +26,7 @@ HELP = "make preference pairs for training from candidates, by metrics"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     add_candidates(parser, words, "a pair a line: prompt, chosen, rejected")
-    parser.add_argument(
-        "--margin",
-        type=float,
-        default=0.1,
-        metavar="M",
-        help="least difference of the two values (default 0.1)",
-    )
+    flags.add_number(parser, "--margin", "M", "least difference of the two values", 0.1, type=float)
     parser.add_argument(
         "--length-ratio",
         type=float,
@@ -39,9 +34,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="R",
         help="the longer reply has at most R times the words of the shorter one",
     )
-    parser.add_argument(
-        "--agreement", action="store_true", help="no metric may prefer the rejected reply"
-    )
+    flags.add_switch(parser, "--agreement", "no metric may prefer the rejected reply")
 
 
 def run(arguments: argparse.Namespace) -> int:

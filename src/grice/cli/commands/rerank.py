@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._candidates import add_candidates, ranked_candidates
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.flags import add_top
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, with_interval
@@ -28,7 +28,7 @@ WIDTH = 69
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     add_candidates(parser, words, "a context a line, its candidates ranked")
-    add_top(parser, 5)
+    flags.add_top(parser, 5)
 
 
 def run(arguments: argparse.Namespace) -> int:

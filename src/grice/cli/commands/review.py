@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_output, add_top
+from grice.cli import flags
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines
@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="the conversations that were scored, to show what was said",
     )
-    add_top(parser, 20)
-    add_output(parser, "FILE.jsonl", "a reply a line")
-    add_json(parser)
+    flags.add_top(parser, 20)
+    flags.add_output(parser, "FILE.jsonl", "a reply a line")
+    flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

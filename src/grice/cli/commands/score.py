@@ -8,18 +8,9 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.flags import (
-    add_endpoints,
-    add_format,
-    add_json,
-    add_output,
-    add_report,
-    add_seed,
-    add_speaker,
-    positive,
-)
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.settings import check_settings
 from grice.errors import plural
@@ -42,22 +33,20 @@ FIRST = 3
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="conversations in any known format, gzipped or not; a directory; a URL of a store, "
+    flags.add_files(
+        parser,
+        "conversations in any known format, gzipped or not; a directory; a URL of a store, "
         "such as s3://…; - for standard input",
     )
-    add_output(
+    flags.add_output(
         parser,
         "OUT.jsonl",
         "a score a line, or a table (.parquet, .arrow); what is printed is then their summary",
     )
-    add_report(parser)
-    add_json(parser)
-    add_format(parser)
-    add_speaker(parser)
+    flags.add_report(parser)
+    flags.add_json(parser)
+    flags.add_format(parser)
+    flags.add_speaker(parser)
     parser.add_argument(
         "--bad-records",
         choices=("skip", "fail"),
@@ -71,15 +60,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default=True,
         help="finish what an interrupted run left beside OUT.jsonl (the default)",
     )
-    parser.add_argument(
-        "--sample",
-        type=positive,
-        metavar="N",
-        help="score N conversations, drawn at random, instead of all",
+    flags.add_number(
+        parser, "--sample", "N", "score N conversations, drawn at random, instead of all"
     )
-    add_seed(parser, "--sample")
+    flags.add_seed(parser, "--sample")
     add_engine(parser)
-    add_endpoints(parser)
+    flags.add_endpoints(parser)
     add_metric_options(parser, words, *ENGINES)
     check_settings(parser)
 
@@ -155,16 +141,13 @@ def _tell_usage(usages: Sequence[Usage]) -> None:
 
 
 def _score(
-    arguments: argparse.Namespace,
-    readings: Sequence[Reading],
-    scorer: Scorer,
-    reviewer: Reviewer,
+    arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer, reviewer: Reviewer
 ) -> Summary:
     from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
 
-    shown = arguments.json or not sys.stdout.isatty()
-    output = str(arguments.output or "-") if arguments.output or shown else None
+    printed = arguments.json or not sys.stdout.isatty()
+    output = str(arguments.output or "-") if arguments.output or printed else None
     with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
@@ -228,10 +211,7 @@ def _status(summary: Summary) -> int:
 
 
 def _show(
-    arguments: argparse.Namespace,
-    readings: Sequence[Reading],
-    summary: Summary,
-    reviewer: Reviewer,
+    arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary, reviewer: Reviewer
 ) -> None:
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import note, print_summary, warn

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._replies import add_check, show_replies
 from grice.cli._status import DONE
-from grice.cli.flags import add_address, add_json, add_speaker, positive
 from grice.cli.options import add_metric_options, check_options, load_grader
 
 if TYPE_CHECKING:
@@ -21,24 +20,24 @@ HELP = "score, explain, review and rerank over HTTP, with a live page"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    add_address(parser, 8008)
+    flags.add_address(parser, 8008)
+    flags.add_path(parser, "--keys", "FILE", "answer only who sends a key of this file")
     parser.add_argument(
-        "--keys", type=Path, metavar="FILE", help="answer only who sends a key of this file"
-    )
-    parser.add_argument(
-        "--key-rate", type=positive, default=0, metavar="N", help="requests a second of each key"
+        "--key-rate",
+        type=flags.positive,
+        default=0,
+        metavar="N",
+        help="requests a second of each key",
     )
     parser.add_argument(
         "--new-key",
         metavar="NAME",
         help="print a new key, and to standard output its line for FILE of --keys",
     )
-    parser.add_argument(
-        "--waiting", type=positive, metavar="TURNS", help="turns that may wait before 429"
-    )
+    flags.add_number(parser, "--waiting", "TURNS", "turns that may wait before 429")
     add_check(parser)
-    add_json(parser)
-    add_speaker(parser)
+    flags.add_json(parser)
+    flags.add_speaker(parser)
     add_metric_options(parser, words, "serve")
 
 

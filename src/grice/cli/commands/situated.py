@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli import _situated_build, _situated_score
+from grice.cli import _situated_build, _situated_score, flags
 from grice.cli._situated_build import add_file, add_input
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import add_json
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Table
 
@@ -48,14 +47,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
+run = run_action
+
+
 def _configure_describe(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "samples: JSON lines with keywords, keywords_pos, statements")
-    add_json(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the chosen action and return its exit status."""
-    return run_action(arguments)
+    flags.add_json(parser)
 
 
 def _generate(arguments: argparse.Namespace) -> int:

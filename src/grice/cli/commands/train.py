@@ -5,16 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli import _train_guide, _train_published
+from grice.cli import _train_guide, _train_published, flags
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import (
-    add_extras,
-    add_format,
-    add_json,
-    add_output,
-    add_scale,
-    add_seed,
-)
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
@@ -56,26 +48,21 @@ run = run_action
 
 def _configure(parser: argparse.ArgumentParser, name: str) -> None:
     parser.set_defaults(model=name)
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="conversations or single replies with labels",
-    )
-    add_output(parser, "MODEL", "the folder of the new model", required=True)
-    add_format(parser)
+    flags.add_files(parser, "conversations or single replies with labels")
+    flags.add_output(parser, "MODEL", "the folder of the new model", required=True)
+    flags.add_format(parser)
     parser.add_argument(
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
-    add_scale(parser, (0.0, 1.0))
-    parser.add_argument(
+    flags.add_scale(parser, (0.0, 1.0))
+    flags.add_switch(
+        parser,
         "--unlabelled",
-        action="store_true",
-        help="relevance only: set each reply against those of other conversations",
+        "relevance only: set each reply against those of other conversations",
     )
-    add_seed(parser, "every split")
-    add_json(parser)
-    add_extras(parser, "stats")
+    flags.add_seed(parser, "every split")
+    flags.add_json(parser)
+    flags.add_extras(parser, "stats")
 
 
 def _adapt(arguments: argparse.Namespace) -> int:

@@ -11,17 +11,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli import _triplets_annotated
+from grice.cli import _triplets_annotated, flags
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.flags import (
-    add_extras,
-    add_format,
-    add_model,
-    add_output,
-    add_preset,
-    add_report,
-    positive,
-)
 from grice.cli.options import chosen_preset
 from grice.errors import did_you_mean, plural
 
@@ -51,32 +42,22 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "grice triplets stats FILE counts annotated links beside the published counts; "
         "grice triplets convert FILE -o OUT brings them from and to brat."
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="your conversations")
-    add_format(parser)
+    flags.add_files(parser, "your conversations")
+    flags.add_format(parser)
     parser.add_argument(
         "--least",
         type=_fraction,
         metavar="P",
         help="confidence at least (default: the model's level)",
     )
-    parser.add_argument(
-        "--most",
-        type=positive,
-        default=12,
-        metavar="N",
-        help="links per conversation (default 12)",
-    )
-    parser.add_argument(
-        "--relation", action="append", default=[], metavar="NAME", help="only this relation"
-    )
-    parser.add_argument(
-        "--explicit", action="store_true", help="only links that a connective in one sentence says"
-    )
-    add_report(parser)
-    add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
-    add_model(parser, MODEL)
-    add_preset(parser)
-    add_extras(parser, "onnx", "train")
+    flags.add_number(parser, "--most", "N", "links per conversation", 12)
+    flags.add_list(parser, "--relation", "NAME", "only this relation")
+    flags.add_switch(parser, "--explicit", "only links that a connective in one sentence says")
+    flags.add_report(parser)
+    flags.add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
+    flags.add_model(parser, MODEL)
+    flags.add_preset(parser)
+    flags.add_extras(parser, "onnx", "train")
 
 
 def _fraction(text: str) -> float:
@@ -102,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.triplets.drawing import links_page
 
     broken = silent = 0
-    shown: list[ConversationLinks] = []
+    linked: list[ConversationLinks] = []
     lines: list[bytes] = []
     for item in _links(arguments):
         if isinstance(item, RecordError):
@@ -117,13 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 lines.append(line.encode())
         if arguments.report is not None:
-            shown.append(item)
+            linked.append(item)
     if silent:
         warn(f"no link that is sure enough in {plural(silent, 'conversation')}")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
     if arguments.report is not None:
-        write_text(arguments.report, links_page(shown))
+        write_text(arguments.report, links_page(linked))
     return PARTIAL if broken else DONE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_format, add_json, tells_by_status
+from grice.cli import flags
 from grice.cli.options import add_metric_options, check_options, load_grader, loader, names
 from grice.cli.output import emit
 from grice.errors import InputError, plural
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="the conversations that were scored, in order"
     )
-    add_format(parser)
+    flags.add_format(parser)
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -39,21 +39,20 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="T",
         help="figures this near are the same (default 1e-6)",
     )
-    parser.add_argument(
+    flags.add_switch(
+        parser,
         "--faithful",
-        action="store_true",
-        help="instead: does the score move as its evidence says when a reply is changed?",
+        "instead: does the score move as its evidence says when a reply is changed?",
     )
-    parser.add_argument(
+    flags.add_list(
+        parser,
         "--on",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="with --faithful: conversations, such as deco_train.jsonl; may be repeated",
+        "FILE",
+        "with --faithful: conversations, such as deco_train.jsonl; may be repeated",
     )
-    add_json(parser)
+    flags.add_json(parser)
     add_metric_options(parser, words)
-    tells_by_status(parser)
+    flags.tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

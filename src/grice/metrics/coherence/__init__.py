@@ -80,12 +80,12 @@ def coherence(
         readings = model.read([_dialogue(turns) for turns in judged])
         for turns, (value, each) in zip(judged, readings, strict=True):
             if evidence == "turns":
-                shown = _weakest(turns, each)
+                weakest = _weakest(turns, each)
             else:
-                shown = _left_out(turns, each, value, model)
+                weakest = _left_out(turns, each, value, model)
             cut = any(model.truncated([turn.text for turn in turns.values()]))
             flags = ("truncated",) if cut else ()
-            yield Judgement(value, "ok", _reason(shown), flags, shown)
+            yield Judgement(value, "ok", _reason(weakest), flags, weakest)
 
     spoken = [_spoken(conversation) for conversation in conversations]
     return judge_or_abstain(spoken, _nothing_to_judge, judge, NEUTRAL)

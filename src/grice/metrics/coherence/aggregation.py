@@ -13,10 +13,7 @@ from grice.metrics.coherence.features import (
     speaker_features,
     verbatim_features,
 )
-from grice.metrics.coherence.replaced_tokens import (
-    REPLACED_TOKEN_FEATURES,
-    replaced_token_features,
-)
+from grice.metrics.coherence.replaced_tokens import REPLACED_TOKEN_FEATURES, replaced_token_features
 from grice.metrics.coherence.towers import ORDER
 
 if TYPE_CHECKING:

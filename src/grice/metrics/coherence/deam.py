@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.runtime.memo import Memo
     from grice.runtime.registry import Opener
 
-__all__ = ["DeamClassifier", "DeamSettings", "deam_classifier"]
-
 COHERENT = 1
 LONGEST = 512
 """Pieces that the paper reads; of a longer conversation the end is left out."""

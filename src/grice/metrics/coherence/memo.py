@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.runtime.embedded import Hidden
     from grice.runtime.memo import Memo, MemoEncoder
 
-__all__ = ["MemoReplacedTokens"]
-
 STATES = 256
 """Texts whose token states are held at once: some 10 MB for turns of common length."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["judged", "neighbours", "one_text", "separate", "together", "worded_parts"]
-
 ROWS = 256
 """Triples whose features are held at once."""
 

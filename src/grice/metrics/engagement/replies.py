@@ -254,8 +254,8 @@ class ReplyHead:
         value, *others = sigmoid(np.array([odds, *without], np.float32)).tolist()
         values = [*scalars.tolist(), *added[len(scalars) :].tolist()]
         parts = [
-            Part(name, shown, value - other)
-            for name, shown, other in zip(self._names, values, others, strict=True)
+            Part(name, own, value - other)
+            for name, own, other in zip(self._names, values, others, strict=True)
         ]
         return Weighed(value, tuple(sorted(parts, key=lambda part: -abs(part.effect))))
 

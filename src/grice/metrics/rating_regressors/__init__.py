@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, Metric, metric
+from grice.metrics.unjudged import empty, judge_or_abstain
 from grice.records import Judgement
 from grice.runtime.protocols import Pair, PairClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.metrics.declaration import Count
     from grice.records import Response
@@ -38,26 +39,23 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
     )
     def judge(
         responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
-    ) -> list[Judgement]:
+    ) -> Iterator[Judgement]:
         """Return the rating that a model expects people to give the reply.
 
         Args:
             history: How many turns before the reply are read.
         """
-        spoken = [response for response in responses if response.text.strip()]
-        values = iter(model.classify([_pair(response, history) for response in spoken]))
-        return [
-            Judgement(next(values))
-            if response.text.strip()
-            else Judgement(0.5, "abstained", "the reply is empty")
-            for response in responses
-        ]
+
+        def judged(spoken: Sequence[Response]) -> Iterator[Judgement]:
+            pairs = [
+                Pair(tuple(turn.text for turn in response.history[-history:]), response.text)
+                for response in spoken
+            ]
+            return map(Judgement, model.classify(pairs))
+
+        return judge_or_abstain(responses, empty, judged, 0.5)
 
     return judge
-
-
-def _pair(response: Response, history: Count) -> Pair:
-    return Pair(tuple(turn.text for turn in response.history[-history:]), response.text)
 
 
 cross_encoder = _declared(

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.records import Response
 
-__all__ = ["FlawModel"]
-
 
 @runtime_checkable
 class FlawModel(Protocol):
