@@ -249,9 +249,9 @@ def _entities(scores: Array, words: Offsets) -> tuple[TaggedSpan, ...]:
         inside = 1 + count + label
         allowed[:, inside] = -1e4
         allowed[[1 + label, inside], inside] = 0
-    start = np.where(np.arange(2 * count + 1) > count, -1e4, 0)
+    first = np.where(np.arange(2 * count + 1) > count, -1e4, 0)
     weights = np.broadcast_to(allowed, (1, len(logs), *allowed.shape))
-    (tags,) = best_paths(logs[None], start, weights, np.array([len(logs)]))
+    (tags,) = best_paths(logs[None], first, weights, np.array([len(logs)]))
     entities: list[TaggedSpan] = []
     for (start, end), tag, row in zip(words, tags, logs, strict=True):
         sure = float(np.exp(row[tag]))
