@@ -143,7 +143,7 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert result.stack.startswith("review-small@")
 
 
-@pytest.mark.parametrize("size", ["medium", "large"])
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
 def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
     nonsense = scored(3, "sense", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}")
     result = reviewed(scored(3, "relevance", 0.4), nonsense)

@@ -17,7 +17,7 @@ from grice.testing import check_metric
 PLUGIN = Path(__file__).parents[1] / "plugin_package"
 
 
-FETCHED = ("likelihood", "sense")
+FETCHED = ("likelihood",)
 """Metrics of models that do not ship."""
 
 

@@ -6,10 +6,12 @@ import ctranslate2
 import numpy as np
 import pytest
 from decoders import (
+    HIDDEN,
     log_probabilities,
     q4_1,
     q8_0,
     tokenizer,
+    vocabulary,
     weights,
     write_folder,
     write_gguf,
@@ -18,7 +20,7 @@ from decoders import (
 from tokenizers import Tokenizer
 
 from grice.errors import BundleError
-from grice.runtime.conversion import convert
+from grice.runtime.conversion import convert, convert_states
 
 TEXT = "we bread a bird, 42 times"
 
@@ -195,3 +197,27 @@ def test_rows_without_a_token_get_a_name_of_their_own(tmp_path):
     folder = converted(source, tmp_path / "model")
     names = json.loads((folder / "vocabulary.json").read_text())
     assert len(set(names)) == len(table) + 3
+
+
+def test_a_shorter_vocabulary_reads_the_same_text_in_more_pieces(tmp_path):
+    tensors, whole = weights(), len(vocabulary())
+    source = write_folder(tmp_path / "source", "llama", tensors)
+    states = {}
+    for count in (whole, whole - 1):
+        target = tmp_path / str(count)
+        target.mkdir()
+        convert_states(source, target, 1, [0] * HIDDEN, vocabulary=count, quantization="float32")
+        tokens = Tokenizer.from_file(str(target / "tokenizer.json")).encode(" bread").tokens
+        engine = ctranslate2.Generator(str(target), compute_type="float32")
+        read = np.asarray(engine.forward_batch([tokens], return_log_probs=False))[0]
+        states["".join(tokens), len(tokens)] = read
+    assert {text for text, _ in states} == {"Ġbread"}
+    assert sorted(length for _, length in states) == [3, 4]
+    longer, shorter = states["Ġbread", 4], states["Ġbread", 3]
+    np.testing.assert_allclose(longer[:2], shorter[:2], atol=1e-6)
+
+
+def test_a_vocabulary_without_bytes_is_refused(tmp_path):
+    source = write_folder(tmp_path / "source")
+    with pytest.raises(BundleError, match="the first 200 tokens are no vocabulary of byte pairs"):
+        convert_states(source, tmp_path, 1, [0] * HIDDEN, vocabulary=200)

@@ -36,9 +36,9 @@ __all__ = [
 
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
 """Metrics of one quality of a reply or a conversation, whether they run by default or not."""
-DETECTORS = ("repetition", "unanswered", "friction")
+DETECTORS = ("repetition", "unanswered", "friction", "sense")
 """Metrics of one kind of flaw."""
-FETCHED = ("likelihood", "sense", "sense (large)")
+FETCHED = ("likelihood", "sense (medium)", "sense (large)")
 """Metrics whose model does not ship; of another preset than medium where it is named."""
 
 

@@ -27,7 +27,7 @@ NEUTRAL = 0.5
     version="1",
     summary="Does this reply make sense here?",
     judges="response",
-    models={"model": "bundle:sense-medium"},
+    models={"model": "bundle:sense-small"},
     accepts={"model": ("flaws",)},
     protocols={"model": FlawModel},
     source=(
@@ -45,7 +45,9 @@ def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgem
     no more than a hint.
 
     When to use it:
-        To find replies that do not fit what was said, in conversations of two.
+        To find replies that do not fit what was said, in conversations of two. What ships finds
+        nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` read with larger
+        models and see more.
 
     When not to:
         To tell which of two good replies is better, or whether a claim is true. Contradictions

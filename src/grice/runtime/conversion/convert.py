@@ -11,6 +11,7 @@ from ctranslate2.specs.common_spec import Activation
 from grice.errors import BundleError
 from grice.runtime.conversion.gguf import read_gguf
 from grice.runtime.conversion.huggingface import read_folder
+from grice.runtime.conversion.tokenizer import with_first_tokens
 from grice.runtime.conversion.written import needed, set_fused, set_linear, set_scale, write_network
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def convert_states(
     layers: int,
     exponents: Sequence[int],
     *,
+    vocabulary: int | None = None,
     quantization: Quantization = "int8",
 ) -> Shape:
     """Write the first layers of a causal language model, which give states in place of tokens.
@@ -60,10 +62,21 @@ def convert_states(
     way to powers of two, so that the states of all dimensions are of one size before they are
     rounded to int8.
 
+    Args:
+        source: As of :func:`convert`.
+        target: Likewise.
+        layers: How many layers are kept.
+        exponents: One per dimension.
+        vocabulary: How many tokens are kept, those of the pairs that are joined first; all if none
+            is stated. A rarer word is then read in more pieces.
+        quantization: As of :func:`convert`.
+
     Raises:
         BundleError: As of :func:`convert`; or if the model has fewer layers or other dimensions.
     """
     checkpoint = _read(source)
+    if vocabulary is not None:
+        checkpoint = with_first_tokens(checkpoint, vocabulary)
     shape = checkpoint.shape
     if not 0 < layers <= shape.layers or len(exponents) != shape.hidden:
         raise BundleError(

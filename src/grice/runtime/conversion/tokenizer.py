@@ -12,7 +12,9 @@ from grice.errors import BundleError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["byte_level_tokenizer"]
+    from grice.runtime.conversion.checkpoint import Checkpoint, Tensor
+
+__all__ = ["byte_level_tokenizer", "with_first_tokens"]
 
 CONTROL = (3, 4)
 """Kinds of tokens that stand for no text: control and user-defined ones."""
@@ -51,6 +53,40 @@ def byte_level_tokenizer(
         ]
     )
     return json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False)
+
+
+def with_first_tokens(checkpoint: Checkpoint, count: int) -> Checkpoint:
+    """Return a decoder that knows the first tokens of its vocabulary alone.
+
+    A vocabulary of byte pairs has bytes first, then pairs in the order in which they are joined, so
+    that every text can still be read.
+
+    Raises:
+        BundleError: If the vocabulary is not of byte pairs in this order.
+    """
+    tokenizer = json.loads(checkpoint.tokenizer)
+    model = tokenizer["model"]
+    kept = {token: number for token, number in model["vocab"].items() if number < count}
+    merges = [pair for pair in model["merges"] if {*pair, "".join(pair)} <= kept.keys()]
+    whole = all(len(token) > 1 or token in kept for token in model["vocab"])
+    if not whole or merges != model["merges"][: len(merges)]:
+        raise BundleError(f"the first {count} tokens are no vocabulary of byte pairs")
+    model["vocab"], model["merges"] = kept, merges
+    tokenizer["added_tokens"] = [
+        added for added in tokenizer["added_tokens"] if added["id"] < count
+    ]
+
+    def tensor(name: str) -> Tensor | None:
+        values = checkpoint.tensor(name)
+        of_tokens = name in ("model.embed_tokens.weight", "lm_head.weight")
+        return values[:count] if of_tokens and values is not None else values
+
+    return checkpoint._replace(
+        shape=checkpoint.shape._replace(vocabulary=count),
+        tensor=tensor,
+        tokens=checkpoint.tokens[:count],
+        tokenizer=json.dumps(tokenizer, ensure_ascii=False),
+    )
 
 
 def _cutter(cut: str) -> pre_tokenizers.PreTokenizer:

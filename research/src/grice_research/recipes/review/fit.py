@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.bool_]
 
 SENSE = "sense"
-SMALL = (
+SHIPPED = (
     Asked("relevance", "irrelevant"),
     Asked("unanswered", "unanswered"),
     Asked("commonsense", "senseless"),
@@ -49,14 +49,20 @@ SMALL = (
     Asked("repetition", "repeats"),
     Asked("friction", "friction"),
 )
-MEDIUM = (
-    *SMALL,
+FETCHED = (
     Asked("likelihood", "senseless", "mean log likelihood after the history"),
     Asked("likelihood", "irrelevant", "gain over own turns alone"),
-    Asked(SENSE, ""),
 )
-WITNESSES = {"small": SMALL, "medium": MEDIUM, "large": MEDIUM}
+WITNESSES = {"small": SHIPPED, "medium": (*SHIPPED, *FETCHED), "large": (*SHIPPED, *FETCHED)}
+"""Beside ``sense``, whose heads must not have learned of a turn that they judge here."""
+READERS = {
+    "small": "bundle:reader",
+    "medium": "model:medium-states",
+    "large": "model:large-states",
+}
+"""What the heads of ``sense`` read by preset."""
 MODELS = {
+    "small": {SENSE: "sense-small"},
     "medium": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-medium"},
     "large": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-large"},
 }
@@ -290,20 +296,17 @@ def main() -> None:
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
     parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
-    asked = WITNESSES[given.models]
+    witnesses = WITNESSES[given.models]
     marked = read_marked(given.data)
-    columns = columns_of(
-        marked, [question for question in asked if question.metric != SENSE], given.models
-    )
-    if asked is MEDIUM:
-        base = f"model:{given.models}-states"
-        columns = np.column_stack([columns, _sense(marked, given.data, base)])
+    columns = columns_of(marked, witnesses, given.models)
+    columns = np.column_stack([columns, _sense(marked, given.data, READERS[given.models])])
+    asked = (*witnesses, Asked(SENSE, ""))
     table = table_of(marked, columns)
     command = f"python -m grice_research.recipes.review.fit --models {given.models}"
     figures = list(quality_of(table, command))
     for figure in figures:
         print(json.dumps(figure))
-    stack = stack_of(table, asked, MODELS.get(given.models, {}))
+    stack = stack_of(table, asked, MODELS[given.models])
     print(msgspec.json.encode(stack).decode())
     if not given.dry:
         write(stack, figures, PRODUCT_DATA / "bundles" / f"review-{given.models}", command)
