@@ -75,6 +75,7 @@ KINDS = {
     "encoder": "grice.runtime.embedded:encoder",
     "extractor": "grice.knowledge.extraction.cues:extractor",
     "flaw-heads": "grice.metrics.sense.heads:flaw_heads",
+    "fluency": "grice.metrics.relevance.fluency:fluency_model",
     "fluent-pair-head": "grice.metrics.relevance.fluency:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.runtime.embedded:generator",

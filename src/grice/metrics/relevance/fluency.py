@@ -9,19 +9,25 @@ of a sentence; here this is done piece by piece, and only what is below counts.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
 
 from grice.errors import BundleError
+from grice.metrics.fluency import FluencyReader, PieceSurprise
 from grice.metrics.relevance.pairs import BALANCED, open_pair_head
 from grice.numeric import logits, sigmoid
 from grice.runtime.protocols import PairClassifier
 from grice.runtime.registry import Settings, dependencies_of, model_kind, read_settings
+from grice.runtime.tokenization import open_tokenizer
+from grice.text.content import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tokenizers import Tokenizer
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Pair
@@ -33,6 +39,7 @@ __all__ = [
     "FluentPairHead",
     "FluentSettings",
     "PieceScorer",
+    "fluency_model",
     "fluent_pair_head",
 ]
 
@@ -93,6 +100,7 @@ class FluencyModel:
                 f"and settings.begin is {self._begin!r}; it must be a piece, each with a number"
             )
         self._unigrams = dict(zip(pieces, unigrams, strict=True))
+        self._bundle = bundle
 
     def measure(self, texts: Sequence[str]) -> list[Disfluency]:
         """Return how disfluent each text is, 0 or more; of a long one the beginning is read."""
@@ -102,6 +110,41 @@ class FluencyModel:
         )
         measured = dict(zip(different, map(self._disfluency, scored), strict=True))
         return [measured[text] for text in texts]
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return open_tokenizer(self._bundle)
+
+    def surprises(self, texts: Sequence[str]) -> list[list[PieceSurprise]]:
+        """Return the pieces of the sentences of each text, each sentence read by itself.
+
+        Of a sentence longer than the model reads the beginning is read.
+        """
+        cut = [sentences(text) for text in texts]
+        different = list(dict.fromkeys(sentence.text for text in cut for sentence in text))
+        scored = self._generator.piece_log_probabilities(
+            [""] * len(different), different, begin=[self._begin] * len(different)
+        )
+        read = {
+            sentence: self._surprises(sentence, pieces)
+            for sentence, pieces in zip(different, scored, strict=True)
+        }
+        return [
+            [
+                PieceSurprise(sentence.start + start, sentence.start + end, nats)
+                for sentence in text
+                for start, end, nats in read[sentence.text]
+            ]
+            for text in cut
+        ]
+
+    def _surprises(self, text: str, pieces: list[tuple[str, float]]) -> list[PieceSurprise]:
+        # What was scored is the beginning, and what ends it, which has no place in the text.
+        places = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return [
+            PieceSurprise(start, end, max(0.0, self._unigrams[piece] - value - ALLOWED))
+            for (start, end), (piece, value) in zip(places, pieces, strict=False)
+        ]
 
     def _disfluency(self, pieces: list[tuple[str, float]]) -> Disfluency:
         excess = [
@@ -172,3 +215,16 @@ def fluent_pair_head(bundle: Bundle, settings: FluentSettings, opener: Opener) -
     model = opener.part(bundle, below, PieceScorer, "likelihood")
     fluency = FluencyModel(opener.bundle(below), model)
     return FluentPairHead(settings, open_pair_head(bundle, opener), fluency)
+
+
+class FluencyBase(Settings, frozen=True):
+    """Of a bundle of kind ``fluency``: the language model it stands on."""
+
+    base: str
+
+
+@model_kind("fluency", answers="fluency", protocol=FluencyReader, settings=FluencyBase)
+def fluency_model(bundle: Bundle, settings: FluencyBase, opener: Opener) -> FluencyModel:
+    """Open the language model that reads pieces."""
+    model = opener.part(bundle, settings.base, PieceScorer, "likelihood")
+    return FluencyModel(opener.bundle(settings.base), model)
