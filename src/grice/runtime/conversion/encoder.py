@@ -10,7 +10,7 @@ from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpe
 from ctranslate2.specs.common_spec import EmbeddingsMerge
 
 from grice.errors import BundleError
-from grice.runtime.conversion.huggingface import Published, read_published, tokens_of
+from grice.runtime.conversion.huggingface import Published, tokens_of
 from grice.runtime.conversion.seq2seq import activation_of
 from grice.runtime.conversion.written import convert_family, needed, set_fused, set_linear, set_norm
 

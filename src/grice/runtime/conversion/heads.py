@@ -9,7 +9,7 @@ import numpy as np
 from grice.errors import BundleError
 from grice.runtime.conversion.encoder import convert_encoder
 from grice.runtime.conversion.huggingface import read_published
-from grice.runtime.conversion.seq2seq import needed
+from grice.runtime.conversion.written import needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
