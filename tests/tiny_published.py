@@ -11,6 +11,7 @@ PAD, END, UNKNOWN, START = "<pad>", "</s>", "<unk>", "<s>"
 def torch_and_transformers():
     torch = pytest.importorskip("torch", reason="torch is not installed (grice[train])")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.set_num_threads(1)  # threads cost tiny networks more than they give
     return torch, transformers
 
 
@@ -65,11 +66,13 @@ def write_bart(folder, texts, size=300, added=()):
     return folder
 
 
-def write_encoder(folder, texts, family="Bert", labels=None, size=300):
-    """Write a BERT or a RoBERTa; with ``labels`` one that classifies."""
+def write_encoder(folder, texts, family="Bert", labels=None, size=300, head=None):
+    """Write a BERT or a RoBERTa; with ``labels`` one that classifies, or with another head."""
     torch, transformers = torch_and_transformers()
     folder.mkdir(parents=True, exist_ok=True)
-    count = write_tokenizer(folder, texts, size, ends=f"{START} $A {END}")
+    kind = 0 if family == "Roberta" else 1
+    pair = f"{START} $A {END} $B:{kind} {END}:{kind}"
+    count = write_tokenizer(folder, texts, size, ends=f"{START} $A {END}", pair=pair)
     torch.manual_seed(0)
     own = {"type_vocab_size": 1, "max_position_embeddings": 515} if family == "Roberta" else {}
     config = getattr(transformers, f"{family}Config")(
@@ -79,6 +82,6 @@ def write_encoder(folder, texts, family="Bert", labels=None, size=300):
         **({} if labels is None else {"num_labels": labels}),
         hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.2,
     )  # fmt: skip
-    head = "Model" if labels is None else "ForSequenceClassification"
+    head = head or ("Model" if labels is None else "ForSequenceClassification")
     getattr(transformers, f"{family}{head}")(config).save_pretrained(folder)
     return folder

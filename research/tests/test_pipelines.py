@@ -3,19 +3,11 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError
+from grice.graphs.published import graph_in, sequence_prompt, sequence_target, stance_input
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Sample
 from grice.runtime.protocols import Generated, Generator
-from grice_research.graphs.pipelines import (
-    code_prompt,
-    few_shot,
-    graph_in,
-    rationalizing,
-    reasoning,
-    sequence_prompt,
-    sequence_target,
-    stance_input,
-)
+from grice_research.graphs.pipelines import code_prompt, few_shot, rationalizing, reasoning
 
 SAMPLE = Sample("a", 'Zoos are "bad".', "Animals suffer.", "support", ("(zoos; is a; place)",))
 

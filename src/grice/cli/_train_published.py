@@ -20,8 +20,19 @@ if TYPE_CHECKING:
 
 SYSTEMS = {
     "accent": "the extractor of ACCENT, a T5 that writes triples",
+    "cider-choices": "CIDER's choice among spans, a BERT or RoBERTa",
+    "cider-entailment": "CIDER's entailment of triplets, a RoBERTa",
+    "cider-relations": "CIDER's relations of spans, a RoBERTa or BERT",
+    "cider-spans": "CIDER's reader of tails, a SpanBERT or RoBERTa",
     "comet": "COMET, a BART that writes the tails of events",
     "deam": "the classifier of DEAM, a RoBERTa that reads conversations",
+    "explagraphs-graph-stance": "ExplaGraphs' stance with its graph, a RoBERTa",
+    "explagraphs-rationalizing": "ExplaGraphs' graphs for a stance, a T5 or BART",
+    "explagraphs-reasoning": "ExplaGraphs' graphs before the stance, a T5 or BART",
+    "explagraphs-stance": "ExplaGraphs' stance of an argument, a RoBERTa",
+    "predictive-engagement": "predictive engagement, a network on a frozen BERT",
+    "ruber": "RUBER's unreferenced score, a network on a frozen BERT",
+    "situatedgen": "SituatedGen's writer, a T5 or BART",
 }
 """Published systems by the name of their recipe in ``grice/data/recipes``."""
 

@@ -142,6 +142,7 @@ class EmbeddedSeq2Seq:
                 num_hypotheses=search.beams if search.no_repeat else search.returned,
                 # Transformers counts the piece that starts the output, too.
                 max_decoding_length=search.max_pieces - 1,
+                min_decoding_length=0,  # as transformers: the end may come first
                 max_input_length=0,
                 no_repeat_ngram_size=search.no_repeat,
                 return_scores=True,

@@ -82,13 +82,18 @@ class _Network:
 
 @contextmanager
 def no_bars(transformers: ModuleType) -> Iterator[None]:
-    """Keep the library from drawing a bar for weights that are there in a moment."""
+    """Keep the library from drawing a bar for weights that are there in a moment.
+
+    Nor does it report heads that are new, as those that are to be trained are.
+    """
     bars = transformers.utils.logging
-    shown = bars.is_progress_bar_enabled()
+    shown, told = bars.is_progress_bar_enabled(), bars.get_verbosity()
     bars.disable_progress_bar()
+    bars.set_verbosity_error()
     try:
         yield
     finally:
+        bars.set_verbosity(told)
         if shown:
             bars.enable_progress_bar()
 

@@ -51,6 +51,8 @@ T = TypeVar("T")
 class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """References of the models that commands open beside those of metrics; empty is what ships."""
 
+    graphs: str = ""
+    situated: str = ""
     triplets: str = ""
 
 

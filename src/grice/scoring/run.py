@@ -11,6 +11,7 @@ import msgspec
 
 from grice.errors import InputError, RecordError
 from grice.records import Conversation, Score
+from grice.scoring.blended import BlendedMetric
 from grice.scoring.items import responses
 from grice.scoring.presets import SMALL
 from grice.scoring.sink import State
@@ -68,13 +69,16 @@ class Scorer(NamedTuple):
         # leave sentence vectors behind; running them first saves the others the encoding. The
         # order of scores is not touched.
         costly_first = sorted(
-            self.metrics,
+            (loaded for loaded in self.metrics if not isinstance(loaded, BlendedMetric)),
             key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
         )
         by_metric = {
             loaded.metric.name: loaded.score(conversations, self.speakers)
             for loaded in costly_first
         }
+        for loaded in self.metrics:
+            if isinstance(loaded, BlendedMetric):
+                by_metric[loaded.metric.name] = loaded.of(by_metric)
         return [
             sorted(
                 (score for loaded in self.metrics for score in by_metric[loaded.metric.name][i]),

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from grice.situated.scores import Row
     from grice.situated.statements import Clauses
     from grice.situated.tagger import Tagger
+    from grice.situated.writer import KeywordWriter
 
 __all__ = [
     "JavaPrograms",
@@ -164,11 +165,10 @@ def _extra_measures(
     return extra
 
 
-def generate_file(path: Path, models: SituatedModels) -> list[Output]:
-    """Return two sentences for each list of keywords of a file, by the embedded baseline."""
+def generate_file(path: Path, writer: KeywordWriter) -> list[Output]:
+    """Return two sentences for each list of keywords of a file."""
     lines = list(read_records(path, KeywordLine))
-    recomposer = models.contrast.recomposer(models.context.tagger)
-    texts = recomposer.generate([line.keywords for line in lines])
+    texts = writer.generate([line.keywords for line in lines])
     return [
         Output(str(number if line.id is None else line.id), text)
         for number, (line, text) in enumerate(zip(lines, texts, strict=True))

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from grice.runtime.embedded import Hidden
     from grice.runtime.protocols import SpanTagger
     from grice.runtime.registry import Opener
+    from grice.triplets.heads import Sides
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["TripletEncoder", "TripletModels", "triplet_heads"]
+__all__ = ["Links", "TripletEncoder", "TripletModels", "triplet_heads"]
 
 
 class TripletEncoder(Protocol):
@@ -42,6 +43,26 @@ class TripletEncoder(Protocol):
         """Return a vector of each text."""
 
 
+class Links(Protocol):
+    """Says how spans of a text stand to each other."""
+
+    relations: tuple[str, ...]
+    both: bool
+    """Whether it reads each span also on its own."""
+
+    def index(self, relation: str) -> int:
+        """Return the place of a relation among the numbers."""
+
+    def in_context(self) -> Links | None:
+        """Return the part that reads spans in their text alone; None if there is none."""
+
+    def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the numbers of each pair, shape ``(pairs, 3, relations)``.
+
+        They are the log odds that it is entailed, how good a tail it is, and which relation it is.
+        """
+
+
 class TripletModels(NamedTuple):
     """Heads and encoder.
 
@@ -51,7 +72,7 @@ class TripletModels(NamedTuple):
         tagger: Gives a tagger of events for token states; None where none is needed.
     """
 
-    links: LinkHeads
+    links: Links
     level: float
     encoder: TripletEncoder
     levels: tuple[float, ...] = ()

@@ -8,19 +8,17 @@ read back without repair, for the official notes forbid patching.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from grice.errors import InputError
 from grice.graphs.features import Reading
-from grice.graphs.order import depth_first
-from grice.graphs.reader import read_graph, write_graph
+from grice.graphs.published import graph_in, sequence_prompt
+from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.graphs.graph import Graph
     from grice.graphs.samples import Sample, Stance
     from grice.runtime.protocols import Generator
 
@@ -28,16 +26,9 @@ __all__ = [
     "StanceJudge",
     "code_prompt",
     "few_shot",
-    "graph_in",
     "rationalizing",
     "reasoning",
-    "sequence_prompt",
-    "sequence_target",
-    "stance_input",
 ]
-
-GRAPH = re.compile(r"\(.*\)", re.DOTALL)
-TRIPLES = re.compile(r"""\(\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*\)""")
 
 
 @runtime_checkable
@@ -51,33 +42,6 @@ class StanceJudge(Protocol):
     def stances_with_graphs(self, readings: Sequence[Reading]) -> list[tuple[Stance, float]]:
         """Return stance and margin of each reading."""
         ...
-
-
-def sequence_prompt(belief: str, argument: str, stance: Stance | None = None) -> str:
-    """Return the input of the released T5 models; without a stance, that of reasoning models.
-
-    >>> sequence_prompt("Zoos are bad.", "They are small.", "support")
-    'Generate an Explanation Graph for Belief: Zoos are bad. </s> Argument: They are small. </s> Stance: support'
-    """  # noqa: E501 - the format is one line
-    text = f"Generate an Explanation Graph for Belief: {belief} </s> Argument: {argument}"
-    return text if stance is None else f"{text} </s> Stance: {stance}"
-
-
-def sequence_target(graph: Graph) -> str:
-    """Return the output they were trained on: the graph in lower case and depth-first order."""
-    return write_graph(depth_first(graph.lower()))
-
-
-def stance_input(belief: str, argument: str, graph: Graph | None = None) -> tuple[str, str]:
-    """Return both sentences that the released stance classifiers read.
-
-    With a graph, its facts follow the argument as sentences ``c1 rel c2.``, each with a space
-    behind it.
-    """
-    if graph is None:
-        return belief, argument
-    facts = "".join(f"{e.head} {e.relation} {e.tail}. " for e in depth_first(graph.lower()).edges)
-    return belief, f"{argument} {facts}"
 
 
 def code_prompt(sample: Sample, stance: Stance, graph: str | None = None) -> str:
@@ -111,21 +75,6 @@ def few_shot(examples: Sequence[Sample]) -> Callable[[Sample, Stance], str]:
             raise InputError(f"the example {example.id!r} needs a stance and a graph")
         shown.append(code_prompt(example, example.stance, example.graphs[0]))
     return lambda sample, stance: "\n".join([*shown, code_prompt(sample, stance)])
-
-
-def graph_in(text: str) -> str:
-    """Return the graph in what a model wrote: in the written form, or as tuples of a list.
-
-    What stands around it is left out, nothing is repaired; without a graph the text is kept.
-
-    >>> graph_in('self.graph = [("zoos", "is a", "place"), ("place", "causes", "harm")]')
-    '(zoos; is a; place)(place; causes; harm)'
-    """
-    tuples = TRIPLES.findall(text.split("class ")[0])
-    if tuples:
-        return "".join(f"({'; '.join(parts)})" for parts in tuples)
-    match = GRAPH.search(text)
-    return text.strip() if match is None else match[0]
 
 
 def rationalizing(

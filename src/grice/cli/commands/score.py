@@ -13,7 +13,7 @@ from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.settings import check_settings
-from grice.errors import plural
+from grice.errors import InputError, plural
 from grice.progress import watched
 
 if TYPE_CHECKING:
@@ -64,6 +64,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         parser, "--sample", "N", "score N conversations, drawn at random, instead of all"
     )
     flags.add_seed(parser, "--sample")
+    flags.add_list(
+        parser,
+        "--blend",
+        "HOW:METRIC,METRIC",
+        "also score by the min, max, mean or geometric mean of metrics that are run; may be "
+        "repeated",
+    )
     add_engine(parser)
     flags.add_endpoints(parser)
     add_metric_options(parser, words, *ENGINES)
@@ -76,16 +83,20 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.evaluation.review import Reviewer
     from grice.formats import read
+    from grice.scoring.blended import blended
 
     check_options(arguments)
     if arguments.engine is not None:
+        if arguments.blend:
+            raise InputError("--blend: not with --engine; blend in a run of one process")
         return run_on_engine(arguments)
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
         grader = stack.enter_context(load_grader(arguments, arguments.speaker))
-        scorer = grader.scorer
+        blends = [blended(stated, grader.scorer.metrics) for stated in arguments.blend]
+        scorer = grader.scorer._replace(metrics=[*grader.scorer.metrics, *blends])
         if arguments.dry_run:
             return _plan(arguments, readings, grader)
         reviewer = Reviewer(FIRST)

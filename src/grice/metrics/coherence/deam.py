@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import ctranslate2
 import msgspec
-import numpy as np
 
 from grice.metrics.coherence.protocol import DialogueClassifier
 from grice.numeric import softmax
-from grice.runtime.batching import run_batches
-from grice.runtime.memo import remember
+from grice.runtime.published_reader import PublishedReader, ReaderSettings
 from grice.runtime.registry import Settings, model_kind
-from grice.runtime.store.published import convert_classifier
-from grice.runtime.tokenization import beginning, open_tokenizer
+from grice.runtime.store.published import convert_dialogue_classifier
+from grice.runtime.tokenization import open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,31 +46,17 @@ class DeamClassifier:
     """
 
     def __init__(self, bundle: Bundle, settings: DeamSettings, memo: Memo, *, threads: int) -> None:
-        self.identity = f"{bundle.identity}/float32/ct2-{ctranslate2.__version__}"
+        most = min(LONGEST, settings.max_tokens)
+        stated = ReaderSettings(max_tokens=most)
+        self._reader = PublishedReader(bundle, stated, memo, threads=threads)
+        self.identity = self._reader.identity
         self._tokenizer = open_tokenizer(bundle)
-        self._most = min(LONGEST, settings.max_tokens)
-        self._memo = memo
-        self._threads = threads
-        with np.load(bundle.path("head.npz"), allow_pickle=False) as arrays:
-            self._head = {name: arrays[name] for name in ("dense", "dense_bias", "out", "out_bias")}
-        self._engine = ctranslate2.Encoder(
-            str(bundle.folder),
-            device="cpu",
-            compute_type="float32",
-            inter_threads=threads,
-            intra_threads=1,
-        )
+        self._most = most
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
         """Return the probability that each conversation is coherent, once more for each turn."""
-        values = remember(
-            self._memo,
-            self.identity,
-            [" ".join(dialogue.texts) for dialogue in dialogues],
-            self._computed,
-            msgspec.json.encode,
-            msgspec.json.Decoder(float).decode,
-        )
+        logits = self._reader.logits([(" ".join(dialogue.texts), "") for dialogue in dialogues])
+        values = [float(softmax(row[None])[0, COHERENT]) for row in logits]
         return [
             (value, (value,) * len(dialogue.texts))
             for value, dialogue in zip(values, dialogues, strict=True)
@@ -87,34 +70,13 @@ class DeamClassifier:
             cut.append(read > self._most - 2)
         return cut
 
-    def _computed(self, texts: Sequence[str]) -> list[float]:
-        values = [0.0] * len(texts)
-
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                values[i] = self._probability(texts[i])
-
-        run_batches(compute, [[i] for i in range(len(texts))], self._threads)
-        return values
-
-    def _probability(self, text: str) -> float:
-        ids = self._tokenizer.encode(beginning(text, self._most)).ids
-        if len(ids) > self._most:
-            ids = [*ids[: self._most - 1], ids[-1]]
-        given = ctranslate2.StorageView.from_array(np.array([ids], np.int32))
-        lengths = ctranslate2.StorageView.from_array(np.array([len(ids)], np.int32))
-        first = np.asarray(self._engine.forward_batch(given, lengths).last_hidden_state)[0, 0]
-        hidden = np.tanh(self._head["dense"] @ first + self._head["dense_bias"])
-        logits = self._head["out"] @ hidden + self._head["out_bias"]
-        return float(softmax(logits[None].astype(np.float32))[0, COHERENT])
-
 
 @model_kind(
     "dialogue-classifier",
     answers="coherence",
     protocol=DialogueClassifier,
     settings=DeamSettings,
-    convert=convert_classifier,
+    convert=convert_dialogue_classifier,
 )
 def deam_classifier(bundle: Bundle, settings: DeamSettings, opener: Opener) -> DeamClassifier:
     """Open a classifier of conversations."""

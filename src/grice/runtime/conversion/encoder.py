@@ -10,7 +10,7 @@ from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpe
 from ctranslate2.specs.common_spec import EmbeddingsMerge
 
 from grice.errors import BundleError
-from grice.runtime.conversion.huggingface import Published, read_published, tokens_of
+from grice.runtime.conversion.huggingface import Published, tokens_of
 from grice.runtime.conversion.seq2seq import activation_of
 from grice.runtime.conversion.written import convert_family, needed, set_fused, set_linear, set_norm
 
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
     from grice.runtime.conversion.written import Quantization
 
-__all__ = ["FAMILIES", "HEAD", "Reader", "convert_classifier", "convert_encoder"]
+__all__ = ["FAMILIES", "Reader", "convert_encoder"]
 
 FAMILIES = ("bert", "roberta")
-HEAD = "head.npz"
-"""File of the layers on top of an encoder."""
-LABELS = 2
 
 
 class Reader(NamedTuple):
@@ -54,35 +51,6 @@ def convert_encoder(
     """
     families = {family: partial(_specification, family=family, drop=drop) for family in FAMILIES}
     return convert_family(source, target, families, "encoders", quantization=quantization)
-
-
-def convert_classifier(source: Path, target: Path) -> Reader:
-    """Write a published RoBERTa with a head of two labels in the run-time format.
-
-    Raises:
-        BundleError: As of :func:`convert_encoder`; or if the head is missing or of other labels.
-    """
-    published = read_published(source)
-    if published.config.get("model_type") != "roberta":
-        family = published.config.get("model_type")
-        raise BundleError(f"{source}: a classifier of type roberta is read, not {family!r}")
-    try:
-        layers = [
-            needed(published, f"classifier.{layer}.{part}")
-            for layer in ("dense", "out_proj")
-            for part in ("weight", "bias")
-        ]
-    except BundleError as error:
-        raise BundleError(f"{source}: no classifier of texts: {error}") from None
-    if len(layers[3]) != LABELS:
-        raise BundleError(
-            f"{source}: a head of {len(layers[3])} labels; {LABELS} are needed: "
-            "incoherent, coherent"
-        )
-    reader = convert_encoder(source, target)
-    names = ("dense", "dense_bias", "out", "out_bias")
-    np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
-    return reader
 
 
 def _specification(

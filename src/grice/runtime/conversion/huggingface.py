@@ -28,11 +28,13 @@ class Published(NamedTuple):
     Attributes:
         tensor: Returns a weight by the name it has in transformers, in float32; None if there is
             none of that name.
+        names: Of all weights.
     """
 
     config: dict[str, Any]
     tokenizer: dict[str, Any]
     tensor: Callable[[str], Tensor | None]
+    names: tuple[str, ...] = ()
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def read_published(folder: Path) -> Published:
     def tensor(name: str) -> Tensor | None:
         return _read(*weights[name], name) if name in weights else None
 
-    return Published(config, tokenizer, tensor)
+    return Published(config, tokenizer, tensor, tuple(weights))
 
 
 def read_folder(folder: Path) -> Checkpoint:
@@ -72,7 +74,7 @@ def read_folder(folder: Path) -> Checkpoint:
     Raises:
         BundleError: If a file is missing, cut off or of another kind or family.
     """
-    config, tokenizer, tensor = read_published(folder)
+    config, tokenizer, tensor, _ = read_published(folder)
     try:
         shape = _shape(config)
         shape.check()

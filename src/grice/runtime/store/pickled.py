@@ -12,26 +12,41 @@ if TYPE_CHECKING:
 
 __all__ = ["as_safetensors", "read_pickle"]
 
-PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
+PICKLES = "pytorch_model*.bin"
+NETWORK = "network.pt"
+"""A network that was published without the encoder below it, put beside that."""
 
 
 def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
-    """Return a folder with the same checkpoint as ``*.safetensors``: itself where it has some.
+    """Return a folder with the same checkpoint as ``*.safetensors``: itself where it is so.
+
+    A network that was published by itself, such as that of predictive engagement, is taken from
+    ``network.pt`` beside its encoder.
 
     Raises:
         ModelError: If the weights are a pickle that is not trusted, or torch is missing.
         BundleError: If the pickle holds something else than weights.
     """
-    files = sorted(path for pattern in PICKLES[:1] for path in source.glob(pattern))
-    if not files or any(source.glob("*.safetensors")):
+    stored = sorted(source.glob("*.safetensors"))
+    files = [] if stored else sorted(source.glob(PICKLES))
+    network = source / NETWORK
+    if not files and not network.is_file():
         return source
     weights: dict[str, Any] = {}
     for file in files:
         weights.update(read_pickle(file, trusted=trusted))
+    own = read_pickle(network, trusted=trusted) if network.is_file() else {}
     from safetensors.torch import save_file
 
     # Tied weights share their memory in a pickle, which safetensors does not take.
-    save_file({name: value.clone() for name, value in weights.items()}, copy / "model.safetensors")
+    if weights:
+        whole = {name: value.clone() for name, value in weights.items()}
+        save_file(whole, copy / "model.safetensors")
+    if own:
+        named = {f"network.{name}": value.clone() for name, value in own.items()}
+        save_file(named, copy / "network.safetensors")
+    for path in stored:
+        shutil.copyfile(path, copy / path.name)
     for path in source.glob("*.json"):
         shutil.copyfile(path, copy / path.name)
     return copy

@@ -9,7 +9,16 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import CardValue
 
-__all__ = ["convert_classifier", "convert_encoder", "convert_seq2seq"]
+__all__ = [
+    "convert_classifier",
+    "convert_dialogue_classifier",
+    "convert_encoder",
+    "convert_engagement",
+    "convert_keyword_writer",
+    "convert_ruber",
+    "convert_seq2seq",
+    "convert_span_reader",
+]
 
 FLOAT32 = "float32"
 """Published weights stay as they are, and are computed with as they are in both modes."""
@@ -32,9 +41,49 @@ def convert_encoder(source: Path, target: Path) -> dict[str, CardValue]:
     return {"arithmetic": FLOAT32, "max_tokens": reader.positions, "dimensions": reader.hidden}
 
 
-def convert_classifier(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder with a head of two labels, and return what its card states."""
-    from grice.runtime.conversion import encoder
+def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with DEAM's head of two labels, and return what its card states."""
+    from grice.runtime.conversion import heads
 
-    reader = encoder.convert_classifier(source, target)
+    reader, _ = heads.convert_classifier(source, target, labels=("incoherent", "coherent"))
     return {"max_tokens": reader.positions}
+
+
+def convert_classifier(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with a head of any labels, and return what its card states."""
+    from grice.runtime.conversion import heads
+
+    reader, labels = heads.convert_classifier(source, target)
+    return {"max_tokens": reader.positions, "labels": labels}
+
+
+def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder that answers by spans, and return what its card states."""
+    from grice.runtime.conversion import heads
+
+    return {"max_tokens": heads.convert_span_reader(source, target).positions}
+
+
+def convert_keyword_writer(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder-decoder whose prompt hangs on its family, and return what it states."""
+    from grice.runtime.conversion.huggingface import read_config
+
+    return {**convert_seq2seq(source, target), "family": str(read_config(source)["model_type"])}
+
+
+def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with RUBER's network, and return what its card states."""
+    return _network(source, target, quadratic=True)
+
+
+def convert_engagement(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with the network of predictive engagement; return what it states."""
+    return _network(source, target, quadratic=False)
+
+
+def _network(source: Path, target: Path, *, quadratic: bool) -> dict[str, CardValue]:
+    from grice.runtime.conversion import heads
+
+    outputs = 1 if quadratic else 2
+    reader, pooling = heads.convert_network(source, target, quadratic=quadratic, outputs=outputs)
+    return {"max_tokens": reader.positions, "pooling": pooling}

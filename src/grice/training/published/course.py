@@ -12,13 +12,13 @@ import numpy as np
 from grice.errors import BundleError, InputError
 from grice.files import make_folder, write_lines
 from grice.progress import track
-from grice.training.published.networks import torch_module
+from grice.training.published.checkpoint import torch_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grice.training.published.examples import TrainingExample
+    from grice.training.published.files import TrainingExample
     from grice.training.published.networks import Learner
     from grice.training.published.recipes import HyperParameters
 

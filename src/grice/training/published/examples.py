@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from grice.errors import InputError, RecordError, os_reason
+from grice.errors import InputError, RecordError
 from grice.knowledge.comet import query
 from grice.metrics.accent import PROMPTS, extraction_source
+from grice.training.published.cider import choices, entailment, relations, spans
+from grice.training.published.explagraphs import graph_stances, rationalizing, reasoning, stances
+from grice.training.published.files import TrainingExample, lines_of, records_of, text_field
+from grice.training.published.replies import engagement, ruber
+from grice.training.published.situatedgen import situatedgen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-__all__ = ["TrainingExample", "read_examples"]
-
-GZIP = b"\x1f\x8b"
-
-
-class TrainingExample(NamedTuple):
-    """What a model learns from.
-
-    Attributes:
-        source: What it reads.
-        target: What it writes; a label, ``0`` or ``1``, where it classifies.
-        group: What must not stand on both sides of a split: a conversation, a belief, a head.
-        kind: Among which others it is compared where it is held out, such as a relation.
-    """
-
-    source: str
-    target: str
-    group: str
-    kind: str = ""
+__all__ = ["read_examples"]
 
 
 def read_examples(name: str, files: Sequence[Path]) -> list[TrainingExample]:
     """Return the examples of files, in their order.
 
     Args:
-        name: A reader: ``accent``, ``comet`` or ``deam``.
+        name: A reader, as a recipe names it, such as ``accent``.
         files: JSON lines, a JSON list, tab-separated or plain lines, gzipped or not.
 
     Raises:
@@ -54,16 +39,16 @@ def read_examples(name: str, files: Sequence[Path]) -> list[TrainingExample]:
 
 def _accent(path: Path) -> Iterator[TrainingExample]:
     """Yield the triples of DECO, and samples that hold none of a relation."""
-    for number, record in _records(path):
+    for number, record in records_of(path):
         if "relation" in record:
             relation = _relation(path, number, record["relation"])
-            history = _field(path, number, record, "context")
-            reply = _field(path, number, record, "response")
+            history = text_field(path, number, record, "context")
+            reply = text_field(path, number, record, "response")
             source = extraction_source(relation, history, reply)
             yield TrainingExample(source, "None", history, relation)
             continue
-        history = _field(path, number, record, "history")
-        reply = _field(path, number, record, "response")
+        history = text_field(path, number, record, "history")
+        reply = text_field(path, number, record, "response")
         for triple in _triples(record):
             if not isinstance(triple, list) or len(triple) < 3:
                 raise RecordError("a triple is [head, relation, tail]", file=str(path), line=number)
@@ -96,7 +81,7 @@ def _relation(path: Path, number: int, relation: object) -> str:
 
 def _comet(path: Path) -> Iterator[TrainingExample]:
     """Yield tails of heads: lines of head, relation and tail; further columns may follow."""
-    for number, line in _lines(path):
+    for number, line in lines_of(path):
         parts = line.split("\t")
         if len(parts) < 3:
             raise RecordError(
@@ -113,7 +98,7 @@ def _comet(path: Path) -> Iterator[TrainingExample]:
 
 def _deam(path: Path) -> Iterator[TrainingExample]:
     """Yield conversations with their label: utterances ended by ``</UTT>``, then a number."""
-    for number, line in _lines(path):
+    for number, line in lines_of(path):
         *utterances, label = line.split("</UTT>")
         try:
             positive = round(float(label)) == 1
@@ -128,47 +113,19 @@ def _deam(path: Path) -> Iterator[TrainingExample]:
         yield TrainingExample(text, str(int(positive)), str((number - 1) // 2))
 
 
-def _field(path: Path, number: int, record: dict[str, object], name: str) -> str:
-    if not isinstance(record.get(name), str):
-        raise RecordError(f"a text is needed as {name!r}", file=str(path), line=number, field=name)
-    return str(record[name])
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the objects of JSON lines, or of a file that is one list, with their numbers."""
-    lines = list(_lines(path))
-    if lines and lines[0][1].lstrip().startswith("["):
-        try:
-            objects = json.loads("\n".join(line for _, line in lines))
-        except ValueError as error:
-            raise InputError(f"{path}: no JSON: {error}") from None
-        yield from enumerate(objects, 1)
-        return
-    for number, line in lines:
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise RecordError(f"no JSON: {error}", file=str(path), line=number) from None
-        if not isinstance(record, dict):
-            raise RecordError("an object is needed", file=str(path), line=number)
-        yield number, record
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        content = path.read_bytes()
-        text = (gzip.decompress(content) if content.startswith(GZIP) else content).decode()
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no UTF-8: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            yield number, line
-
-
 _READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
     "accent": _accent,
+    "cider-choices": choices,
+    "cider-entailment": entailment,
+    "cider-relations": relations,
+    "cider-spans": spans,
     "comet": _comet,
     "deam": _deam,
+    "engagement": engagement,
+    "explagraphs-graph-stance": graph_stances,
+    "explagraphs-rationalizing": rationalizing,
+    "explagraphs-reasoning": reasoning,
+    "explagraphs-stance": stances,
+    "ruber": ruber,
+    "situatedgen": situatedgen,
 }

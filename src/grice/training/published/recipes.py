@@ -34,6 +34,12 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         seed: Of the order of examples, of dropout, and of new weights.
         max_source: Most pieces that are read.
         max_target: Most pieces that are written; 0 where nothing is.
+        pooling: Of a network on a frozen encoder: how the states of pieces become one vector.
+        layer: Of such a network: the layer it stands on; -1 is the last.
+        hidden: Of such a network: widths of its layers, with commas between.
+        dropout: Of such a network, behind each layer.
+        loss: Of RUBER: true against false replies by a margin, or told apart.
+        margin: Of the ranking loss.
         schedule: The rate falls to 0 in a line, or stays.
         warmup_steps: Steps over which the rate rises first.
         weight_decay: Of all weights but biases and norms.
@@ -50,6 +56,12 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weight_decay: float
     clip: float
     max_target: int = 0
+    pooling: Literal["max", "mean"] = "mean"
+    layer: int = -1
+    hidden: str = ""
+    dropout: float = 0.0
+    loss: Literal["cross-entropy", "ranking"] = "cross-entropy"
+    margin: float = 0.5
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,25 +70,30 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         summary: What it is.
         paper: Where it is from.
-        task: What is learned: ``text-to-text`` or ``classification``.
+        task: What is learned: ``text-to-text``, ``classification`` of texts or pairs, ``choice``
+            among options, ``span`` of a text, or ``replies`` by a network on a frozen encoder.
         examples: Name of the reader of its files.
         kind: Kind of the bundle that is made.
         base: The checkpoint that the paper starts from.
         families: Architectures that it may start from, by ``model_type``.
         data: What its files hold.
         hyperparameters: By name, each with its source.
+        labels: Of a classification, in the order of its head.
+        prefix: What an architecture reads before every text.
         name: Its name.
     """
 
     summary: str
     paper: str
-    task: Literal["text-to-text", "classification"]
+    task: Literal["text-to-text", "classification", "choice", "span", "replies"]
     examples: str
     kind: str
     base: str
     families: tuple[str, ...]
     data: str
     hyperparameters: dict[str, Stated]
+    labels: tuple[str, ...] = ()
+    prefix: dict[str, str] = {}
     name: str = ""
 
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:

@@ -17,10 +17,11 @@ from grice.runtime.store.make import Description, make_bundle
 from grice.runtime.store.pickled import as_safetensors
 from grice.stats.proportions import proportion
 from grice.training.bundle import check_folder
+from grice.training.published.checkpoint import torch_module
 from grice.training.published.course import run_course
 from grice.training.published.curve import drawn_curve
 from grice.training.published.examples import read_examples
-from grice.training.published.networks import open_learner, torch_module
+from grice.training.published.networks import open_learner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import CardValue
     from grice.stats.estimate import Estimate
     from grice.training.published.course import Point
-    from grice.training.published.examples import TrainingExample
+    from grice.training.published.files import TrainingExample
     from grice.training.published.networks import Learner
     from grice.training.published.recipes import HyperParameters, Recipe
 

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from grice.metrics.ruber import pooled
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     Tokens = Sequence[NDArray[np.float32]]
 
-__all__ = ["Fitted", "Unreferenced", "fit", "score"]
+__all__ = ["Fitted", "Unreferenced", "fit", "pooled_once", "score"]
 
 
 class Fitted(NamedTuple):
@@ -86,6 +88,9 @@ Padded = tuple[torch.Tensor, torch.Tensor]
 
 
 def _padded(texts: Tokens, longest: int) -> Padded:
+    if all(len(text) == 1 for text in texts):  # pooled before
+        rows = torch.from_numpy(np.stack(texts))
+        return rows, torch.ones(rows.shape[:2], dtype=torch.bool)
     cut = [text[:longest] for text in texts]
     size = max(1, max(len(text) for text in cut))
     tokens = torch.zeros(len(cut), size, cut[0].shape[1])
@@ -94,6 +99,21 @@ def _padded(texts: Tokens, longest: int) -> Padded:
         tokens[row, : len(text)] = torch.from_numpy(np.asarray(text, np.float32))
         there[row, : len(text)] = True
     return tokens, there
+
+
+def pooled_once(texts: Tokens, configuration: Configuration) -> Tokens:
+    """Return texts as one vector each where the cell pools: the encoder is frozen.
+
+    Pooling one vector gives that vector, so that the network reads them as it reads tokens.
+    """
+    if configuration.summary == "bi-rnn":
+        return texts
+    return [
+        pooled(np.asarray(text[: configuration.longest], np.float32), configuration.summary)[None]
+        if len(text)
+        else np.zeros((1, text.shape[1]), np.float32)
+        for text in texts
+    ]
 
 
 def fit(
@@ -112,6 +132,8 @@ def fit(
     """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
+    train = pooled_once(train[0], configuration), pooled_once(train[1], configuration)
+    valid = pooled_once(valid[0], configuration), pooled_once(valid[1], configuration)
     network = Unreferenced(train[0][0].shape[1], configuration)
     optimiser = torch.optim.Adam(network.parameters(), lr=configuration.learning_rate)
     best, best_state, waited = float("inf"), copy.deepcopy(network.state_dict()), 0
@@ -174,6 +196,7 @@ def score(
 ) -> NDArray[np.float64]:
     """Return the score of each reply for its query, 0 to 1."""
     values = []
+    pairs = pooled_once(pairs[0], configuration), pooled_once(pairs[1], configuration)
     with torch.no_grad():
         for start in range(0, len(pairs[0]), 512):
             two = [_padded(side[start : start + 512], configuration.longest) for side in pairs]

@@ -2,6 +2,7 @@
 
     python -m grice_research.recipes.ruber.train --data DATA  # licence-clean pairs
     python -m grice_research.recipes.ruber.train --data DATA --research  # DailyDialog, as published
+    python -m grice_research.recipes.ruber.train --data DATA --cells "max|mean"
     python -m grice_research.recipes.ruber.train --data DATA --pairs 400 --epochs 2 --seeds 1
 
 Written is one line a cell and seed, ``work/grid.jsonl``; a cell that stands there is not fitted
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,6 +116,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"{len(train[0]):,} training pairs, {len(valid[0]):,} held out", flush=True)
     parts: dict[str, list[tuple[Tokens, Tokens]]] = {}
     for cell in GRID:
+        if not re.search(options.cells, cell.name):
+            continue
         configuration = cell._replace(epochs=options.epochs, learning_rate=options.learning_rate)
         for seed in range(options.seeds):
             about = {"cell": cell.name, "seed": seed, "pairs": len(train[0])}
@@ -160,6 +164,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--research", action="store_true", help="DailyDialog, which may not ship")
     parser.add_argument("--static", type=Path, help="word2vec or GloVe vectors as a text file")
+    parser.add_argument("--cells", default="", metavar="PATTERN", help="only these cells")
     parser.add_argument("--pairs", type=int, default=22_000)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=3)

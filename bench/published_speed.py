@@ -1,0 +1,161 @@
+"""ACCENT's published models against the plain loop of transformers: T5-base and BART-large.
+
+    python bench/published_speed.py              two replies: 12 prompts each, then two queries each
+    python bench/published_speed.py --replies 1 --pieces 12 --tiny   whether it runs
+
+Both networks have random weights of the published sizes, so that every text has the full length and
+no weights need be fetched. The loop is that of the released code: a prompt at a time, beam 10 for
+both, float32. Ours is :class:`grice.runtime.seq2seq.EmbeddedSeq2Seq` on the converted
+checkpoints, as ``accent`` calls it. Both see all cores; memory is that of the process after each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from grice.knowledge.comet import query
+from grice.metrics.accent import PROMPTS, extraction_source
+from grice.runtime.models import Models, default_workers
+from grice.runtime.seq2seq import Search, Seq2Seq
+from grice.runtime.store.make import Description, make_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BEAMS, NO_REPEAT = 10, 2
+HISTORY = "i am going to the airport tomorrow</UTT>that sounds fun, where are you flying to?</UTT>"
+REPLIES = ("i want to see my sister in rome", "i missed my flight so i stayed at home")
+SIZES = {"t5": (32_128, "</s>"), "bart": (50_265, "</s>")}
+
+
+def checkpoint(folder: Path, family: str, *, tiny: bool) -> Any:  # noqa: ANN401 - a network
+    """Write a checkpoint of random weights and return its network."""
+    folder.mkdir()
+    size = 400 if tiny else SIZES[family][0]
+    words = sorted({word for text in texts() for word in text.replace("</UTT>", " ").split()})
+    vocabulary = ["<pad>", "</s>", "<unk>", "<s>", *words]
+    vocabulary += [f"w{i}" for i in range(size - len(vocabulary))]
+    tokenizer = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>")
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    torch.manual_seed(0)
+    if family == "t5":
+        small = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4}
+        large = {"d_model": 768, "d_kv": 64, "d_ff": 3072, "num_layers": 12, "num_heads": 12}
+        shape = transformers.T5Config(
+            vocab_size=size, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+            **(small if tiny else large),
+        )  # fmt: skip
+        network: Any = transformers.T5ForConditionalGeneration(shape)
+    else:
+        width, layers, heads = (64, 2, 4) if tiny else (1024, 12, 16)
+        network = transformers.BartForConditionalGeneration(
+            transformers.BartConfig(
+                vocab_size=size, d_model=width, encoder_layers=layers, decoder_layers=layers,
+                encoder_attention_heads=heads, decoder_attention_heads=heads,
+                encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, pad_token_id=0,
+                bos_token_id=3, eos_token_id=1, decoder_start_token_id=1,
+                forced_eos_token_id=None,
+            )
+        )  # fmt: skip
+    network.eval().save_pretrained(folder)
+    return network
+
+
+def texts() -> list[str]:
+    """Return everything that is read, for the vocabulary."""
+    return [*prompts(REPLIES), *queries(REPLIES)]
+
+
+def prompts(replies: tuple[str, ...]) -> list[str]:
+    """Return what the extractor reads."""
+    return [extraction_source(name, HISTORY, reply) for reply in replies for name in PROMPTS]
+
+
+def queries(replies: tuple[str, ...]) -> list[str]:
+    """Return what COMET reads: two events a reply."""
+    return [query(reply, name) for reply in replies for name in ("xWant", "xReact")]
+
+
+def plain(network: Any, folder: Path, read: list[str], pieces: int) -> list[str]:  # noqa: ANN401
+    """Write as the released code does: a prompt at a time."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    written = []
+    for text in read:
+        given = torch.tensor([tokenizer.encode(text).ids])
+        with torch.inference_mode():
+            output = network.generate(
+                given, num_beams=BEAMS, num_return_sequences=1, max_length=pieces, min_length=0,
+                no_repeat_ngram_size=NO_REPEAT, do_sample=False,
+            )  # fmt: skip
+        ids = output[0].tolist()[1:]  # without the piece that starts it
+        written.append(tokenizer.decode(ids[: ids.index(1)] if 1 in ids else ids))
+    return written
+
+
+def timed(what: Callable[[], list[str]]) -> tuple[float, list[str]]:
+    """Return seconds and result."""
+    began = time.perf_counter()
+    result = what()
+    return time.perf_counter() - began, result
+
+
+def main() -> None:
+    """Time both and print a line for each network."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replies", type=int, default=2)
+    parser.add_argument("--pieces", type=int, default=24, help="length of every text")
+    parser.add_argument("--tiny", action="store_true", help="small networks")
+    options = parser.parse_args()
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    replies = (REPLIES * options.replies)[: options.replies]
+    total = [0.0, 0.0]
+    with tempfile.TemporaryDirectory() as made:
+        for family, read in (("t5", prompts(replies)), ("bart", queries(replies))):
+            folder, target = Path(made) / family, Path(made) / f"{family}-bundle"
+            network = checkpoint(folder, family, tiny=options.tiny)
+            target.mkdir()
+            facts = {"name": family, "kind": "seq2seq", "version": "1", "summary": ""}
+            facts["licence"] = "MIT"
+            make_bundle(folder, target, Description(facts, {"data": []}, {}))
+            models_open = Models(mode="exact", workers=default_workers(), cache=None)
+            ours = models_open.open(f"file:{target}", Seq2Seq)
+            search = Search(BEAMS, 1, options.pieces, NO_REPEAT)
+            ours.write(read[:1], Search(1, 1, 2))  # loads the weights
+            plain(network, folder, read[:1], 2)
+            mine, texts_ours = timed(
+                lambda o=ours, r=read, s=search: [found[0].text for found in o.write(r, s)]
+            )
+            theirs, texts_plain = timed(
+                lambda n=network, f=folder, r=read: plain(n, f, r, options.pieces)
+            )
+            same = sum(a.split() == b.split() for a, b in zip(texts_ours, texts_plain, strict=True))
+            total = [total[0] + theirs, total[1] + mine]
+            row = {
+                "network": family, "prompts": len(read), "plain_s": round(theirs, 2),
+                "ours_s": round(mine, 2), "ratio": round(theirs / mine, 2), "same": same,
+                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            }  # fmt: skip
+            print(json.dumps(row), flush=True)
+            del network, ours, models_open
+    print(json.dumps({"both": round(total[0] / total[1], 2)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Several metrics as one score: the smallest, the largest, or a mean of theirs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from grice.errors import InputError, did_you_mean
+from grice.records import Score
+from grice.scoring.loaded import LoadedMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from grice.records import Conversation, Judgement
+
+__all__ = ["BlendedMetric", "blended"]
+
+HOW: dict[str, Callable[[Sequence[float]], float]] = {
+    "min": min,
+    "max": max,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "geometric": lambda values: math.prod(values) ** (1 / len(values)),
+}
+
+
+class BlendedMetric(LoadedMetric):
+    """A metric that is made of the scores of others of the same run.
+
+    An item on which one of them abstains is abstained, with their neutral value; one on which one
+    failed is failed.
+
+    Attributes:
+        parts: Names of the others.
+    """
+
+    def __init__(self, how: str, parts: Sequence[LoadedMetric]) -> None:
+        self.parts = tuple(part.metric.name for part in parts)
+        self._how = HOW[how]
+        metric = replace(
+            parts[0].metric,
+            name="_".join((how, *self.parts)),
+            version="1",
+            summary=f"The {how} of {', '.join(self.parts)}",
+            function=_never,
+            options=(),
+            models={},
+            source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
+            neutral=self._how([part.metric.neutral for part in parts]),
+            default=False,
+        )
+        signature = "+".join(f"[{part.signature}]" for part in parts)
+        super().__init__(metric, f"{metric.name}:1|of:{signature}", {})
+
+    def score(
+        self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
+    ) -> list[list[Score]]:
+        """Raise: its scores are made of others, see :meth:`of`."""
+        raise NotImplementedError
+
+    def of(self, by_metric: Mapping[str, list[list[Score]]]) -> list[list[Score]]:
+        """Return the scores of each conversation from those of its parts."""
+        groups = zip(*(by_metric[name] for name in self.parts), strict=True)
+        return [[self._blend(scores) for scores in zip(*group, strict=True)] for group in groups]
+
+    def _blend(self, scores: Sequence[Score]) -> Score:
+        values = [score.value for score in scores if score.value is not None]
+        whole = len(values) == len(scores)
+        abstained = any(score.status == "abstained" for score in scores)
+        told = ", ".join(
+            f"{score.metric} {score.status if score.value is None else format(score.value, '.2f')}"
+            for score in scores
+        )
+        return replace(
+            scores[0],
+            metric=self.metric.name,
+            value=None if not whole else self.metric.neutral if abstained else self._how(values),
+            status="failed" if not whole else "abstained" if abstained else "ok",
+            reason=told,
+            flags=tuple(dict.fromkeys(flag for score in scores for flag in score.flags)),
+            evidence=(),
+            signature=self.signature,
+        )
+
+
+def blended(stated: str, loaded: Sequence[LoadedMetric]) -> BlendedMetric:
+    """Return a blend of metrics that are run.
+
+    Args:
+        stated: ``HOW:METRIC,METRIC``, such as ``mean:relevance,engagement``.
+        loaded: The metrics of the run.
+
+    Raises:
+        InputError: For an unknown blend, a metric that is not run, fewer than two, or metrics that
+            cannot be blended: of another range than 0 to 1, or some of replies, some of whole
+            conversations.
+    """
+    how, _, listed = stated.partition(":")
+    names = [name.strip() for name in listed.split(",") if name.strip()]
+    if how not in HOW:
+        raise InputError(
+            f"--blend {stated}: HOW:METRIC,METRIC with one of {', '.join(HOW)}"
+            f"{did_you_mean(how, HOW)}"
+        )
+    known = {metric.metric.name: metric for metric in loaded}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"--blend {stated}: {name} is not run: the metrics are {', '.join(known)}"
+                f"{did_you_mean(name, known)}"
+            )
+    if len(set(names)) < 2 or len(set(names)) < len(names):
+        raise InputError(f"--blend {stated}: two different metrics or more are needed")
+    parts = [known[name] for name in names]
+    if len({part.metric.judges for part in parts}) > 1:
+        raise InputError(f"--blend {stated}: some judge replies, some whole conversations")
+    for part in parts:
+        if (part.metric.low, part.metric.high) != (0.0, 1.0):
+            raise InputError(
+                f"--blend {stated}: {part.metric.name} goes from {part.metric.low:g} to "
+                f"{part.metric.high:g}; scores from 0 to 1 are blended"
+            )
+    return BlendedMetric(how, parts)
+
+
+def _never(*_: object, **__: object) -> Iterable[Judgement]:
+    raise NotImplementedError
