@@ -40,7 +40,7 @@ def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Ite
         raise InputError(f"Spark does not start: {error}; it needs Java, see JAVA_HOME") from None
     try:
         rows = [(msgspec.json.encode(task).decode(),) for task in tasks]
-        files = session.createDataFrame(rows, "task string").repartition(len(rows), "task")
+        files = session.createDataFrame(rows, "task string").repartitionByRange(len(rows), "task")
         for row in files.mapInArrow(scored, "shard string").collect():
             yield msgspec.json.decode(row["shard"], type=Shard)
     finally:
