@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from grice import __version__
 from grice.errors import GriceError, InputError, RecordError, excerpt
 from grice.files import make_folder, renaming
-from grice.formats import check_arrow, read
+from grice.formats import check_arrow, files_of, from_file, read
 from grice.records import json_line
 from grice.scoring.api import load
 from grice.scoring.arrow import score_records
@@ -110,7 +110,7 @@ def planned(
         InputError: If there is no file, their columns differ, or the folder holds other shards.
     """
     check_arrow()
-    files = [file for path in paths for file in _files(str(path))]
+    files = [file for path in paths for file in files_of(str(path))]
     _check_alike([file for file in files if file.endswith(".parquet")])
     target = str(folder).rstrip("/") if is_url(str(folder)) else str(Path(folder).absolute())
     present = set(_present(target))
@@ -127,20 +127,6 @@ def planned(
     there = [task for task in tasks if _name(task.shard) in present]
     finished = [Shard(task.source, task.shard) for task in there]
     return [task for task in tasks if task not in there], finished
-
-
-def _files(place: str) -> list[str]:
-    if is_url(place):
-        files = files_under(place)
-    elif Path(place).is_file():
-        files = [place]
-    else:
-        files = sorted(str(file) for file in Path(place).rglob("[!.]*") if file.is_file())
-    if files:
-        return files
-    there = is_folder(place) if is_url(place) else Path(place).exists()
-    problem = "no file to read in this directory" if there else "there is no such file"
-    raise InputError(f"{place}: cannot be read: {problem}")
 
 
 def _present(folder: str) -> list[str]:
@@ -230,7 +216,7 @@ def _scored(task: Task) -> Shard:
             yield json_line(score) + b"\n"
 
     with read(task.source, format=grading.format) as reading:
-        records = _records(reading, named=task.named)
+        records = from_file(reading) if task.named else reading
         scores = score_records(_grader(json_line(grading)).scorer, records)
         with _writing(task.shard) as file:
             write_lines_as(".parquet", lines(scores), file)
@@ -245,14 +231,6 @@ def _writing(shard: str) -> Iterator[BinaryIO]:
     else:
         with renaming(Path(shard)) as fresh, fresh.open("wb") as file:
             yield file
-
-
-def _records(reading: Reading, *, named: bool) -> Iterator[Found]:
-    for record in reading:
-        if named and not isinstance(record, RecordError):
-            yield replace(record, meta={"file": reading.source, **record.meta})
-        else:
-            yield record
 
 
 @cache  # a worker process loads models once
