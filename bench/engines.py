@@ -31,7 +31,8 @@ from serving import written_between
 from timed_shards import files_of, noted_in, score_and_note
 
 from grice.integrations import ENGINES, Grading
-from grice.integrations.shards import planned
+from grice.integrations.shards import planned, shard_of
+from grice.records import json_line
 
 MARKS = "<!-- what follows is written by bench/engines.py -->", "<!-- end of what it writes -->"
 GRADING = Grading(("relevance",))
@@ -57,14 +58,16 @@ def locally(files: Path, folder: Path, workers: int) -> None:
     """Score the files by so many processes, each whoever is free first."""
     tasks, _ = planned([files], folder, GRADING)
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        assert not any(shard.problem for shard in pool.map(score_and_note, tasks))
+        answers = pool.map(score_and_note, map(json_line, tasks))
+        assert not any(shard_of(answer).problem for answer in answers)
 
 
 def on_engine(engine: str, files: Path, folder: Path) -> None:
     """Score the files on an engine; this is a process of its own."""
     tasks, _ = planned([files], folder, GRADING)
     module = import_module(f"grice.integrations.{engine}_engine")
-    problems = [shard.problem for shard in module.shards_of(tasks, score_and_note, None)]
+    answers = module.shards_of([json_line(task) for task in tasks], score_and_note, None)
+    problems = [shard_of(answer).problem for answer in answers]
     assert not any(problems), problems
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.integrations.shards import score_shard
-
-if TYPE_CHECKING:
-    from grice.integrations.shards import Shard, Task
+from grice.integrations.shards import score_encoded, shard_of
+from grice.records import json_line
 
 ROOT = Path(__file__).parents[1]
 CHATS = ROOT / "examples" / "convai.jsonl"
@@ -31,13 +28,13 @@ class Noted(msgspec.Struct, frozen=True):
         return self.ended - self.began
 
 
-def score_and_note(task: Task) -> Shard:
+def score_and_note(task: bytes) -> bytes:
     """Score a file as every worker does, and note beside its shard when that was."""
     began, before = time.time(), time.process_time()
-    shard = score_shard(task)
+    answer = score_encoded(task)
     noted = Noted(began, time.time(), time.process_time() - before)
-    Path(f"{task.shard}.noted").write_bytes(msgspec.json.encode(noted))
-    return shard
+    Path(f"{shard_of(answer).shard}.noted").write_bytes(json_line(noted))
+    return answer
 
 
 def noted_in(folder: Path) -> list[Noted]:

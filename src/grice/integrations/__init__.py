@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from grice.errors import InputError, did_you_mean
-from grice.integrations.shards import ENGINES, Grading, Shard, planned, score_shard
+from grice.integrations.shards import ENGINES, Grading, Shard, planned, score_encoded, shard_of
+from grice.records import json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,8 +44,9 @@ def score_on(
         address: Of a cluster that runs; by default workers are started here, one a core.
 
     Raises:
-        InputError: If the engine is unknown or not installed, the address does not answer, the
-            files do not fit each other, or the folder holds shards of another run.
+        InputError: If the engine is unknown or not installed, the address does not answer, a worker
+            has another version of grice, the files do not fit each other, or the folder holds
+            shards of another run.
     """
     if engine not in ENGINES:
         raise InputError(f"no engine {engine!r}{did_you_mean(engine, ENGINES)}")
@@ -58,4 +60,5 @@ def score_on(
     yield from finished
     if tasks:
         module = cast("Engine", import_module(f"grice.integrations.{engine}_engine"))
-        yield from module.shards_of(tasks, score_shard, address)
+        encoded = [json_line(task) for task in tasks]
+        yield from map(shard_of, module.shards_of(encoded, score_encoded, address))

@@ -31,9 +31,19 @@ if TYPE_CHECKING:
     from grice.records import Score
     from grice.scoring.api import Grader
 
-    Scoring: TypeAlias = "Callable[[Task], Shard]"
+    Scoring: TypeAlias = "Callable[[bytes], bytes]"
 
-__all__ = ["ENGINES", "Engine", "Grading", "Shard", "Task", "planned", "score_shard"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Grading",
+    "Shard",
+    "Task",
+    "planned",
+    "score_encoded",
+    "score_shard",
+    "shard_of",
+]
 
 ENGINES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
 """The package of each engine."""
@@ -82,6 +92,7 @@ class Shard(msgspec.Struct, frozen=True):
         scores: How many they are; None where an earlier run has written them.
         failed: How many of them failed, records that could not be read among them.
         problem: Why the file could not be scored; None if it was.
+        worker: The version of grice that scored it; empty where it is too old to say so.
     """
 
     source: str
@@ -89,15 +100,30 @@ class Shard(msgspec.Struct, frozen=True):
     scores: int | None = None
     failed: int | None = None
     problem: str | None = None
+    worker: str = ""
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """What of a :class:`Grading` every version can read."""
+
+    version: str
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    """What of a :class:`Task` every version can read."""
+
+    source: str
+    shard: str
+    grading: _Version
 
 
 class Engine(Protocol):
     """What the module of an engine declares."""
 
     def shards_of(
-        self, tasks: Sequence[Task], score: Scoring, address: str | None
-    ) -> Iterator[Shard]:
-        """Yield the shards of files as they are done."""
+        self, tasks: Sequence[bytes], score: Scoring, address: str | None
+    ) -> Iterator[bytes]:
+        """Yield what the workers return for each task as they are done."""
         ...
 
 
@@ -125,7 +151,7 @@ def planned(
             "of its own for each run"
         )
     there = [task for task in tasks if _name(task.shard) in present]
-    finished = [Shard(task.source, task.shard) for task in there]
+    finished = [Shard(task.source, task.shard, worker=__version__) for task in there]
     return [task for task in tasks if task not in there], finished
 
 
@@ -189,25 +215,46 @@ def _digest(file: str, grading: Grading) -> str:
     return digest.hexdigest()
 
 
+def score_encoded(task: bytes) -> bytes:
+    """Score a file as :func:`score_shard` does; task and shard are JSON, as engines carry them.
+
+    A worker with another version of grice scores nothing, and says which one it has.
+    """
+    stated = msgspec.json.decode(task, type=_Versioned)
+    if stated.grading.version != __version__:
+        return json_line(Shard(stated.source, stated.shard, worker=__version__))
+    return json_line(score_shard(msgspec.json.decode(task, type=Task)))
+
+
+def shard_of(answer: bytes) -> Shard:
+    """Return the shard that a worker answers with.
+
+    Raises:
+        InputError: If the worker has another version of grice.
+    """
+    shard = msgspec.json.decode(answer, type=Shard)
+    if shard.worker != __version__:
+        theirs = shard.worker or "of an earlier version, which does not say its number"
+        raise InputError(
+            f"a worker has grice {theirs}, this command is of grice {__version__}: install one "
+            "version everywhere; shards that were written are kept"
+        )
+    return shard
+
+
 def score_shard(task: Task) -> Shard:
     """Score a file into its shard, which appears under its name when it is whole.
 
-    Never raises what is wrong with the file or with this worker: it stands in the result, and the
-    files of other workers are scored.
+    Never raises what is wrong with the file: it stands in the result, and other files are scored.
     """
     try:
         return _scored(task)
     except GriceError as error:
-        return Shard(task.source, task.shard, problem=str(error))
+        return Shard(task.source, task.shard, problem=str(error), worker=__version__)
 
 
 def _scored(task: Task) -> Shard:
     grading = task.grading
-    if grading.version != __version__:
-        raise InputError(
-            f"this worker has grice {__version__}, the run was started with {grading.version}: "
-            "install one version everywhere"
-        )
     counts = {"ok": 0, "abstained": 0, "failed": 0}
 
     def lines(scores: Iterable[Score]) -> Iterator[bytes]:
@@ -217,10 +264,11 @@ def _scored(task: Task) -> Shard:
 
     with read(task.source, format=grading.format) as reading:
         records = from_file(reading) if task.named else reading
-        scores = score_records(_grader(json_line(grading)).scorer, records)
+        judged = score_records(_grader(json_line(grading)).scorer, records)
         with _writing(task.shard) as file:
-            write_lines_as(".parquet", lines(scores), file)
-    return Shard(task.source, task.shard, sum(counts.values()), counts["failed"])
+            write_lines_as(".parquet", lines(judged), file)
+    scores = sum(counts.values())
+    return Shard(task.source, task.shard, scores, counts["failed"], worker=__version__)
 
 
 @contextmanager
