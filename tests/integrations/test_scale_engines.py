@@ -113,7 +113,9 @@ def here(monkeypatch):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_worker_of_another_version_is_refused(engine, here, chats, tmp_path):
-    with pytest.raises(InputError, match=rf"worker has grice {grice.__version__}, .* grice 0\.0\.1"):
+    with pytest.raises(
+        InputError, match=rf"worker has grice {grice.__version__}, .* grice 0\.0\.1"
+    ):
         list(started_by("0.0.1", engine, chats, tmp_path / "out"))
     assert not list((tmp_path / "out").glob("*.parquet"))
 

@@ -36,6 +36,7 @@ __all__ = [
     "files_of",
     "find_conversation",
     "find_formats",
+    "from_file",
     "from_logs",
     "from_messages",
     "from_objects",

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from grice import __version__
-from grice.errors import GriceError, InputError, RecordError, excerpt
+from grice.errors import GriceError, InputError, excerpt
 from grice.files import make_folder, renaming
 from grice.formats import check_arrow, files_of, from_file, read
 from grice.records import json_line
@@ -20,14 +19,13 @@ from grice.scoring.api import load
 from grice.scoring.arrow import score_records
 from grice.scoring.presets import SMALL
 from grice.scoring.score_tables import write_lines_as
-from grice.stores import files_under, is_folder, is_url, open_url, version_of, writing_url
+from grice.stores import files_under, is_url, open_url, version_of, writing_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow
 
-    from grice.formats import Found, Reading
     from grice.records import Score
     from grice.scoring.api import Grader
 
