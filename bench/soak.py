@@ -3,12 +3,12 @@
     python bench/soak.py [--minutes 10] [--rate 16] [--write docs/scale.md --picture docs/soak.svg]
 
 ``grice serve`` runs with a file of keys and one worker. 64 clients ask for a reply each, together
-as many a second as ``--rate`` says: it is bounded, so that the run leaves the machine to others. In
-every other half minute bad clients come as well, one of each kind: a head that comes a byte a
-second, a body of 2 MiB, half an object of JSON, lists nested 10,000 deep, bytes that are no UTF-8, a
-key of nobody, and a head of 64 KiB. Measured are the memory of the process once a second, what each
-kind was answered, and how long the other clients wait with and without them: halves of one run,
-side by side.
+as many a second as ``--rate`` says: it is bounded, so that the run leaves the machine to others.
+In every other half minute bad clients come as well, one of each kind: a head that comes a byte a
+second, a body of 2 MiB, half an object of JSON, lists nested 10,000 deep, bytes that are no UTF-8,
+a key of nobody, and a head of 64 KiB. Measured are the memory of the process once a second, what
+each kind was answered, and how long the other clients wait with and without them: halves of one
+run, side by side.
 """
 
 from __future__ import annotations
