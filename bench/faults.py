@@ -207,10 +207,10 @@ def service(times: int) -> Counter[str]:
         def locally() -> None:
             with grice.load("relevance", workers=1) as grader:
                 scored = grader.score([conversation(talk) for talk in talks])
-                known.write_text(json.dumps([scores.to_json() for scores in scored]), "utf-8")
+                known.write_text(json.dumps(scored.to_json()), "utf-8")
 
         assert ended(forked(locally), 600) == 0
-        expected = [values(scores) for scores in json.loads(known.read_text("utf-8"))]
+        expected = [values([score]) for score in json.loads(known.read_text("utf-8"))]
     counts: Counter[str] = Counter()
     for _ in range(times):
         port = free_port()
