@@ -28,7 +28,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "packaging" / "Dockerfile"
 ADDRESS = "http://127.0.0.1:8008"
-PATIENCE = 300
+PATIENCE = 1500
+"""Seconds until the service must answer; the steps of the file are in them."""
 
 
 class Step(NamedTuple):
@@ -110,7 +111,7 @@ def by_steps(python: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(["unshare", "--mount", "bash", "-c", script(folder, python)])
 
 
-def scored() -> object:
+def scored(service: subprocess.Popen[bytes]) -> object:
     """Return the scores of a reply, once the service answers."""
     body = json.dumps({"turns": ["Is it far?", "Ten minutes on foot."]}).encode()
     request = urllib.request.Request(f"{ADDRESS}/score", body, {"Content-Type": "application/json"})
@@ -120,7 +121,7 @@ def scored() -> object:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.loads(answer.read())["scores"]
         except OSError:
-            if time.monotonic() > end:
+            if service.poll() is not None or time.monotonic() > end:
                 raise
             time.sleep(1)
 
@@ -134,7 +135,7 @@ def main() -> None:
     print("by Docker" if answers else "no Docker answers: by the steps of the file", flush=True)
     service = by_docker() if answers else by_steps(arguments.python.resolve())
     try:
-        for score in scored():  # type: ignore[attr-defined]
+        for score in scored(service):  # type: ignore[attr-defined]
             print(score["metric"], score["turn"], score["value"], score["status"], flush=True)
         time.sleep(2)
     finally:
