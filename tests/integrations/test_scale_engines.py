@@ -133,6 +133,25 @@ def _told(answer, version):
         return shard_of(answer)
 
 
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "spark://127.0.0.1:9"])
+def test_an_address_nobody_listens_at_is_refused_at_once(
+    address, here, chats, tmp_path, monkeypatch
+):
+    def refused(place, timeout):
+        assert place == ("127.0.0.1", 9)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("socket.create_connection", refused)
+    with pytest.raises(InputError, match="nobody listens here: Connection refused"):
+        list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
+
+
+@pytest.mark.parametrize("address", ["auto", "local[2]", "spark://a:1,b:2"])
+def test_what_is_no_single_place_is_left_to_the_engine(address, here, chats, tmp_path):
+    shards = list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))
+    assert len(shards) == 3
+
+
 def test_a_worker_too_old_to_say_its_version_is_refused():
     with pytest.raises(InputError, match="an earlier version"):
         shard_of(b'{"source": "a", "shard": "b", "scores": 3, "failed": 0}')
