@@ -24,10 +24,12 @@ import grice
 from grice.evaluation.scores import read_scores
 from grice.integrations import ENGINES, Grading, score_on
 from grice.records import json_line
+from grice.serve import Limits
 from grice.serve.app import application
 from grice.serve.check import Request, exchange
 
 TURNS = 2000
+PATIENT = Limits(seconds=3600)  # all come at once
 
 
 def of(scores: object) -> Counter[tuple[object, ...]]:
@@ -46,8 +48,9 @@ def over_http(files: list[Path], metrics: list[str]) -> list[grice.Score]:
         for _, talk in talks
     ]
     with grice.load(*metrics, workers=1) as grader:
-        replies = asyncio.run(exchange(application(grader), requests))
-    assert all(reply.status == 200 for reply in replies)
+        replies = asyncio.run(exchange(application(grader, limits=PATIENT), requests))
+    refused = [reply.body for reply in replies if reply.status != 200]
+    assert not refused, refused[0]
     return [
         msgspec.convert({**score, "meta": {"file": str(file)}}, grice.Score)
         for (file, _), reply in zip(talks, replies, strict=True)
@@ -59,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--copies", type=int, default=3)
     parser.add_argument("--metrics", default="relevance,repetition")
-    parser.add_argument("--engines", nargs="+", default=list(ENGINES))
+    parser.add_argument("--engines", nargs="*", default=list(ENGINES))
     arguments = parser.parse_args()
     metrics = arguments.metrics.split(",")
     with tempfile.TemporaryDirectory() as name:
