@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from grice.cli import flags
 from grice.cli._status import DONE
-from grice.cli.flags import add_json, add_output, add_plugins
 from grice.cli.output import print_json_lines
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "conversations", nargs="+", metavar="FILE", help="the conversations that were scored"
     )
-    add_output(parser, "OUT.html", "the page", required=True)
-    add_plugins(parser)
-    add_json(parser)
+    flags.add_output(parser, "OUT.html", "the page", required=True)
+    flags.add_plugins(parser)
+    flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
