@@ -38,6 +38,8 @@ def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> It
         ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
     except (ConnectionError, ValueError) as error:
         raise InputError(f"{address}: no Ray cluster answers here: {error}") from None
+    except Exception as error:  # noqa: BLE001 - Ray raises no narrower type where it is too slow
+        raise InputError(f"Ray does not start: {error}") from None
     ray.data.DataContext.get_current().enable_progress_bars = False
     cores = int(ray.cluster_resources().get("CPU", 1))
     scored = ray.data.from_items(
