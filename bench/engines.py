@@ -1,112 +1,144 @@
-"""Each engine that is installed beside a local run: the same bytes, and how long it takes.
+"""Each engine that is installed beside a local run: the same bytes, and how fast after its start.
 
-    python bench/engines.py [--copies 2] [--kill] [--write docs/scale.md]
+    python bench/engines.py [--copies 22] [--engines ray dask spark] [--write docs/scale.md]
 
-``examples/convai.jsonl`` is laid into files as by ``scale.py``. A local run writes the shards one
-after the other; each engine writes them with two workers. Its time is that of the whole
-command, its start included. With ``--kill`` the command is killed at three points, and run again
-until it ends: no shard may differ, and none may be lost.
+``examples/convai.jsonl`` is laid into files of other texts each (numbered, so that nothing is
+remembered), and scored by relevance: by one process a file after the other, by as many processes as
+there are cores, and by each engine with as many workers. Every worker notes when it began and ended
+a file, and the processor time that it took. A run takes from the first beginning to the last end:
+models are loaded within, the start of an engine is not, and stands beside it. Processor time a turn
+says what a run costs also where other work takes its part of the machine.
+
+What kills do to a run is tried by ``bench/faults.py``.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
-from scale import files_of
 from serving import written_between
+from timed_shards import files_of, noted_in, score_and_note
 
 from grice.integrations import ENGINES, Grading
-from grice.integrations.shards import planned, score_shard
+from grice.integrations.shards import planned, shard_of
+from grice.records import json_line
 
 MARKS = "<!-- what follows is written by bench/engines.py -->", "<!-- end of what it writes -->"
-METRICS = ("relevance", "repetition")
-POINTS = (0.4, 0.6, 0.8)
-"""Parts of the time of a whole run after which one is killed."""
+GRADING = Grading(("relevance",))
+CORES = os.cpu_count() or 1
+LONGEST = 1200
+"""Seconds that an engine may take."""
+
+
+class Ran(NamedTuple):
+    """A run: seconds until the first file was begun, from then to the end, and of processors."""
+
+    start: float
+    after: float
+    cpu: float
+    same: bool
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("[!.]*.parquet")}
 
 
-def command(engine: str, files: Path, folder: Path) -> list[str]:
-    words = ["score", str(files), "-m", ",".join(METRICS), "--engine", engine, "-o", str(folder)]
-    return [sys.executable, "-m", "grice", *words, "--quiet"]
+def locally(files: Path, folder: Path, workers: int) -> None:
+    """Score the files by so many processes, each whoever is free first."""
+    tasks, _ = planned([files], folder, GRADING)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        answers = pool.map(score_and_note, map(json_line, tasks))
+        assert not any(shard_of(answer).problem for answer in answers)
 
 
-def killed(engine: str, files: Path, folder: Path, seconds: float) -> None:
-    """Kill a run, with the workers that it started, after so many seconds."""
-    process = subprocess.Popen(
-        command(engine, files, folder),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+def on_engine(engine: str, files: Path, folder: Path) -> None:
+    """Score the files on an engine; this is a process of its own."""
+    tasks, _ = planned([files], folder, GRADING)
+    module = import_module(f"grice.integrations.{engine}_engine")
+    answers = module.shards_of([json_line(task) for task in tasks], score_and_note, None)
+    problems = [shard_of(answer).problem for answer in answers]
+    assert not any(problems), problems
+
+
+def ran(by: str, files: Path, folder: Path, expected: dict[str, bytes]) -> Ran:
+    began = time.time()
+    here = str(Path(__file__).parent)
+    paths = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, __file__, "--by", by, "--files", files, "--folder", folder]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    done = subprocess.run(
+        list(map(str, command)), timeout=LONGEST, env={**os.environ, "PYTHONPATH": paths}, **quiet
     )
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    assert not done.returncode, done.stderr.decode()[-4000:]
+    notes = noted_in(folder)
+    first, last = notes[0].began, max(note.ended for note in notes)
+    found = contents(folder)
+    same = not expected or found == expected
+    expected.update(found)
+    return Ran(first - began, last - first, sum(note.cpu for note in notes), same)
 
 
-def row(engine: str, files: Path, folder: Path, expected: dict[str, bytes], *, kill: bool) -> str:
-    began = time.perf_counter()
-    subprocess.run(
-        command(engine, files, folder / engine), check=True, capture_output=True, timeout=280
-    )
-    took = time.perf_counter() - began
-    same = "the same bytes" if contents(folder / engine) == expected else "OTHER BYTES"
-    if not kill:
-        return f"| {engine} | {took:.1f} s | {same} |"
-    again = folder / f"{engine}-killed"
-    kept = []
-    for point in POINTS:
-        killed(engine, files, again, point * took)
-        kept.append(len(contents(again)))
-    subprocess.run(command(engine, files, again), check=True, capture_output=True, timeout=280)
-    whole = "the same bytes" if contents(again) == expected else "OTHER BYTES"
-    shards = ", ".join(map(str, kept))
-    return f"| {engine} | {took:.1f} s | {same}; killed three times ({shards} shards): {whole} |"
+def row(by: str, run: Ran, one: Ran, turns: int) -> str:
+    times = f"{run.start:.1f} s | {run.after:.1f} s | {turns / run.after:,.0f}"
+    cpu = f"{1000 * run.cpu / turns:.3f} ms, {run.cpu / one.cpu:.2f}"
+    same = "the same bytes" if run.same else "OTHER BYTES"
+    return f"| {by} | {times} | {one.after / run.after:.2f} | {cpu} | {same} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--copies", type=int, default=2)
-    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--copies", type=int, default=22)
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--by", help=argparse.SUPPRESS)
+    parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.by in ENGINES:
+        on_engine(arguments.by, arguments.files, arguments.folder)
+    elif arguments.by:
+        locally(arguments.files, arguments.folder, int(arguments.by))
+    else:
+        compare(arguments.copies, arguments.engines, arguments.write)
+
+
+def compare(copies: int, engines: list[str], page: Path | None) -> None:
+    expected: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as name:
-        files, folder = Path(name, "in"), Path(name)
-        files.mkdir()
-        turns = files_of(files, arguments.copies)
-        tasks, _ = planned([files], folder / "local", Grading(METRICS))
-        began = time.perf_counter()
-        scored = [score_shard(task) for task in tasks]
+        files = Path(name, "in")
+        turns = files_of(files, copies)
+        one = ran("1", files, Path(name, "1"), expected)
         rows = [
-            f"| {turns:,} turns in {len(scored)} files by | took | shards |",
-            "|---|---|---|",
-            f"| one process | {time.perf_counter() - began:.1f} s | |",
+            f"| {turns:,} turns in {copies} files by | start | after it | turns a second | "
+            "× one process | processor time a turn, × one process | shards |",
+            "|---|---|---|---|---|---|---|",
+            row("one process", one, one, turns),
         ]
-        expected = contents(folder / "local")
-        for engine in arguments.engines:
-            if importlib.util.find_spec(ENGINES[engine]) is None:
-                rows.append(f"| {engine} | not installed | |")
+        print(rows[-1], flush=True)
+        for by in [str(CORES), *engines]:
+            said = f"{by} processes" if by.isdigit() else f"{by}, {CORES} workers"
+            if by in ENGINES and importlib.util.find_spec(ENGINES[by]) is None:
+                rows.append(f"| {said} | not installed | | | | | |")
             else:
-                rows.append(row(engine, files, folder, expected, kill=arguments.kill))
-    rows.append(f"| load of this machine at the end | {os.getloadavg()[0]:.1f} | |")
+                rows.append(row(said, ran(by, files, Path(name, by), expected), one, turns))
+            print(rows[-1], flush=True)
+    rows.append(f"| load of this machine at the end | {os.getloadavg()[0]:.1f} | | | | | |")
     written = "\n".join(rows) + "\n"
     print(written)
-    if arguments.write:
-        page = arguments.write.read_text("utf-8")
-        arguments.write.write_text(written_between(page, MARKS, written), "utf-8")
+    if page:
+        text = page.read_text("utf-8")
+        page.write_text(written_between(text, MARKS, written), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,159 +1,148 @@
-"""What a billion turns cost: processor time and bytes per turn, and how long workers would take.
+"""What a billion turns cost, and a model of stragglers and failures beside measured runs.
 
-    python bench/scale.py [--copies 4] [--models small,medium] [--write docs/scale.md]
+    python bench/scale.py [--files 8] [--conversations 12] [--models small] [--write docs/scale.md]
 
 ``examples/convai.jsonl`` is laid into files, each of other texts (numbered, so that nothing is
-remembered), and scored by ``grice.integrations.score_shard``: by one process a file after the
-other, then by two processes. Processor time and bytes per turn are those of the first run; the time
-that two workers take is predicted from the times of its files, each to whoever is free first, and
-stands beside the measured one. The same rule says how long many workers take for a billion turns
-where tasks fail and are repeated, by drawing from the measured times. A preset whose models are not
-here is left out.
+remembered), and scored by 1, 2 and 4 processes (``workers.py``). Processor time and bytes a turn
+are those of one process. Half of the files calibrate the model: how long each takes one worker
+alone, how much longer it takes beside 1 and 3 others, and how long a worker takes to start again.
+The model then says how long the other half takes, undisturbed and with a worker that dies
+half-way, and stands beside the measurement. It leaves out other work on the machine, which moves
+between the halves; that 4 workers share fewer processors is in the factor as it was measured.
+
+For a billion turns workers have a processor each, a hundredth of the tasks fails at a random point
+and is repeated, and a fiftieth of the workers is half as fast. A preset whose models are not here
+is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import heapq
-import json
-import multiprocessing
 import os
 import random
 import resource
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 from serving import written_between
+from timed_shards import files_of
+from workers import Kill, Model, measured, predicted
 
 from grice.integrations import Grading
-from grice.integrations.shards import Shard, Task, planned, score_shard
+from grice.integrations.shards import Task, planned, score_shard
 from grice.runtime.store.places import find_stored
 from grice.scoring.presets import named_preset
 
-ROOT = Path(__file__).parents[1]
-CHATS = ROOT / "examples" / "convai.jsonl"
 MARKS = "<!-- what follows is written by bench/scale.py -->", "<!-- end of what it writes -->"
 BILLION = 1_000_000_000
 TURNS_A_FILE = 100_000
 WORKERS = (16, 64, 256, 1024)
-FAILING = 0.01
+FAILING, SLOW = 0.01, 0.02
+"""Parts of the tasks that fail once, and of the workers that are half as fast."""
 DRAWS = 20
-
-
-class Timed(NamedTuple):
-    """A file that was scored: its shard, and the seconds it took by clock and by processor."""
-
-    shard: Shard
-    wall: float
-    cpu: float
-
-
-def timed(task: Task) -> Timed:
-    began, before = time.perf_counter(), time.process_time()
-    shard = score_shard(task)
-    return Timed(shard, time.perf_counter() - began, time.process_time() - before)
-
-
-def files_of(folder: Path, copies: int) -> int:
-    """Write the chats into files, each of other texts, and return how many turns they have."""
-    records = [json.loads(line) for line in CHATS.read_text("utf-8").splitlines()]
-    turns = 0
-    for copy in range(copies):
-        lines = []
-        for record in records:
-            messages = [
-                {**turn, "content": f"{turn['content']} {copy}"} for turn in record["messages"]
-            ]
-            turns += len(messages)
-            lines.append(json.dumps({**record, "messages": messages}))
-        (folder / f"{copy:03}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    return turns
-
-
-def run(folder: Path, name: str, grading: Grading, workers: int) -> tuple[list[Timed], float]:
-    """Score the files in a folder by so many processes, whose models are loaded before."""
-    tasks, _ = planned([folder / "in"], folder / name, grading)
-    warm, _ = planned([folder / "warm"], folder / f"warm-{name}", grading)
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(slow_start, warm * workers))
-        began = time.perf_counter()
-        return list(pool.map(timed, tasks)), time.perf_counter() - began
-
-
-def slow_start(task: Task) -> None:
-    """Load the models of a worker; it stays busy long enough for the others to get theirs."""
-    score_shard(task)
-    time.sleep(1)
-
-
-def schedule(durations: list[float], workers: int) -> float:
-    """Return when the last of some tasks ends, each taken by whoever is free first."""
-    free = [0.0] * workers
-    for duration in durations:
-        heapq.heappush(free, heapq.heappop(free) + duration)
-    return max(free)
+CREWS = (1, 2, 4)
 
 
 def simulated(per_turn: float, spread: list[float], workers: int) -> float:
-    """Return hours for a billion turns where some tasks fail at a random point and are repeated."""
+    """Return hours for a billion turns, the median of some draws."""
     draw = random.Random(workers)
     ends = []
     for _ in range(DRAWS):
-        tasks = []
+        pace = [2.0 if draw.random() < SLOW else 1.0 for _ in range(workers)]
+        free = [(0.0, worker) for worker in range(workers)]
         for _ in range(BILLION // TURNS_A_FILE):
             whole = per_turn * TURNS_A_FILE * draw.choice(spread)
             lost = whole * draw.random() if draw.random() < FAILING else 0.0
-            tasks.append(whole + lost)
-        ends.append(schedule(tasks, workers))
+            now, worker = heapq.heappop(free)
+            heapq.heappush(free, (now + (whole + lost) * pace[worker], worker))
+        ends.append(max(free)[0])
     return sorted(ends)[DRAWS // 2] / 3600
 
 
-def measured(models: str, copies: int) -> list[str]:
+def alone(tasks: list[Task]) -> tuple[list[float], list[float]]:
+    """Return the seconds of each file by the clock and by the processor, in this process."""
+    walls, cpus = [], []
+    for task in tasks:
+        began, before = time.perf_counter(), time.process_time()
+        assert score_shard(task).problem is None
+        walls.append(time.perf_counter() - began)
+        cpus.append(time.process_time() - before)
+    return walls, cpus
+
+
+def of_preset(models: str, files: int, conversations: int) -> list[str]:
     """Return the rows of a preset."""
     grading = Grading(models=models)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "in").mkdir()
+        turns = files_of(folder / "in", files, conversations)
         (folder / "warm").mkdir()
-        turns = files_of(folder / "in", copies)
         (folder / "warm" / "warm.jsonl").write_text('{"turns": ["Is it far?", "No."]}\n')
-        alone, alone_wall = run(folder, "one", grading, 1)
-        _, both_wall = run(folder, "two", grading, 2)
+        tasks, [warm] = (
+            planned([folder / place], folder / f"out-{place}", grading)[0]
+            for place in ("in", "warm")
+        )
+        began = time.perf_counter()
+        score_shard(warm)
+        start = time.perf_counter() - began
+        first, second = tasks[: files // 2], tasks[files // 2 :]
+        walls, cpus = alone(first)
+        others, more = alone(second)
+        cpu = sum(cpus + more) / turns
         read = sum(file.stat().st_size for file in (folder / "in").iterdir()) / turns
-        written = sum(Path(worker.shard.shard).stat().st_size for worker in alone) / turns
-    cpu = sum(worker.cpu for worker in alone) / turns
-    mean = sum(worker.wall for worker in alone) / len(alone)
-    spread = [worker.wall / mean for worker in alone]
-    predicted = schedule([worker.wall for worker in alone], 2)
+        written = sum(Path(task.shard).stat().st_size for task in tasks) / turns
+        slower = {crew: crew * measured(first, warm, crew, []) / sum(walls) for crew in CREWS}
+        model = Model(slower, start)
+        rows = [_compared(models, second, others, warm, crew, model) for crew in CREWS]
+    mean = sum(walls + others) / files
     hours = ", ".join(
-        f"{workers:,}: {simulated(cpu, spread, workers):,.0f} h" for workers in WORKERS
+        f"{workers:,}: {simulated(cpu, [w / mean for w in walls + others], workers):,.0f} h"
+        for workers in WORKERS
     )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    factors = ", ".join(f"{crew}: {factor:.2f}" for crew, factor in slower.items())
     return [
         f"| {models}: processor time | {1000 * cpu:.2f} ms a turn; a billion turns: "
         f"{cpu * BILLION / 3600:,.0f} core hours |",
         f"| {models}: read and written | {read:.0f} and {written:.0f} bytes a turn; a billion: "
         f"{read * BILLION / 1e9:,.0f} and {written * BILLION / 1e9:,.0f} GB |",
         f"| {models}: memory of a worker | {peak:,.0f} MiB at most |",
-        f"| {models}: {len(alone)} files by one worker | {alone_wall:.1f} s |",
-        f"| {models}: by two workers | {both_wall:.1f} s, predicted {predicted:.1f} s |",
-        f"| {models}: a billion turns, {FAILING:.0%} of tasks fail once, by workers | {hours} |",
+        f"| {models}: a file takes so many times longer, by busy workers | {factors} |",
+        *rows,
+        f"| {models}: a billion turns, {FAILING:.0%} of tasks fail once, {SLOW:.0%} of workers "
+        f"are half as fast, by workers | {hours} |",
     ]
+
+
+def _compared(
+    models: str, tasks: list[Task], walls: list[float], warm: Task, crew: int, model: Model
+) -> str:
+    whole = predicted(walls, crew, [], model)
+    kills = [Kill(whole / 2, 0)]
+    pairs = [
+        f"measured {measured(tasks, warm, crew, deaths):.1f} s, predicted "
+        f"{predicted(walls, crew, deaths, model):.1f} s"
+        for deaths in ([], kills)
+    ]
+    return (
+        f"| {models}: {len(tasks)} files by {crew} of them | {pairs[0]}; "
+        f"one dies half-way: {pairs[1]} |"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--copies", type=int, default=4)
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--conversations", type=int, default=12)
     parser.add_argument("--models", default="small,medium")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     rows = ["| what | measured |", "|---|---|"]
     for models in arguments.models.split(","):
         if all(find_stored(model) is not None for model in named_preset(models).models):
-            rows += measured(models, arguments.copies)
+            rows += of_preset(models, arguments.files, arguments.conversations)
     load = os.getloadavg()[0]
     rows.append(
         f"| cores of this machine, and its load at the end | {os.cpu_count()}, {load:.1f} |"

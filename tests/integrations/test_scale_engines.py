@@ -13,7 +13,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.scores import read_scores
 from grice.integrations import ENGINES, Grading, score_on
-from grice.integrations.shards import planned, score_shard
+from grice.integrations.shards import planned, score_encoded, score_shard, shard_of
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
@@ -96,10 +96,71 @@ def test_files_with_other_columns_are_refused(tmp_path):
         planned([tmp_path], tmp_path / "out", GRADING)
 
 
-def test_a_worker_of_another_version_refuses(chats, tmp_path):
-    [task, *_], _ = planned([chats], tmp_path / "out", GRADING)
-    other = replace(task, grading=replace(GRADING, version="0.0.1"))
-    assert "started with 0.0.1" in score_shard(other).problem
+class Here:
+    """An engine whose worker is this process."""
+
+    @staticmethod
+    def shards_of(tasks, score, address):
+        return map(score, tasks)
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Put this process in the place of every engine."""
+    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
+    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_worker_of_another_version_is_refused(engine, here, chats, tmp_path):
+    with pytest.raises(
+        InputError, match=rf"worker has grice {grice.__version__}, .* grice 0\.0\.1"
+    ):
+        list(started_by("0.0.1", engine, chats, tmp_path / "out"))
+    assert not list((tmp_path / "out").glob("*.parquet"))
+
+
+def started_by(version, engine, chats, folder):
+    """Start a run as a command of another version would, whose workers have this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grice.integrations.shard_of", lambda answer: _told(answer, version))
+        yield from score_on(engine, [chats], folder, replace(GRADING, version=version))
+
+
+def _told(answer, version):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grice.integrations.shards.__version__", version)
+        return shard_of(answer)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "spark://127.0.0.1:9"])
+def test_an_address_nobody_listens_at_is_refused_at_once(
+    address, here, chats, tmp_path, monkeypatch
+):
+    def refused(place, timeout):
+        assert place == ("127.0.0.1", 9)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("socket.create_connection", refused)
+    with pytest.raises(InputError, match="nobody listens here: Connection refused"):
+        list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
+
+
+@pytest.mark.parametrize("address", ["auto", "local[2]", "spark://a:1,b:2"])
+def test_what_is_no_single_place_is_left_to_the_engine(address, here, chats, tmp_path):
+    shards = list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))
+    assert len(shards) == 3
+
+
+def test_a_worker_too_old_to_say_its_version_is_refused():
+    with pytest.raises(InputError, match="an earlier version"):
+        shard_of(b'{"source": "a", "shard": "b", "scores": 3, "failed": 0}')
+
+
+def test_a_task_of_a_later_layout_is_still_refused_by_its_version(tmp_path):
+    task = {"source": "a", "shard": "b", "cut": 3, "grading": {"version": "9.0", "metrics": {}}}
+    with pytest.raises(InputError, match=f"worker has grice {grice.__version__}"):
+        _told(score_encoded(json.dumps(task).encode()), "9.0")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -117,17 +178,7 @@ def test_what_an_engine_cannot_do_is_said(options, chats, capsys):
     assert "--engine" in capsys.readouterr().err
 
 
-def test_the_command_says_what_became_of_each_file(chats, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
-
-    class Here:
-        """An engine whose worker is this process."""
-
-        @staticmethod
-        def shards_of(tasks, score, address):
-            return map(score, tasks)
-
-    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+def test_the_command_says_what_became_of_each_file(here, chats, tmp_path, capsys):
     command = ["score", str(chats), "-m", "log_length", "--engine", "dask", "--json"]
     for again in (False, True):
         assert main([*command, "-o", str(tmp_path / "out")]) == 0

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from contextlib import ExitStack
 from itertools import count, dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from grice.errors import InputError, RecordError, plural
+from grice.evaluation.joined import joined
 from grice.evaluation.review_flaws import EMPTY_REPLY, empty_of, flaw_of, is_empty, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import by_conversation, read_scores
-from grice.formats import read, records_of
 from grice.records import Evidence, FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.scoring.items import unspoken
 from grice.text.markdown import as_read
@@ -175,6 +174,8 @@ class Reviewer:
         Raises:
             InputError: If a score is of a turn that the conversation does not have.
         """
+        if not scores:  # of nobody, so that they do not choose the weights
+            return
         self._run |= {score.metric: score.signature for score in scores}
         stack = self._stack = self._stack or _chosen(self._run)
         levels = [threshold.probability for threshold in stack.thresholds]
@@ -244,34 +245,18 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
             ``files``.
     """
     reviewer = Reviewer(top)
-    with ExitStack() as stack:
-        readings = [stack.enter_context(read(file)) for file in files]
-        talks = records_of(readings) if files else None
+    if files:
+        for talk, group in joined(scores, files):
+            if not isinstance(talk, RecordError):
+                reviewer.add(talk, group)
+    else:
         for group in by_conversation(score for _, score in read_scores(scores)):
-            reviewer.add_scores(group, None if talks is None else _talk(talks, group, scores))
+            reviewer.add_scores(group)
     reviewed = reviewer.review()
     if not reviewed.turns:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
         raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
     return reviewed
-
-
-def _talk(
-    talks: Iterator[Conversation | RecordError], group: Sequence[Score], scores: str
-) -> Conversation:
-    """Return the conversation of scores: it comes later in the files than those of scores before.
-
-    Raises:
-        InputError: If it does not.
-    """
-    wanted = group[0].conversation
-    for talk in talks:
-        if not isinstance(talk, RecordError) and talk.id == wanted:
-            return talk
-    raise InputError(
-        f"{scores}: conversation {wanted!r} is not in the files given, or not in the order of its "
-        "scores; give the files that were scored as grice score was given them"
-    )
 
 
 def _chosen(signatures: Mapping[str, str]) -> Stack:

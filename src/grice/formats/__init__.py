@@ -13,7 +13,14 @@ from grice.formats._document import document
 from grice.formats._find import find_conversation
 from grice.formats._format import Format, Found, Line
 from grice.formats._objects import from_logs, from_messages, from_objects, from_record
-from grice.formats._reading import Reading, part_read, read, records_of
+from grice.formats._reading import (
+    Reading,
+    files_of,
+    from_file,
+    part_read,
+    read,
+    records_of,
+)
 from grice.formats._registry import Formats, find_formats, recognise
 from grice.formats._silence import SilenceError
 
@@ -26,8 +33,10 @@ __all__ = [
     "SilenceError",
     "check_arrow",
     "document",
+    "files_of",
     "find_conversation",
     "find_formats",
+    "from_file",
     "from_logs",
     "from_messages",
     "from_objects",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grice.formats._format import Format
     from grice.formats._silence import Silence
 
-__all__ = ["Reading", "part_read", "read", "records_of"]
+__all__ = ["Reading", "files_of", "from_file", "part_read", "read", "records_of"]
 
 _MAGIC = 16
 
@@ -165,11 +165,29 @@ def records_of(readings: Sequence[Reading]) -> Iterator[Found]:
     Ids are unique within one input only: of several, each conversation names its own in ``meta``.
     """
     for reading in readings:
-        for record in reading:
-            if isinstance(record, RecordError) or len(readings) == 1:
-                yield record
-            else:
-                yield replace(record, meta={"file": reading.source, **record.meta})
+        yield from reading if len(readings) == 1 else from_file(reading)
+
+
+def from_file(reading: Reading) -> Iterator[Found]:
+    """Yield the records of an input; each conversation names it in ``meta`` under ``file``."""
+    for record in reading:
+        if isinstance(record, RecordError):
+            yield record
+        else:
+            yield replace(record, meta={"file": reading.source, **record.meta})
+
+
+def files_of(place: str) -> list[str]:
+    """Return the files under a directory or a folder of a store, sorted; a file is itself.
+
+    Raises:
+        InputError: There is none.
+    """
+    if is_url(place) or Path(place).is_dir():
+        return _files(place)
+    if not Path(place).exists():
+        raise InputError(f"{place}: cannot be read: there is no such file")
+    return [place]
 
 
 class _Progress:
@@ -233,7 +251,9 @@ def _files(directory: str) -> list[str]:
     """
     if is_url(directory):
         if not (urls := files_under(directory)):
-            raise InputError(f"{directory}: no file to read in this directory")
+            what = "no file to read in this directory"
+            what = what if is_folder(directory) else "cannot be read: there is no such file"
+            raise InputError(f"{directory}: {what}")
         return urls
     problems: list[OSError] = []
     files = []

@@ -6,12 +6,15 @@ into one shard, so that a worker that dies costs that file alone.
 
 from __future__ import annotations
 
+import socket
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
-from grice.errors import InputError, did_you_mean
-from grice.integrations.shards import ENGINES, Grading, Shard, planned, score_shard
+from grice.errors import InputError, did_you_mean, os_reason
+from grice.integrations.shards import ENGINES, Grading, Shard, planned, score_encoded, shard_of
+from grice.records import json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from grice.integrations.shards import Engine
 
 __all__ = ["ENGINES", "Grading", "Shard", "score_on"]
+
+PATIENCE = 10
+"""Seconds that a cluster may take to answer."""
 
 
 def score_on(
@@ -43,8 +49,9 @@ def score_on(
         address: Of a cluster that runs; by default workers are started here, one a core.
 
     Raises:
-        InputError: If the engine is unknown or not installed, the address does not answer, the
-            files do not fit each other, or the folder holds shards of another run.
+        InputError: If the engine is unknown or not installed, the address does not answer, a worker
+            has another version of grice, the files do not fit each other, or the folder holds
+            shards of another run.
     """
     if engine not in ENGINES:
         raise InputError(f"no engine {engine!r}{did_you_mean(engine, ENGINES)}")
@@ -54,8 +61,29 @@ def score_on(
                 f"--engine {engine} needs {package}, which is not installed: pip install "
                 f'"grice[{engine}]"'
             )
+    if address is not None:
+        _check_listens(address)
     tasks, finished = planned(paths, folder, grading)
     yield from finished
     if tasks:
         module = cast("Engine", import_module(f"grice.integrations.{engine}_engine"))
-        yield from module.shards_of(tasks, score_shard, address)
+        encoded = [json_line(task) for task in tasks]
+        yield from map(shard_of, module.shards_of(encoded, score_encoded, address))
+
+
+def _check_listens(address: str) -> None:
+    """Refuse an address at which nobody listens: Ray and Spark try it again for minutes."""
+    try:
+        place = urlsplit(address if "//" in address else f"//{address}")
+        host, port = place.hostname, place.port
+    except ValueError:  # several of them, or no place at all: the engine knows
+        return
+    if host is None or port is None:
+        return
+    try:
+        socket.create_connection((host, port), PATIENCE).close()
+    except OSError as error:
+        raise InputError(
+            f"{address}: nobody listens here: {os_reason(error)}; start the cluster, or leave out "
+            "--address for workers on this machine"
+        ) from None

@@ -13,7 +13,7 @@ from grice.runtime.models import default_workers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.integrations.shards import Scoring, Shard, Task
+    from grice.integrations.shards import Scoring
 
 __all__ = ["shards_of"]
 
@@ -24,8 +24,8 @@ TRIMMED = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 processor time goes into asking for it again."""
 
 
-def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Iterator[Shard]:
-    """Yield the shards of files as workers finish them, one task a file."""
+def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
+    """Yield what workers answer as they finish files, one task a file."""
     workers = min(default_workers(), len(tasks))
     here = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with dask.config.set({TRIMMED: None}):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import ray
 
 from grice.errors import InputError
-from grice.integrations.shards import Shard, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,21 +28,22 @@ class _Worker:
         self._score = score
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[bytes]]:
-        tasks = (msgspec.json.decode(task, type=Task) for task in batch["task"])
-        return {"shard": [msgspec.json.encode(self._score(task)) for task in tasks]}
+        return {"shard": [self._score(task) for task in batch["task"]]}
 
 
-def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Iterator[Shard]:
-    """Yield the shards of files as actors finish them, one actor a core."""
+def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
+    """Yield what actors answer as they finish files, one actor a core."""
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
         ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
     except (ConnectionError, ValueError) as error:
         raise InputError(f"{address}: no Ray cluster answers here: {error}") from None
+    except Exception as error:  # noqa: BLE001 - Ray raises no narrower type where it is too slow
+        raise InputError(f"Ray does not start: {error}") from None
     ray.data.DataContext.get_current().enable_progress_bars = False
     cores = int(ray.cluster_resources().get("CPU", 1))
     scored = ray.data.from_items(
-        [{"task": msgspec.json.encode(task)} for task in tasks], override_num_blocks=len(tasks)
+        [{"task": task} for task in tasks], override_num_blocks=len(tasks)
     ).map_batches(
         _Worker,
         batch_size=1,
@@ -54,6 +53,6 @@ def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Ite
     )
     try:
         for row in scored.iter_rows():
-            yield msgspec.json.decode(row["shard"], type=Shard)
+            yield row["shard"]
     finally:
         ray.shutdown()

@@ -9,31 +9,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from grice import __version__
-from grice.errors import GriceError, InputError, RecordError, excerpt
+from grice.errors import GriceError, InputError, excerpt
 from grice.files import make_folder, renaming
-from grice.formats import check_arrow, read
+from grice.formats import check_arrow, files_of, from_file, read
 from grice.records import json_line
 from grice.scoring.api import load
 from grice.scoring.arrow import score_records
 from grice.scoring.presets import SMALL
 from grice.scoring.score_tables import write_lines_as
-from grice.stores import files_under, is_folder, is_url, open_url, version_of, writing_url
+from grice.stores import files_under, is_url, open_url, version_of, writing_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow
 
-    from grice.formats import Found, Reading
     from grice.records import Score
     from grice.scoring.api import Grader
 
-    Scoring: TypeAlias = "Callable[[Task], Shard]"
+    Scoring: TypeAlias = "Callable[[bytes], bytes]"
 
-__all__ = ["ENGINES", "Engine", "Grading", "Shard", "Task", "planned", "score_shard"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Grading",
+    "Shard",
+    "Task",
+    "planned",
+    "score_encoded",
+    "score_shard",
+    "shard_of",
+]
 
 ENGINES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
 """The package of each engine."""
@@ -82,6 +90,7 @@ class Shard(msgspec.Struct, frozen=True):
         scores: How many they are; None where an earlier run has written them.
         failed: How many of them failed, records that could not be read among them.
         problem: Why the file could not be scored; None if it was.
+        worker: The version of grice that scored it; empty where it is too old to say so.
     """
 
     source: str
@@ -89,15 +98,30 @@ class Shard(msgspec.Struct, frozen=True):
     scores: int | None = None
     failed: int | None = None
     problem: str | None = None
+    worker: str = ""
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """What of a :class:`Grading` every version can read."""
+
+    version: str
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    """What of a :class:`Task` every version can read."""
+
+    source: str
+    shard: str
+    grading: _Version
 
 
 class Engine(Protocol):
     """What the module of an engine declares."""
 
     def shards_of(
-        self, tasks: Sequence[Task], score: Scoring, address: str | None
-    ) -> Iterator[Shard]:
-        """Yield the shards of files as they are done."""
+        self, tasks: Sequence[bytes], score: Scoring, address: str | None
+    ) -> Iterator[bytes]:
+        """Yield what the workers return for each task as they are done."""
         ...
 
 
@@ -110,7 +134,7 @@ def planned(
         InputError: If there is no file, their columns differ, or the folder holds other shards.
     """
     check_arrow()
-    files = [file for path in paths for file in _files(str(path))]
+    files = [file for path in paths for file in files_of(str(path))]
     _check_alike([file for file in files if file.endswith(".parquet")])
     target = str(folder).rstrip("/") if is_url(str(folder)) else str(Path(folder).absolute())
     present = set(_present(target))
@@ -125,22 +149,8 @@ def planned(
             "of its own for each run"
         )
     there = [task for task in tasks if _name(task.shard) in present]
-    finished = [Shard(task.source, task.shard) for task in there]
+    finished = [Shard(task.source, task.shard, worker=__version__) for task in there]
     return [task for task in tasks if task not in there], finished
-
-
-def _files(place: str) -> list[str]:
-    if is_url(place):
-        files = files_under(place)
-    elif Path(place).is_file():
-        files = [place]
-    else:
-        files = sorted(str(file) for file in Path(place).rglob("[!.]*") if file.is_file())
-    if files:
-        return files
-    there = is_folder(place) if is_url(place) else Path(place).exists()
-    problem = "no file to read in this directory" if there else "there is no such file"
-    raise InputError(f"{place}: cannot be read: {problem}")
 
 
 def _present(folder: str) -> list[str]:
@@ -203,25 +213,46 @@ def _digest(file: str, grading: Grading) -> str:
     return digest.hexdigest()
 
 
+def score_encoded(task: bytes) -> bytes:
+    """Score a file as :func:`score_shard` does; task and shard are JSON, as engines carry them.
+
+    A worker with another version of grice scores nothing, and says which one it has.
+    """
+    stated = msgspec.json.decode(task, type=_Versioned)
+    if stated.grading.version != __version__:
+        return json_line(Shard(stated.source, stated.shard, worker=__version__))
+    return json_line(score_shard(msgspec.json.decode(task, type=Task)))
+
+
+def shard_of(answer: bytes) -> Shard:
+    """Return the shard that a worker answers with.
+
+    Raises:
+        InputError: If the worker has another version of grice.
+    """
+    shard = msgspec.json.decode(answer, type=Shard)
+    if shard.worker != __version__:
+        theirs = shard.worker or "of an earlier version, which does not say its number"
+        raise InputError(
+            f"a worker has grice {theirs}, this command is of grice {__version__}: install one "
+            "version everywhere; shards that were written are kept"
+        )
+    return shard
+
+
 def score_shard(task: Task) -> Shard:
     """Score a file into its shard, which appears under its name when it is whole.
 
-    Never raises what is wrong with the file or with this worker: it stands in the result, and the
-    files of other workers are scored.
+    Never raises what is wrong with the file: it stands in the result, and other files are scored.
     """
     try:
         return _scored(task)
     except GriceError as error:
-        return Shard(task.source, task.shard, problem=str(error))
+        return Shard(task.source, task.shard, problem=str(error), worker=__version__)
 
 
 def _scored(task: Task) -> Shard:
     grading = task.grading
-    if grading.version != __version__:
-        raise InputError(
-            f"this worker has grice {__version__}, the run was started with {grading.version}: "
-            "install one version everywhere"
-        )
     counts = {"ok": 0, "abstained": 0, "failed": 0}
 
     def lines(scores: Iterable[Score]) -> Iterator[bytes]:
@@ -230,11 +261,12 @@ def _scored(task: Task) -> Shard:
             yield json_line(score) + b"\n"
 
     with read(task.source, format=grading.format) as reading:
-        records = _records(reading, named=task.named)
-        scores = score_records(_grader(json_line(grading)).scorer, records)
+        records = from_file(reading) if task.named else reading
+        judged = score_records(_grader(json_line(grading)).scorer, records)
         with _writing(task.shard) as file:
-            write_lines_as(".parquet", lines(scores), file)
-    return Shard(task.source, task.shard, sum(counts.values()), counts["failed"])
+            write_lines_as(".parquet", lines(judged), file)
+    scores = sum(counts.values())
+    return Shard(task.source, task.shard, scores, counts["failed"], worker=__version__)
 
 
 @contextmanager
@@ -245,14 +277,6 @@ def _writing(shard: str) -> Iterator[BinaryIO]:
     else:
         with renaming(Path(shard)) as fresh, fresh.open("wb") as file:
             yield file
-
-
-def _records(reading: Reading, *, named: bool) -> Iterator[Found]:
-    for record in reading:
-        if named and not isinstance(record, RecordError):
-            yield replace(record, meta={"file": reading.source, **record.meta})
-        else:
-            yield record
 
 
 @cache  # a worker process loads models once

@@ -24,6 +24,7 @@ from grice.serve.limits import Limits
 from grice.serve.live import live_page
 from grice.serve.openapi import PATHS, description, page
 from grice.serve.problems import Problem, Refused, of_record
+from grice.serve.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -54,15 +55,23 @@ class Service:
         grader: The loaded metrics, and the models that stand beside them.
         limits: What a request may ask for.
         keys: Whose requests are answered; None is everybody's.
+        traces: What notes requests and batches.
     """
 
-    def __init__(self, grader: Grader, limits: Limits, keys: Keys | None) -> None:
+    def __init__(
+        self,
+        grader: Grader,
+        limits: Limits,
+        keys: Keys | None,
+        traces: Traces = Traces(),  # noqa: B008 - frozen
+    ) -> None:
         self.grader = grader
         self.limits = limits
         self.keys = keys
         self.rate = Rate(limits.key_rate)
         self.counters = Counters()
-        self.engine = Engine(grader.scorer, limits, self.counters)
+        self.traces = traces
+        self.engine = Engine(grader.scorer, limits, self.counters, traces)
         self.signatures = grader.signatures
         self.under_way = 0
 
@@ -72,9 +81,15 @@ class Service:
         return list(self.signatures)
 
 
-def application(grader: Grader, *, limits: Limits = Limits(), keys: Keys | None = None) -> ASGIApp:  # noqa: B008 - frozen
+def application(
+    grader: Grader,
+    *,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    keys: Keys | None = None,
+    traces: Traces = Traces(),  # noqa: B008 - frozen
+) -> ASGIApp:
     """Return the application that answers with the metrics of a grader, which stays open."""
-    service = Service(grader, limits, keys)
+    service = Service(grader, limits, keys, traces)
     about = description(service.metrics, keyed=keys is not None)
 
     @asynccontextmanager
@@ -96,7 +111,7 @@ def application(grader: Grader, *, limits: Limits = Limits(), keys: Keys | None 
     assert answers.keys() == PATHS.keys()
     routes = [
         *(
-            Route(path, partial(_answered, service, answer), methods=["POST"])
+            Route(path, partial(_noted, service, answer), methods=["POST"])
             for path, answer in answers.items()
         ),
         Route("/health/live", partial(_live, service)),
@@ -136,6 +151,14 @@ async def _counts(service: Service, request: Request) -> Response:
     except Refused as refused:
         return _refusal(refused)
     return PlainTextResponse(service.counters.text(), media_type="text/plain; version=0.0.4")
+
+
+async def _noted(service: Service, answer: Answer, request: Request) -> Response:
+    """Return what a path answers to a request, within its span."""
+    with service.traces.request(request.method, request.url.path, request.headers) as answered:
+        response = await _answered(service, answer, request)
+        answered(response.status_code)
+    return response
 
 
 async def _answered(service: Service, answer: Answer, request: Request) -> Response:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grice.scoring.run import Scorer
     from grice.serve.counters import Counters
     from grice.serve.limits import Limits
+    from grice.serve.traces import Traces
 
 __all__ = ["Engine"]
 
@@ -40,11 +41,14 @@ class _Job:
         conversations: Sequence[Conversation] = (),
         metrics: tuple[str, ...] = (),
         call: Callable[[], object] | None = None,
+        *,
+        request: object = None,
     ) -> None:
         self.turns = turns
         self.conversations = conversations
         self.metrics = metrics
         self.call = call
+        self.request = request
         self.done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
 
@@ -55,10 +59,12 @@ class Engine:
         scorer: The loaded metrics.
         limits: How much may wait, and how long.
         counters: Told of every batch.
+        traces: Told of it, too, and of whose requests it is.
     """
 
-    def __init__(self, scorer: Scorer, limits: Limits, counters: Counters) -> None:
+    def __init__(self, scorer: Scorer, limits: Limits, counters: Counters, traces: Traces) -> None:
         self.scorer = scorer
+        self._traces = traces
         self._limits = limits
         self._counters = counters
         self._queue: asyncio.Queue[_Job | None]
@@ -95,7 +101,9 @@ class Engine:
             Refused: Too much waits already, or the time is over.
         """
         turns = sum(len(conversation.turns) for conversation in conversations)
-        result: list[list[Score]] = await self._done(_Job(turns, conversations, metrics))
+        result: list[list[Score]] = await self._done(
+            _Job(turns, conversations, metrics, request=self._traces.here())
+        )
         return result
 
     async def call(self, turns: int, function: Callable[[], Result]) -> Result:
@@ -104,7 +112,7 @@ class Engine:
         Raises:
             Refused: Too much waits already, or the time is over.
         """
-        result: Result = await self._done(_Job(turns, call=function))
+        result: Result = await self._done(_Job(turns, call=function, request=self._traces.here()))
         return result
 
     async def _done(self, job: _Job) -> Any:  # noqa: ANN401 - of any job
@@ -144,7 +152,8 @@ class Engine:
             jobs = [job for job in batch if job is not None]
             wanted = [job for job in jobs if not job.done.done()]  # nobody waits for the others
             started = time.perf_counter()
-            results = await loop.run_in_executor(self._thread, self._computed, wanted)
+            with self._traces.batch([job.request for job in wanted], sum(j.turns for j in wanted)):
+                results = await loop.run_in_executor(self._thread, self._computed, wanted)
             for job, result in zip(wanted, results, strict=True):
                 if job.done.done():
                     continue

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     add_check(parser)
     flags.add_json(parser)
     flags.add_speaker(parser)
-    add_metric_options(parser, words, "serve")
+    add_metric_options(parser, words, "serve", "traces")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,15 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.serve.check import check
     from grice.serve.keys import read_keys
     from grice.serve.server import serve
+    from grice.serve.traces import exported_traces
 
     check_options(arguments)
     limits = _limits(arguments)
     keys = None if arguments.keys is None else read_keys(arguments.keys)
-    with load_grader(arguments, arguments.speaker) as grader:
+    with exported_traces() as traces, load_grader(arguments, arguments.speaker) as grader:
         if arguments.check:
             replies = check(application(grader, limits=limits))
             return show_replies(replies, as_json=arguments.json)
-        app = application(grader, limits=limits, keys=keys)
+        app = application(grader, limits=limits, keys=keys, traces=traces)
         serve(
             app,
             host=arguments.host,

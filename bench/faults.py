@@ -1,0 +1,299 @@
+"""Kill workers, schedulers, drivers and the service at random points, and look what is lost.
+
+    python bench/faults.py [--times 20] [--write docs/scale.md]
+
+Small files are scored by relevance on Dask: a scheduler and two workers, each a process of its own,
+and a driver that calls :func:`grice.integrations.score_on`. One of them is killed (SIGKILL) once a
+random number of shards is there, and a random moment later; what was killed is started again, and
+the driver, too, until it ends well. A shard that a driver was told of must be there in the end,
+every shard must have the bytes of a local run, and there must be no other. The service is killed
+while clients ask, and started again at its port; they repeat what was not answered. Every answer
+must hold the scores of the library, once. Processes are forks of this one, so that a try costs
+seconds; a fork loads its models itself.
+
+Needs Dask (``pip install "grice[dask,serve]"``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from distributed import Scheduler, Worker
+from serving import bodies, conversation, written_between
+from timed_shards import files_of
+
+import grice
+from grice.integrations import Grading, score_on
+from grice.integrations.shards import planned, score_shard
+from grice.serve import Limits
+from grice.serve.app import application
+from grice.serve.server import serve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MARKS = "<!-- what follows is written by bench/faults.py -->", "<!-- end of what it writes -->"
+GRADING = Grading(("relevance",))
+FILES, CONVERSATIONS = 8, 2
+PATIENCE = 60
+"""Seconds until a driver that lost its scheduler is ended, and started again."""
+CLIENTS, REQUESTS = 4, 24
+
+
+def forked(function: Callable[[], object]) -> int:
+    """Run a function in a process of its own, and return its number."""
+    sys.stdout.flush()
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+            function()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+class Cluster:
+    """A scheduler and two workers."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.scheduler = forked(lambda: asyncio.run(self._schedule()))
+        self.workers = [forked(self._work) for _ in range(2)]
+
+    async def _schedule(self) -> None:
+        async with Scheduler(host="127.0.0.1", port=self.port, dashboard=False) as scheduler:
+            await scheduler.finished()
+
+    def _work(self) -> None:
+        async def work() -> None:
+            async with Worker(self.address, nthreads=1, dashboard=False) as worker:
+                await worker.finished()
+
+        asyncio.run(work())
+
+    def kill_worker(self) -> None:
+        number = random.randrange(2)
+        kill(self.workers[number])
+        self.workers[number] = forked(self._work)
+
+    def kill_scheduler(self) -> None:
+        self.close()
+        self.__init__()  # type: ignore[misc] # all of it anew
+
+    def close(self) -> None:
+        for pid in (self.scheduler, *self.workers):
+            kill(pid)
+
+
+def drive(address: str, files: Path, folder: Path, told: Path) -> None:
+    """Score the files, and write down each shard once it was told of."""
+    with told.open("a", buffering=1) as lines:
+        for shard in score_on("dask", [files], folder, GRADING, address=address):
+            assert shard.problem is None
+            lines.write(Path(shard.shard).name + "\n")
+
+
+def ended(pid: int, patience: float) -> int | None:
+    """Return the status of a process; None if it went on and was killed."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    kill(pid)
+    return None
+
+
+def shards_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("[!.]*.parquet")}
+
+
+def engine_try(what: str, files: Path, folder: Path, expected: dict[str, bytes]) -> Counter[str]:
+    """Kill something during a run, finish the run, and count what came of it."""
+    cluster, told = Cluster(), folder.with_suffix(".told")
+    folder.mkdir()
+    told.touch()
+    counts: Counter[str] = Counter(kills=1)
+    try:
+        driver = forked(lambda: drive(cluster.address, files, folder, told))
+        wanted, end = random.randrange(len(expected)), time.monotonic() + 4 * PATIENCE
+        while len(shards_in(folder)) < wanted and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(random.uniform(0, 0.2))
+        if what == "driver":
+            kill(driver)
+        else:
+            (cluster.kill_worker if what == "worker" else cluster.kill_scheduler)()
+            status = ended(driver, PATIENCE)
+            counts["finished by itself"] += status == 0
+            counts["driver ended for it"] += status is None
+        acknowledged = set(told.read_text().split())
+        for _ in range(5):
+            if ended(forked(lambda: drive(cluster.address, files, folder, told)), 300) == 0:
+                break
+        final = shards_in(folder)
+        counts["acknowledged"] = len(acknowledged)
+        counts["lost"] = len(acknowledged - final.keys())
+        counts["twice or other"] = len(final.keys() - expected.keys())
+        counts["bytes differ"] = sum(final.get(name) != expected[name] for name in expected)
+    finally:
+        cluster.close()
+    return counts
+
+
+def engines(times: int, what: str) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        files = Path(name, "in")
+        files_of(files, FILES, CONVERSATIONS)
+
+        def locally() -> None:
+            tasks, _ = planned([files], Path(name, "local"), GRADING)
+            assert not any(score_shard(task).problem for task in tasks)
+
+        assert ended(forked(locally), 600) == 0
+        expected = shards_in(Path(name, "local"))
+        for number in range(times):
+            counts += engine_try(what, files, Path(name, str(number)), expected)
+            print(what, dict(counts), flush=True)
+    return counts
+
+
+def serving(port: int) -> None:
+    with grice.load("relevance", workers=1) as grader:
+        app = application(grader, limits=Limits())
+        serve(app, host="127.0.0.1", port=port, limits=Limits(), begun=lambda _: None)
+
+
+def values(answer: object) -> list[object]:
+    return [(score["turn"], score["metric"], score["value"]) for score in answer]  # type: ignore
+
+
+def service(times: int) -> Counter[str]:
+    """Kill the service while clients ask, so many times, and count what they were answered."""
+    talks = bodies(REQUESTS, "fault")
+    with tempfile.TemporaryDirectory() as name:
+        known = Path(name, "known.json")
+
+        def locally() -> None:
+            with grice.load("relevance", workers=1) as grader:
+                scored = grader.score([conversation(talk) for talk in talks])
+                known.write_text(json.dumps(scored.to_json()), "utf-8")
+
+        assert ended(forked(locally), 600) == 0
+        expected = [values([score]) for score in json.loads(known.read_text("utf-8"))]
+    counts: Counter[str] = Counter()
+    for _ in range(times):
+        port = free_port()
+        server, left = forked(lambda: serving(port)), list(range(REQUESTS))  # noqa: B023
+        answered: list[tuple[int, bool]] = []
+        repeated = Counter[str]()
+
+        def client() -> None:
+            while left:  # noqa: B023
+                try:
+                    number = left.pop()  # noqa: B023
+                except IndexError:
+                    return
+                while True:
+                    try:
+                        scores = asked(port, talks[number])  # noqa: B023
+                    except (OSError, HTTPException):
+                        repeated["requests repeated"] += 1  # noqa: B023
+                        time.sleep(0.2)
+                        continue
+                    answered.append((number, values(scores) == expected[number]))  # noqa: B023
+                    break
+
+        threads = [threading.Thread(target=client) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        wanted = random.randrange(1, REQUESTS - CLIENTS)
+        while len(answered) < wanted:
+            time.sleep(0.002)
+        kill(server)
+        counts["kills"] += 1
+        counts["acknowledged"] += len(answered)
+        server = forked(lambda: serving(port))  # noqa: B023
+        for thread in threads:
+            thread.join()
+        kill(server)
+        counts["answered in the end"] += len(answered)
+        counts["lost"] += REQUESTS - len({number for number, _ in answered})
+        counts["twice or other"] += len(answered) - len({number for number, _ in answered})
+        counts["values differ"] += sum(not same for _, same in answered)
+        print("service", dict(counts), flush=True)
+    return counts
+
+
+def asked(port: int, turns: list[dict[str, str]]) -> object:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    body = json.dumps({"turns": turns, "targets": [len(turns) - 1]})
+    try:
+        connection.request("POST", "/score", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise HTTPException(answer.status)
+        return json.loads(answer.read())["scores"]
+    finally:
+        connection.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--what", nargs="+", default=["worker", "scheduler", "driver", "service"])
+    parser.add_argument("--write", type=Path)
+    arguments = parser.parse_args()
+    random.seed(arguments.seed)
+    rows = [
+        "| killed | times | acknowledged before | of these lost | twice or of nothing | "
+        "bytes or values differ in the end | more |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for what in arguments.what:
+        counts = service(arguments.times) if what == "service" else engines(arguments.times, what)
+        differ = counts.pop("bytes differ", 0) + counts.pop("values differ", 0)
+        shown = [counts.pop(n, 0) for n in ("kills", "acknowledged", "lost", "twice or other")]
+        more = ", ".join(f"{name}: {count}" for name, count in counts.items() if count)
+        rows.append(f"| {what} | {' | '.join(f'{n:,}' for n in (*shown, differ))} | {more} |")
+        print(rows[-1], flush=True)
+    written = "\n".join(rows) + "\n"
+    print(written)
+    if arguments.write:
+        page = arguments.write.read_text("utf-8")
+        arguments.write.write_text(written_between(page, MARKS, written), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

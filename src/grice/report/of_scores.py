@@ -1,0 +1,72 @@
+"""The report of scores that are there already: of a file, or of a folder of shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError, RecordError
+from grice.evaluation.joined import joined
+from grice.evaluation.scores import read_score_lines
+from grice.metrics.registry import find_metrics
+from grice.report.panels import panel_of
+from grice.report.writer import ReportWriter
+from grice.scoring.loaded import LoadedMetric
+from grice.scoring.summary import SummaryBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.scoring.summary import Summary
+
+__all__ = ["report_scores"]
+
+EVERYBODY = ("all",)
+"""Whose turns were judged: scores do not say it, and the page says nothing of it."""
+
+
+def report_scores(
+    scores: str,
+    files: Sequence[str | Path],
+    report: str | Path,
+    *,
+    plugins: Sequence[Path] = (),
+    command: str = "",
+) -> Summary:
+    """Write the page of a run from its scores and the conversations, and return its summary.
+
+    No model is opened. The scores are read twice, the conversations once, one at a time; memory
+    holds what :class:`grice.report.ReportWriter` does.
+
+    Args:
+        scores: What ``grice score`` wrote, gzipped or not, or a folder of shards.
+        files: The conversations that were scored.
+        report: The page that is written.
+        plugins: Python files that declare further metrics.
+        command: What the page names as the way to repeat it.
+
+    Raises:
+        RecordError: For a line that is no score.
+        InputError: If a conversation is not in the files, or not in the order of its scores, or
+            the scores come from standard input.
+        MetricError: If a metric is neither shipped nor installed nor declared by a plugin.
+        OutputError: If the page cannot be written.
+    """
+    if scores == "-":
+        raise InputError("-: scores are read twice: write them into a file")
+    signatures: dict[str, str] = {}
+    for _, line in read_score_lines(scores):
+        signatures.setdefault(line.metric, line.signature)
+    registry = find_metrics(plugins)
+    metrics = [LoadedMetric(registry.named(name), signatures[name], {}) for name in signatures]
+    summary = SummaryBuilder(metrics, speakers=EVERYBODY)
+    panels = [panel_of(loaded) for loaded in metrics]
+    with ReportWriter(Path(report), title=scores, metrics=panels, command=command) as page:
+        for record, group in joined(scores, files):
+            if isinstance(record, RecordError):
+                summary.skip(record)
+            else:
+                summary.add(record, group)
+                page.add(record, group)
+        page.close(summary.summary())
+    return summary.summary()
