@@ -88,6 +88,7 @@ class Response(msgspec.Struct, frozen=True):
         history: The turns said before it, oldest first.
         positions: Index in the conversation of each turn of ``history``.
         references: Other replies that people would accept.
+        knowledge: What its speaker was given to say it from.
     """
 
     conversation: str
@@ -97,6 +98,7 @@ class Response(msgspec.Struct, frozen=True):
     history: tuple[Turn, ...]
     positions: tuple[int, ...]
     references: tuple[str, ...] = ()
+    knowledge: tuple[str, ...] = ()
 
 
 class Span(msgspec.Struct, frozen=True):

@@ -198,7 +198,25 @@ def test_the_more_is_chosen_from_the_higher_the_value_and_what_is_held_out_is_to
     assert moved.changes[VALUE].value == pytest.approx(0.1)
     assert moved.steps[1].means["two"].value == pytest.approx((0.1 + 0.1 + 0.5) / 3)
     assert moved.changes[WORDS].value == pytest.approx(1.0)
-    assert moved.falling() == ["two"]
+    assert [(turning.metric, turning.candidates) for turning in moved.turns] == [("two", 1)]
+
+
+def test_a_held_out_metric_that_rises_first_is_said_to_turn_where_it_is_highest(grader):
+    # The best of all four is gamed; of fewer the choice is mostly of the honest ones.
+    contexts = [
+        context(f"0.{i}1 0.0 a", f"0.{i}2 0.6 a b", f"0.{i}3 1.0 a b c", f"0.{i}4 0.3 a b c d")
+        for i in range(1, 9)
+    ]
+    moved = curve(rerank(contexts, grader.scorer, Blend(held_out=("two",))), ("two",))
+    values = [step.means["two"].value for step in moved.steps]
+    assert values == pytest.approx([0.475, 0.583, 0.3], abs=0.001)
+    (turning,) = moved.turns
+    assert (turning.candidates, turning.change.value) == (2, pytest.approx(-0.283, abs=0.001))
+
+
+def test_a_held_out_metric_that_stays_or_rises_does_not_turn(grader):
+    contexts = [context(f"0.{i}1 0.2", f"0.{i}2 0.{i}") for i in range(3, 9)]
+    assert curve(rerank(contexts, grader.scorer, Blend(held_out=("two",))), ("two",)).turns == ()
 
 
 def test_one_candidate_alone_shows_nothing_of_a_choice(grader):

@@ -8,14 +8,14 @@ import random
 import numpy as np
 import pytest
 
-from grice.errors import InputError, OutputError
+from grice.errors import BundleError, InputError, MetricError, OutputError
 from grice.runtime.bundle import open_bundle
 from grice.runtime.models import Models
-from grice.runtime.protocols import Pair
+from grice.runtime.protocols import Pair, PairClassifier
 from grice.training.adapt import adapt
 from grice.training.bundle import save_head
 from grice.training.labelled import Labelled
-from grice.training.own import train
+from grice.training.own import train, train_metric
 from grice.training.replies import Penalty, fit_head, folds_of, read_replies
 
 WORDS = [
@@ -182,3 +182,35 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(OutputError, match="holds files but no model"):
         save_head(tmp_path, None, {}, {}, {})
+
+
+def test_any_metric_is_fitted_to_labels_and_opens_with_it(tmp_path, models):
+    pairs = replies(60)
+    labels = [float("tea" in pair.right) for pair in pairs]
+    folder = tmp_path / "head"
+    report = train_metric("coherence", labelled(pairs, labels), models, folder)
+    assert report.measured[0].after.value > report.measured[0].before.value
+    opened = models.open(f"file:{folder}", PairClassifier)
+    values = np.array(opened.classify(pairs))
+    assert values[np.array(labels) > 0].mean() > values[np.array(labels) == 0].mean()
+    assert models.answers(f"file:{folder}") == "relevance"
+
+
+def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
+    pairs = replies(60)
+    labels = [float("tea" in pair.right) for pair in pairs]
+    folder = tmp_path / "head"
+    train_metric("overlap_last_turn", labelled(pairs, labels), models, folder)
+    card = folder / "card.toml"
+    stated = 'metric_models = "overlap_last_turn:'
+    assert stated in card.read_text()
+    card.write_text(card.read_text().replace(stated, f"{stated}9"))
+    with pytest.raises(BundleError, match="run grice train metric again"):
+        Models(mode="exact", workers=1, cache=None).open(f"file:{folder}")
+
+
+def test_a_metric_without_bounds_or_of_no_such_name_is_refused(tmp_path, models):
+    data = labelled(replies(), [0.0, 1.0] * 60)
+    for name, problem in (("fed", "fed"), ("relevanc", "did you mean")):
+        with pytest.raises(MetricError, match=problem):
+            train_metric(name, data, models, tmp_path / "head")

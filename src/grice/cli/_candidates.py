@@ -51,7 +51,7 @@ def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output
         "--generator",
         default=BASE,
         metavar="MODEL",
-        help=f"the model that writes them (default {BASE})",
+        help=f"the model that writes them (default {BASE}), or openai:MODEL@URL",
     )
     add_guide(parser)
     parser.add_argument(
@@ -121,12 +121,14 @@ def _generated(
     arguments: argparse.Namespace, records: Iterator[Conversation | RecordError], stack: ExitStack
 ) -> Iterator[Conversation | RecordError]:
     """Return the contexts with candidates that a model writes, which is closed by the stack."""
-    from grice.runtime.protocols import CausalGenerator, SteerableLM
+    from grice.runtime.protocols import CausalGenerator, Chat, SteerableLM
     from grice.steer.generate import Writer, with_candidates
     from grice.steer.guided import GuidedGenerator
 
-    generator: Writer
-    if arguments.guide is None:
+    generator: Writer | Chat
+    if arguments.guide is None and arguments.generator.startswith("openai:"):
+        generator = open_base(arguments, arguments.generator, stack, Chat)
+    elif arguments.guide is None:
         generator = open_base(arguments, arguments.generator, stack, CausalGenerator)
     else:
         base = open_base(arguments, arguments.generator, stack, SteerableLM)

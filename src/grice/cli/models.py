@@ -33,10 +33,12 @@ def models_as_asked(arguments: argparse.Namespace) -> Models:
     Args:
         arguments: Those of :func:`grice.cli.options.add_metric_options`.
     """
+    from grice.cli.options import endpoint_terms
     from grice.runtime.models import Models, default_workers
 
     return Models(
         mode=arguments.mode,
         workers=arguments.workers or default_workers(),
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        terms=endpoint_terms(arguments),
     )

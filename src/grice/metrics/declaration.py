@@ -25,6 +25,7 @@ import typing
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.errors import MetricError
 from grice.records import Conversation, Turn
@@ -132,12 +133,14 @@ class Example(msgspec.Struct, frozen=True):
         low: The value is at least this.
         high: The value is at most this.
         references: Other replies that people would accept in place of the last turn.
+        knowledge: What the last turn was said from.
     """
 
     texts: list[str]
     low: float
     high: float
     references: list[str] = []
+    knowledge: list[str] = []
 
     def conversation(self) -> Conversation:
         """Return the example as a conversation whose last turn is the target."""
@@ -146,6 +149,8 @@ class Example(msgspec.Struct, frozen=True):
             Turn("AB"[i % 2], text, references=tuple(self.references) if i == last else ())
             for i, text in enumerate(self.texts)
         )
+        if self.knowledge:
+            turns = (*turns[:-1], replace(turns[-1], meta={"knowledge": [*self.knowledge]}))
         return Conversation("example", turns, targets=(last,))
 
 

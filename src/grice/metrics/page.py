@@ -94,6 +94,8 @@ def _example(example: Example) -> Iterator[str]:
         yield f"    {'AB'[i % 2]}: {text}"
     for text in example.references:
         yield f"    reference: {text}"
+    for text in example.knowledge:
+        yield f"    knowledge: {text}"
     yield ""
     yield f"Value between {example.low:g} and {example.high:g}."
 

@@ -91,6 +91,7 @@ KINDS = {
     "language-model-knowledge": "grice.knowledge.language_model:language_model_knowledge",
     "likelihood-extractor": "grice.knowledge.extraction.language_model:likelihood_extractor",
     "link-extractor": "grice.triplets.evidence:link_extractor",
+    "metric-head": "grice.metrics.engagement.metric_head:metric_head",
     "onnx-classifier": "grice.runtime.onnx:onnx_classifier",
     "onnx-encoder": "grice.runtime.onnx:onnx_encoder",
     "onnx-nli": "grice.runtime.onnx:onnx_nli",
@@ -163,6 +164,9 @@ class Opener(Protocol):
 
     def bundle(self, reference: str) -> Bundle:
         """Return the bundle a reference names, checked with those it stands on."""
+
+    def open(self, reference: str, protocol: type[P]) -> P:
+        """Return the model a reference names."""
 
     def part(self, bundle: Bundle, reference: str, protocol: type[P], *answers: str) -> P:
         """Return what a bundle stands on, opened.

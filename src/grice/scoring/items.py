@@ -7,6 +7,7 @@ places that a metric points at are put back into the text as it came.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ TURN = re.compile(r"\bturn (\d+)\b")
 
 INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})
 """Roles of a chat log that steer a model and are not part of the conversation."""
+TOOLS = frozenset({"tool", "function"})
 ASSISTANTS = frozenset({"assistant", "model", "bot", "chatbot", "agent", "ai"})
 """Roles whose turns are judged where roles are known."""
 USERS = frozenset({"user", "human", "customer", "client", "prompter"})
@@ -74,10 +76,23 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
                     tuple(turns[i] for i in spoken[-READ_BACK:]),
                     tuple(spoken[-READ_BACK:]),
                     turn.references,
+                    _knowledge(conversation, turns, index),
                 )
             )
         spoken.append(index)
     return items
+
+
+KNOWLEDGE = "knowledge"
+
+
+def _knowledge(conversation: Conversation, turns: Sequence[Turn], index: int) -> tuple[str, ...]:
+    """Return what a turn was said from: its field, or its record's, and what tools answered."""
+    given = turns[index].meta.get(KNOWLEDGE, conversation.meta.get(KNOWLEDGE))
+    texts = given if isinstance(given, list) else [given]
+    before = takewhile(unspoken, reversed(turns[:index]))
+    tools = [turn.text for turn in before if _role(turn) in TOOLS]
+    return (*(text for text in texts if isinstance(text, str)), *reversed(tools))
 
 
 def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) -> bool:
@@ -101,7 +116,7 @@ def unknown_roles(conversation: Conversation) -> list[str]:
 
 def is_tool_traffic(turn: Turn) -> bool:
     """Return whether a turn calls a tool without a word, or is what a tool answered."""
-    if _role(turn) in ("tool", "function"):
+    if _role(turn) in TOOLS:
         return True
     if turn.text.strip() or not turn.meta:
         return False

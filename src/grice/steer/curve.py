@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from grice.steer.rerank import Ranked
 
-__all__ = ["VALUE", "WORDS", "Curve", "Step", "curve"]
+__all__ = ["VALUE", "WORDS", "Curve", "Step", "Turning", "curve"]
 
 VALUE, WORDS = "chosen by", "words"
 """Names of the blend and of the length beside those of metrics."""
@@ -38,6 +38,17 @@ class Step(msgspec.Struct, frozen=True):
     means: dict[str, Estimate]
 
 
+class Turning(msgspec.Struct, frozen=True):
+    """Where a held-out metric is highest, and what is lost of it from there to the most candidates.
+
+    The interval of the change does not know that the highest place was looked for.
+    """
+
+    metric: str
+    candidates: int
+    change: Estimate
+
+
 class Curve(msgspec.Struct, frozen=True):
     """How each measure moves with the number of candidates.
 
@@ -46,19 +57,13 @@ class Curve(msgspec.Struct, frozen=True):
         steps: For 1, 2, 4, … candidates and the fewest that every context has.
         changes: By measure, the mean over contexts of the choice from the most candidates minus a
             candidate at random.
+        turns: Held-out metrics that turn down, by their intervals.
     """
 
     contexts: int
     steps: tuple[Step, ...]
     changes: dict[str, Estimate]
-
-    def falling(self) -> list[str]:
-        """Return the held-out metrics that fall, by their intervals, the more is chosen from."""
-        return [
-            name
-            for name, change in self.changes.items()
-            if name not in {VALUE, WORDS} and change.side(0.0) == "below"
-        ]
+    turns: tuple[Turning, ...] = ()
 
 
 def curve(ranked: Iterable[Ranked], held_out: Sequence[str]) -> Curve | None:
@@ -84,7 +89,14 @@ def curve(ranked: Iterable[Ranked], held_out: Sequence[str]) -> Curve | None:
         return {name: mean(column) for name, column in columns if not np.isnan(column).all()}
 
     steps = tuple(Step(count, means(values)) for count, values in chosen.items())
-    return Curve(len(tables), steps, means(chosen[fewest] - chosen[1]))
+    turns = (
+        Turning(name, peak, change)
+        for name in held_out
+        if all(name in step.means for step in steps)
+        and (peak := max(steps, key=lambda step: step.means[name].value).candidates) < fewest
+        and (change := means(chosen[fewest] - chosen[peak])[name]).side(0.0) == "below"
+    )
+    return Curve(len(tables), steps, means(chosen[fewest] - chosen[1]), tuple(turns))
 
 
 def _table(ranked: Ranked, held_out: Sequence[str]) -> NDArray[np.float64]:

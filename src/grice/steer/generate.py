@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError
 from grice.records import Turn
+from grice.runtime.protocols import Chat, ChatRequest, Message, Unanswered
 from grice.scoring.items import ASSISTANTS, INSTRUCTIONS
 from grice.steer.rerank import FIELD
 
@@ -23,13 +25,19 @@ __all__ = ["END", "MAX_TOKENS", "Writer", "chat_prompt", "with_candidates"]
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 """Marks of a message, as the models of the presets medium and large have learned them."""
+ASKED = (
+    f"{SYSTEM} The conversation so far is the JSON you are given; write the assistant's next turn. "
+    'Answer with JSON alone: {"reply": "..."}'
+)
+AROUND = 16
+"""Tokens of the JSON around a reply."""
 MAX_TOKENS = 48
 WINDOW = 16
 """Contexts whose candidates are written before they are passed on."""
 
 
 class Writer(Protocol):
-    """What writes candidates: any causal generator, or one that a guide steers."""
+    """What writes candidates by itself: any causal generator, or one that a guide steers."""
 
     def alternatives(
         self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
@@ -40,7 +48,7 @@ class Writer(Protocol):
 
 def with_candidates(
     records: Iterable[Conversation | RecordError],
-    generator: Writer,
+    generator: Writer | Chat,
     *,
     count: int,
     field: str = FIELD,
@@ -49,12 +57,14 @@ def with_candidates(
     """Yield the contexts with candidates that a model writes, behind those that they have.
 
     The texts begin with the model's likeliest first tokens and go on with the best one each time:
-    they differ, nothing is drawn at random, and the same model writes the same texts again.
+    they differ, nothing is drawn at random, and the same model writes the same texts again. A chat
+    model of an endpoint is asked so many times, with another seed each, at temperature 1.
 
     Args:
         records: Contexts, whose last turn is the one to answer.
-        generator: A model that was trained on messages in the layout of ChatML.
-        count: Candidates of each context; texts that are written twice or empty are fewer.
+        generator: A model that was trained on messages in the layout of ChatML, or a chat model.
+        count: Candidates of each context; texts that are written twice, empty or not answered are
+            fewer. A context that gets none at all is an error of its record.
         field: The field of the record that holds them.
         max_tokens: Longest text.
 
@@ -68,21 +78,56 @@ def with_candidates(
 
 def _written(
     records: Iterator[Conversation | RecordError],
-    generator: Writer,
+    generator: Writer | Chat,
     count: int,
     field: str,
     max_tokens: int,
 ) -> Iterator[Conversation | RecordError]:
     while window := list(islice(records, WINDOW)):
         contexts = [record for record in window if not isinstance(record, RecordError)]
-        prompts = [chat_prompt(context.turns) for context in contexts]
-        texts = iter(generator.alternatives(prompts, count=count, stop=END, max_tokens=max_tokens))
+        if isinstance(generator, Chat):
+            texts = iter(_asked(generator, contexts, count, max_tokens))
+        else:
+            prompts = [chat_prompt(context.turns) for context in contexts]
+            written = generator.alternatives(prompts, count=count, stop=END, max_tokens=max_tokens)
+            texts = ([text.text for text in alternatives] for alternatives in written)
         for record in window:
             if isinstance(record, RecordError):
                 yield record
+            elif isinstance(said := next(texts), Unanswered):
+                yield RecordError(f"no candidate: {said.reason}", file=record.id, field=field)
             else:
-                written = [text.text for text in next(texts) if text.text]
-                yield _with(record, field, list(dict.fromkeys(written)))
+                yield _with(record, field, list(dict.fromkeys(filter(None, said))))
+
+
+class _Reply(msgspec.Struct):
+    reply: str
+
+
+def _asked(
+    chat: Chat, contexts: Sequence[Conversation], count: int, max_tokens: int
+) -> Iterator[list[str] | Unanswered]:
+    """Yield what a chat model answers to each context, or why it answers none of its requests."""
+    answers = chat.answers(
+        [
+            ChatRequest(messages, 1.0, seed, max_tokens + AROUND)
+            for messages in (_messages(context.turns) for context in contexts)
+            for seed in range(count)
+        ],
+        _Reply,
+    )
+    for start in range(0, len(answers), count):
+        said = answers[start : start + count]
+        texts = [" ".join(each.reply.split()) for each in said if isinstance(each, _Reply)]
+        missing = [each for each in said if isinstance(each, Unanswered)]
+        yield texts if texts else missing[0]
+
+
+def _messages(turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """Return a request for the next turn; what was said is data, and no instruction."""
+    talk = [{"role": _role(turn, turns[-1]), "content": turn.text} for turn in turns]
+    content = msgspec.json.encode({"conversation": talk}).decode()
+    return Message("system", ASKED), Message("user", content)
 
 
 def _with(context: Conversation, field: str, texts: Sequence[str]) -> Conversation | RecordError:

@@ -149,7 +149,9 @@ def _of_conversation(
         if not any(turn.text.strip() for turn in response.history):
             raise InputError(f"{place}: the labelled reply has no turn before it; give its history")
         if not _readable(response):
-            raise InputError(f"{place}: the labelled reply {unreadable(response.text)}")
+            why = unreadable(response.text)
+            what = f"the labelled reply {why}" if why else "no turn before the reply can be read"
+            raise InputError(f"{place}: {what}; leave its label out")
         yield _Found(response, value, own is None and record.targets is None)
 
 

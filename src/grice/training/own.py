@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from grice.metrics.engagement.metric_head import KIND as METRIC_HEAD
+from grice.metrics.engagement.metric_head import metric_classifier
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.training.adapt import adapt
 from grice.training.bundle import check_folder, save_head
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
     from grice.training.adapt import Report
     from grice.training.labelled import Labelled
 
-__all__ = ["Trained", "train"]
+__all__ = ["Trained", "train", "train_metric"]
+
+ENCODER = "encoder"
+"""The encoder of heads on metrics, which may have none of their own."""
 
 Trained: TypeAlias = Literal["engagement", "relevance"]
 
@@ -48,30 +53,75 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
     """
     check_folder(folder)  # not after minutes of training
     reference = f"bundle:{name}"
-    base_bundle = models.bundle(reference)
-    adapted = adapt(
-        data,
-        models.open(f"bundle:{base_bundle.card.encoder}", Encoder),
-        models.open(reference, PairClassifier),
-        seed=seed,
-    )
+    bundle = models.bundle(reference)
+    base = models.open(reference, PairClassifier)
+    settings: dict[str, CardValue] = {"base": reference, "base_digest": bundle.digest}
+    kind = _Kind("reply-head", name, OUTPUTS[name], bundle.card.encoder, f"grice train {name}")
+    return _adapted(kind, base, data, models, folder, settings, seed)
+
+
+def train_metric(
+    name: str, data: Labelled, models: Models, folder: Path, *, seed: int = 0
+) -> Report:
+    """Fit a head on top of any metric, which reads its value beside the reply, and write it.
+
+    Args:
+        name: The metric, with its default models.
+        data, models, folder, seed: As of :func:`train`.
+
+    Returns:
+        What it gives on conversations left out, beside the metric as it is.
+
+    Raises:
+        MetricError: If there is no such metric, or its values have no bounds.
+        InputError: If the labels do not fit the replies.
+        OutputError: If the folder cannot be written.
+    """
+    check_folder(folder)
+    base = metric_classifier(name, models)
+    settings: dict[str, CardValue] = {"metric": name, "metric_models": base.identity}
+    outputs = "probability, 0 to 1, that a reply has the label, with the classes weighed alike"
+    kind = _Kind(METRIC_HEAD, name, outputs, ENCODER, f"grice train metric {name}")
+    return _adapted(kind, base, data, models, folder, settings, seed)
+
+
+class _Kind(NamedTuple):
+    """What the card of an adapted model says of it."""
+
+    kind: str
+    base: str
+    outputs: str
+    encoder: str
+    command: str
+
+
+def _adapted(
+    kind: _Kind,
+    base: PairClassifier,
+    data: Labelled,
+    models: Models,
+    folder: Path,
+    settings: dict[str, CardValue],
+    seed: int,
+) -> Report:
+    encoder = models.open(f"bundle:{kind.encoder}", Encoder)
+    adapted = adapt(data, encoder, base, seed=seed)
     facts = {
         "name": folder.resolve().name,
-        "kind": "reply-head",
+        "kind": kind.kind,
         "version": "1",
-        "summary": f"{name} adapted to {adapted.report.n} labelled replies",
+        "summary": f"{kind.base} adapted to {adapted.report.n} labelled replies",
         "licence": "yours, as far as your data allow",
-        "encoder": base_bundle.card.encoder,
+        "encoder": kind.encoder,
         "inputs": "left: history, oldest turn first; right: the reply",
-        "outputs": OUTPUTS[name],
+        "outputs": kind.outputs,
     }
     training: dict[str, CardValue] = {
         "data": [f"{adapted.report.n} labelled replies of your own"],
         "selection": ["penalties: cross entropy on conversations left out"],
-        "command": f"grice train {name}",
+        "command": kind.command,
         "seeds": [seed],
     }
-    settings = {"base": reference, "base_digest": base_bundle.digest}
     save_head(folder, adapted.head, facts, training, settings, _quality(adapted.report))
     return adapted.report
 

@@ -15,7 +15,7 @@ from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
 from grice.stats import mean
-from grice_research.benches._turns import quality_metrics
+from grice_research.benches._turns import FETCHED, missing_model, quality_metrics
 from grice_research.recipes.sense.sources import lines_of
 from grice_research.rows import DIFFERENCE, Row
 
@@ -110,6 +110,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how often each metric prefers what people prefer, by set and part."""
     pairs = read_preferred(context.folder)
     metrics = [name for name in quality_metrics("response") if name != LENGTH]
+    metrics += [name for name in FETCHED if not missing_model(context, name)]
     values = {name: _values(context, name, pairs) for name in (*metrics, LENGTH, COSINE)}
     signatures = {name: f"{context.grader(name)[1][name]}|on:llm_pairs" for name in values}
     defaults = list(find_metrics().defaults())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grice.annotate.records import AnswerError
 from grice.annotate.templates._replies import instructed, reply_record, reply_tasks
 from grice.annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice.evaluation.issues import read_taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,14 +16,7 @@ if TYPE_CHECKING:
     from grice.annotate.records import Answer, Settings, Task
     from grice.records import Json
 
-ISSUES = {
-    "engagement": "It is not interesting.",
-    "relevance": "It is not related to what was said before.",
-    "commonsense": "It does not make sense.",
-    "repetition": "It repeats something: words, a sentence, an earlier turn.",
-    "hallucination": "It states something that is not true.",
-    "inconsistency": "It contradicts what the same speaker said before.",
-}
+ISSUES = {issue.name: issue.question for issue in read_taxonomy()}
 """Each issue, as a judge reads it."""
 NONE = "none"
 

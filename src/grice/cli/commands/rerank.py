@@ -111,11 +111,12 @@ def _curve_view(moved: Curve) -> Iterator[Lines | Table]:
         for name, change in moved.changes.items()
     )
     yield Lines(changes, style="dim")
-    for name in moved.falling():
+    for turning in moved.turns:
+        many = "a random one" if turning.candidates == 1 else f"{turning.candidates} candidates"
         yield Lines(
             [
-                f"{name}, which takes no part, falls the more is chosen from: what chooses is "
-                "being gamed"
+                f"{turning.metric}, which takes no part, turns down: highest with {many}, "
+                f"{with_interval(turning.change, '+.3f')} with the most; what chooses is gamed"
             ],
             style="bold red",
         )

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli.output import emit
-from grice.errors import plural
-from grice.tables import Lines
+from grice.errors import InputError, plural
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    from grice.evaluation.issues import Issues
     from grice.evaluation.review import FlaggedTurn, Further, Review
     from grice.tables import View
 
@@ -30,6 +31,17 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="the conversations that were scored, to show what was said",
     )
+    parser.add_argument(
+        "--issues",
+        metavar="TAXONOMY",
+        help="label each reply with the issues it has: deta, or a TOML file in its layout",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        metavar="X",
+        help="with --issues: a value below it is an issue (default 0.5)",
+    )
     flags.add_top(parser, 20)
     flags.add_output(parser, "FILE.jsonl", "a reply a line")
     flags.add_json(parser)
@@ -41,11 +53,65 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.files import write_lines
     from grice.records import json_line
 
+    if arguments.issues is not None:
+        return _labelled(arguments)
+    if arguments.threshold is not None:
+        raise InputError("--threshold says what an issue is: it goes with --issues")
     reviewed = review(arguments.scores, arguments.conversations, top=arguments.top)
     if arguments.output is not None:
         write_lines(arguments.output, (json_line(item) + b"\n" for item in reviewed.items))
     emit(reviewed, _view(reviewed), as_json=arguments.json)
     return 0
+
+
+def _labelled(arguments: argparse.Namespace) -> int:
+    """Print how often each issue is labelled, and the replies with most of them."""
+    from grice.evaluation.issues import HALF, issues_of, read_taxonomy
+    from grice.files import write_lines
+    from grice.records import json_line
+
+    threshold = HALF if arguments.threshold is None else arguments.threshold
+    labelled, replies = issues_of(
+        arguments.scores, read_taxonomy(arguments.issues), threshold=threshold, top=arguments.top
+    )
+    if arguments.output is not None:
+        write_lines(arguments.output, (json_line(reply) + b"\n" for reply in replies))
+    emit(labelled, _issues_view(labelled), as_json=arguments.json)
+    return 0
+
+
+def _issues_view(labelled: Issues) -> View:
+    replies = plural(labelled.replies, "reply", "replies")
+    yield Lines([f"{replies}; a value below {labelled.threshold:g} is an issue"], style="bold")
+    rows = [
+        (
+            count.issue,
+            number(count.share and count.share.value),
+            bounds(count.share),
+            ", ".join(f"{name} ({n:,})" for name, n in count.metrics.items()) or "not run",
+        )
+        for count in labelled.counts
+    ]
+    yield Table(
+        ("issue", "share", "95 % interval", "by"),
+        [
+            *rows,
+            (
+                "none of these",
+                number(labelled.none and labelled.none.value),
+                bounds(labelled.none),
+                "",
+            ),
+        ],
+    )
+    yield Lines(
+        [
+            f"{reply.conversation} #{reply.turn}: "
+            + ", ".join(f"{name} {reply.values[name]:.2f}" for name in reply.issues)
+            for reply in labelled.items
+            if reply.issues
+        ]
+    )
 
 
 def _view(reviewed: Review) -> View:

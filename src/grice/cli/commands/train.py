@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HELP = "train a model of your own: a metric, a guide for a chatbot, or a published system"
 
+ANY = "fit any metric of replies or conversations to your own labels"
 ADAPTED = "adapt {} to your own labelled conversations"
 
 
@@ -29,6 +30,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         Action(name, ADAPTED.format(name), partial(_configure, name=name), _adapt)
         for name in ("engagement", "relevance")
     ]
+    actions.append(Action("metric", ANY, partial(_configure, name=None), _adapt))
     guide = partial(_train_guide.configure, words=words)
     actions.append(Action("guide", _train_guide.ABOUT, guide, _train_guide.run))
     actions += [
@@ -46,8 +48,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 run = run_action
 
 
-def _configure(parser: argparse.ArgumentParser, name: str) -> None:
-    parser.set_defaults(model=name)
+def _configure(parser: argparse.ArgumentParser, name: str | None) -> None:
+    if name is None:
+        parser.add_argument("model", metavar="METRIC", help="a metric (grice list)")
+    else:
+        parser.set_defaults(model=name)
+    parser.set_defaults(any=name is None)
     flags.add_files(parser, "conversations or single replies with labels")
     flags.add_output(parser, "MODEL", "the folder of the new model", required=True)
     flags.add_format(parser)
@@ -55,11 +61,14 @@ def _configure(parser: argparse.ArgumentParser, name: str) -> None:
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
     flags.add_scale(parser, (0.0, 1.0))
-    flags.add_switch(
-        parser,
-        "--unlabelled",
-        "relevance only: set each reply against those of other conversations",
-    )
+    if name is None:
+        parser.set_defaults(unlabelled=False)
+    else:
+        flags.add_switch(
+            parser,
+            "--unlabelled",
+            "relevance only: set each reply against those of other conversations",
+        )
     flags.add_seed(parser, "every split")
     flags.add_json(parser)
     flags.add_extras(parser, "stats")
@@ -71,7 +80,7 @@ def _adapt(arguments: argparse.Namespace) -> int:
     from grice.cli.models import opened_models
     from grice.evaluation.trained import record_texts
     from grice.training.labelled import labelled_replies, true_and_false_replies
-    from grice.training.own import train
+    from grice.training.own import train, train_metric
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
@@ -81,7 +90,8 @@ def _adapt(arguments: argparse.Namespace) -> int:
     else:
         data = labelled_replies(records, label=arguments.label, scale=tuple(arguments.scale))
     with opened_models(keep=False) as models:
-        report = train(arguments.model, data, models, arguments.output, seed=arguments.seed)
+        train_it = train_metric if arguments.any else train
+        report = train_it(arguments.model, data, models, arguments.output, seed=arguments.seed)
     record_texts(
         arguments.output, {text for pair in data.pairs for text in (*pair.left, pair.right)}
     )
@@ -113,5 +123,5 @@ def _view(report: Report, arguments: argparse.Namespace) -> View:
         figures = f"{gain.value:+.3f} [{bounds(gain, '+.3f')}]"
         style = "green" if report.helps else "yellow"
         yield Lines([f"gain in Spearman {figures}: {outcome}"], style=style)
-    name, place = arguments.model, arguments.output
+    name, place = "relevance" if arguments.any else arguments.model, arguments.output
     yield Lines([f"use it: grice score FILE -m {name} --{name}-model file:{place}"], style="dim")

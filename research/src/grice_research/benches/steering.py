@@ -1,0 +1,226 @@
+"""Guided and reranked replies beside those of the base model, judged by what did not steer.
+
+Contexts are those of the thesis, up to four turns at a random position, of Topical-Chat's test
+conversations. The base draws at temperature 0.7; the best of n is chosen out of further draws, by
+the blend that was chosen on the validation split; a guide draws under its estimate, for rising
+strengths. Stated are the steering metrics, metrics that had no part, length, repetition,
+contradictions, distinct-2, perplexity under the base, and how often each is better than the base,
+as it is and at one length. What people said in that place stands beside them.
+
+Replies are read from the folder ``guides`` of the weights, where the recipe ``guide`` keeps them:
+``test.jsonl`` those of the base, ``NAME.jsonl`` those of a guide. Replies of fewer contexts give
+the figures of fewer.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.errors import GriceError, InputError
+from grice.records import Conversation, FeatureEvidence, Turn
+from grice.runtime.protocols import CausalLM
+from grice.stats import mean
+from grice.steer.blend import Blend
+from grice.steer.generate import chat_prompt
+from grice.text.repetition import novelty
+from grice_research.context import Skipped
+from grice_research.length_controlled import length_controlled
+from grice_research.recipes.guide.draw import read_drawn
+from grice_research.recipes.guide.guided import read_guided
+from grice_research.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.stats.estimate import Estimate
+    from grice_research.context import BenchContext
+    from grice_research.recipes.guide.draw import Drawn
+    from grice_research.rows import Kind
+
+__all__ = ["System", "chosen_of", "measure", "systems_of", "texts_of"]
+
+TITLE = "Steered replies on kept contexts: reranked, guided, judged by what did not steer"
+PAPER = "thesis on automatic metrics of dialogue, chapter 6; NADO (Meng et al., NeurIPS 2022)"
+MODEL = "model:medium"
+STEERING = ("relevance", "engagement")
+BLEND = Blend("product")
+"""Of the routes that the recipe ``guide`` compares on the validation split."""
+HELD_OUT = ("sense (large)", "sense", "cross_encoder", "commonsense", "unanswered", "contradiction")
+GUIDES = ("both", "relevance", "engagement")
+COUNTS = (1, 2, 4, 8, 16)
+BASE, PEOPLE = "base", "people"
+GRAM = 4
+REPEATED = "share of replies that repeat themselves"
+CONTRADICTS = "share of replies that contradict"
+DISTINCT = "distinct-2 of a reply"
+PERPLEXITY = "nats a token under the base"
+FLAW = "contradiction"
+
+
+class System(NamedTuple):
+    """A reply to each context."""
+
+    texts: list[str]
+
+
+class _Judged(NamedTuple):
+    """A metric's value of each reply, and the probability of a contradiction where it says so."""
+
+    values: list[float]
+    contradicts: list[float]
+
+
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield what becomes of replies as guides get stronger, or more is chosen from."""
+    drawn = _drawn(context)
+    systems = dict(systems_of(context, drawn))
+    judged = {
+        name: {
+            judge: each
+            for judge in (*STEERING, *HELD_OUT)
+            if (each := _judged(context, judge, drawn, system.texts))
+        }
+        for name, system in systems.items()
+    }
+    try:
+        model = context.models().open(MODEL, CausalLM)
+    except GriceError as error:
+        raise Skipped(str(error)) from None
+    signature = f"{model.identity}|topical_chat test, {len(drawn)} contexts"
+    for name, system in systems.items():
+        columns = {judge: each.values for judge, each in judged[name].items()}
+        flaws = [each.contradicts for each in judged[name].values() if each.contradicts]
+        columns |= {CONTRADICTS: [float(chance > 0.5) for chance in flaws[0]]} if flaws else {}
+        columns |= texts_of(model, drawn, system.texts)
+        for what, column in columns.items():
+            yield _row(name, what, _mean(what, column), signature)
+        if name != BASE:
+            yield from _wins(name, system, systems[BASE], judged, signature)
+
+
+def _drawn(context: BenchContext) -> list[Drawn]:
+    path = context.weights("guides") / "test.jsonl"
+    if not (drawn := read_drawn(path)):
+        raise Skipped(f"{path}: no replies are there; python -m grice_research.recipes.guide.draw")
+    return drawn
+
+
+def systems_of(context: BenchContext, drawn: Sequence[Drawn]) -> Iterator[tuple[str, System]]:
+    """Yield each system by its name, the base first."""
+    yield BASE, System([each.texts[0] for each in drawn])
+    yield PEOPLE, System([each.reply.text for each in drawn])
+    most = min(len(each.texts) for each in drawn) - 1
+    repeated = [each for each in drawn for _ in range(most)]
+    texts = [text for each in drawn for text in each.texts[1 : most + 1]]
+    scores = {name: _judged(context, name, repeated, texts) for name in STEERING}
+    for count in (count for count in COUNTS if count <= most):
+        places = [
+            start + chosen_of({name: each.values[start : start + count]
+                               for name, each in scores.items() if each})
+            for start in range(0, len(texts), most)
+        ]  # fmt: skip
+        yield f"best of {count}", System([texts[place] for place in places])
+    for name in GUIDES:
+        guided = read_guided(context.weights("guides") / f"{name}.jsonl")
+        if len(guided) >= len(drawn):
+            for strength in guided[0].texts:
+                replies = [each.texts[strength] for each in guided[: len(drawn)]]
+                yield f"guide {name}, strength {strength}", System(replies)
+
+
+def chosen_of(scores: Mapping[str, Sequence[float]]) -> int:
+    """Return the place of the reply that the blend prefers."""
+    rows = [dict(zip(scores, row, strict=True)) for row in zip(*scores.values(), strict=True)]
+    return int(np.argmax([BLEND.value(row) for row in rows]))
+
+
+def texts_of(
+    model: CausalLM, contexts: Sequence[Drawn], texts: Sequence[str]
+) -> dict[str, list[float]]:
+    """Return what needs no metric of each reply: length, repetition, distinct-2, perplexity."""
+    prompts = [chat_prompt(each.turns) for each in contexts]
+    filled = [text or " " for text in texts]
+    return {
+        "words": [float(len(text.split())) for text in texts],
+        REPEATED: [float(_repeats(text, each)) for text, each in zip(texts, contexts, strict=True)],
+        DISTINCT: [_distinct(text) for text in texts],
+        PERPLEXITY: [-value for value in model.log_probabilities(prompts, filled)],
+    }
+
+
+def _repeats(text: str, context: Drawn) -> bool:
+    """Return whether a reply says a sentence again, or four words within itself."""
+    words = text.lower().split()
+    grams = [tuple(words[i : i + GRAM]) for i in range(len(words) - GRAM + 1)]
+    earlier = [turn.text for turn in context.turns]
+    return len(set(grams)) < len(grams) or novelty(text, earlier).novel_fraction < 1
+
+
+def _distinct(text: str) -> float:
+    words = text.lower().split()
+    pairs = list(pairwise(words))
+    return len(set(pairs)) / len(pairs) if pairs else 1.0
+
+
+def _judged(
+    context: BenchContext, metric: str, contexts: Sequence[Drawn], texts: Sequence[str]
+) -> _Judged | None:
+    """Return what a metric says of each reply, the neutral value where it abstains.
+
+    None if its model is not at hand, or there is no such metric.
+    """
+    try:
+        grader, _ = context.grader(metric)
+    except GriceError:
+        return None
+    talks = [
+        Conversation(f"{number}", (*each.turns, Turn(each.reply.speaker, text)), (len(each.turns),))
+        for number, (each, text) in enumerate(zip(contexts, texts, strict=True))
+    ]
+    scores = list(grader.score(talks))
+    values = [score.value for score in scores if score.value is not None]
+    if len(values) < len(talks):
+        raise InputError(f"{metric} failed on {len(talks) - len(values)} replies")
+    if metric == FLAW:
+        return _Judged(values, [1 - value for value in values])
+    chances = [
+        piece.value
+        for score in scores
+        for piece in score.evidence
+        if isinstance(piece, FeatureEvidence) and piece.name == FLAW
+    ]
+    return _Judged(values, chances if len(chances) == len(talks) else [])
+
+
+def _wins(
+    name: str,
+    system: System,
+    base: System,
+    judged: Mapping[str, Mapping[str, _Judged]],
+    signature: str,
+) -> Iterator[Row]:
+    """Yield how often a system is better than the base, ties half, as it is and at one length."""
+    sizes = [
+        (len(own.split()), len(theirs.split()))
+        for own, theirs in zip(system.texts, base.texts, strict=True)
+    ]
+    for judge, own in judged[name].items():
+        pairs = zip(own.values, judged[BASE][judge].values, strict=True)
+        won = [0.5 if mine == theirs else float(mine > theirs) for mine, theirs in pairs]
+        what = f"share better than the base by {judge}"
+        yield _row(name, what, _mean(what, won), signature)
+        yield _row(name, f"{what}, at one length", length_controlled(won, sizes), signature)
+
+
+def _mean(what: str, values: Sequence[float]) -> Estimate:
+    return mean(values, bounds=(0, 1) if what.startswith("share") else (-math.inf, math.inf))
+
+
+def _row(name: str, what: str, estimate: Estimate, signature: str) -> Row:
+    kind: Kind = "ours" if name not in {BASE, PEOPLE} else "baseline"
+    return Row(row=name, measure=what, estimate=estimate, kind=kind, on="Topical-Chat test",
+               signature=signature)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Replies that a language model draws, and the guide that ships with them."""

@@ -1,0 +1,93 @@
+"""Groundedness: does a reply say what the knowledge it was given says?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
+from grice.records import FeatureEvidence, Judgement, Span
+from grice.text.content import content_words
+from grice.text.script import unreadable
+from grice.text.verbs import base_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Response
+
+__all__ = ["groundedness"]
+
+NEUTRAL = 1.0
+"""Who claims nothing, or was given nothing, is not measured by it."""
+SHOWN = 8
+"""Words shown as evidence."""
+SHORT = 3
+"""A word of no more letters has no ending."""
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+@metric(
+    "groundedness",
+    version="1",
+    summary="Does this reply say what the knowledge it was given says?",
+    judges="response",
+    source="Word overlap, the floor of BEGIN (Dziri et al., TACL 2022), on words of content.",
+    neutral=NEUTRAL,
+    example=Example(
+        ["Where is it?", "The tower stands in Lisbon."],
+        0.0,
+        0.7,
+        knowledge=["The tower was built in Porto."],
+    ),
+)
+def groundedness(responses: Sequence[Response]) -> Iterator[Judgement]:
+    """Return the share of a reply's words of content that stand in its knowledge, 0 to 1.
+
+    Knowledge is the field ``knowledge`` of the turn, or of a record with a single reply (a text or
+    a list of texts), and what tools answered since the turn before it. Forms of one
+    word are the same. The evidence is the words that do not stand there.
+
+    When to use it:
+        To find statements that a chatbot with retrieval made up.
+
+    When not to:
+        Without knowledge: it abstains. A claim that turns the words of its source around is
+        grounded to it, and one that says the same in other words is not; opinions and greetings
+        count as made up.
+    """
+    return judge_or_abstain(
+        responses, _nothing_to_compare, lambda rows: map(_judged, rows), NEUTRAL
+    )
+
+
+def _nothing_to_compare(response: Response) -> str | None:
+    if reason := nothing_to_judge(response):
+        return reason
+    if all(unreadable(text) for text in response.knowledge):
+        return "no knowledge is given"
+    return None if content_words(response.text) else "it has no word of content"
+
+
+def _judged(response: Response) -> Judgement:
+    known = {_root(word[0]) for text in response.knowledge for word in WORD.finditer(text.lower())}
+    words = content_words(response.text)
+    foreign = [word for word in words if _root(word.text) not in known]
+    value = 1 - len(foreign) / len(words)
+    evidence = tuple(
+        FeatureEvidence(
+            f"not in the knowledge: {word.text!r}", 1.0,
+            span=Span(response.turn, word.start, word.end),
+        )
+        for word in foreign[:SHOWN]
+    )  # fmt: skip
+    reason = f"{len(words) - len(foreign)} of {len(words)} words stand in the knowledge"
+    return Judgement(value, "ok", reason, (), evidence)
+
+
+def _root(word: str) -> str:
+    """Return a word without the ending of its number, tense or owner, as far as a table knows."""
+    bare = word.removesuffix("'s")
+    root = base_form(bare)
+    return root[:-1] if len(root) > SHORT and root.endswith("s") and root[-2] != "s" else root
