@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _graph_score, _graph_stats, flags
 from grice.cli.actions import Action, add_actions, run_action
+from grice.cli.options import chosen_preset
 from grice.cli.output import emit_rows, print_or_write
 from grice.errors import plural
 from grice.tables import Lines
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 HELP = "check, score, repair, draw, count or generate explanation graphs"
 
 MODEL = "bundle:graphs"
+LANGUAGE_MODEL = "bundle:graphs-medium"
+"""What a language model that is named by itself stands in."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -118,6 +121,7 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
     flags.add_model(parser, MODEL)
+    flags.add_preset(parser)
     flags.add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
 
 
@@ -207,11 +211,15 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.graphs.files import samples_to_explain
     from grice.graphs.protocols import GraphPredictor
     from grice.records import to_json
+    from grice.scoring.presets import named_preset
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
+    preset = named_preset(chosen_preset(arguments))
+    preset.check_models()
+    reference = arguments.model or preset.commands.graphs or MODEL
     with opened_models() as models:
-        predictor = models.open(arguments.model or MODEL, GraphPredictor)
+        predictor = models.open_in_place(reference, LANGUAGE_MODEL, GraphPredictor)
         predictions = predictor.predict(samples, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from grice.cli import _situated_build, _situated_score, flags
 from grice.cli._situated_build import add_file, add_input
+from grice.cli._situated_writer import add_writer, opened_writer
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Table
@@ -31,8 +31,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             ),
             Action(
                 "generate",
-                "two sentences from each list of keywords, by the embedded baseline",
-                partial(add_input, about="samples: JSON lines with keywords"),
+                "two sentences from each list of keywords",
+                _configure_generate,
                 _generate,
             ),
             *_situated_build.ACTIONS,
@@ -50,6 +50,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 run = run_action
 
 
+def _configure_generate(parser: argparse.ArgumentParser) -> None:
+    add_input(parser, "samples: JSON lines with keywords")
+    add_writer(parser)
+
+
 def _configure_describe(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "samples: JSON lines with keywords, keywords_pos, statements")
     flags.add_json(parser)
@@ -58,8 +63,8 @@ def _configure_describe(parser: argparse.ArgumentParser) -> None:
 def _generate(arguments: argparse.Namespace) -> int:
     from grice.situated.files import generate_file
 
-    with _situated_score.opened_shipped() as models:
-        write_or_print_lines(generate_file(arguments.file, models), arguments.output)
+    with opened_writer(arguments) as writer:
+        write_or_print_lines(generate_file(arguments.file, writer), arguments.output)
     return 0
 
 
