@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.runtime.protocols import Generated
+from grice.situated.language_model import write_valid_pairs
 from grice.situated.records import Sample
 from grice.stats import mean
 from grice_research.benches import language_models
@@ -17,7 +18,6 @@ from grice_research.figures import Figure
 from grice_research.language_models.page import BEGIN, END, places_table, with_table
 from grice_research.language_models.read import judged_shares
 from grice_research.language_models.samples import GAP, LANGUAGE_MODEL, SHIPS, Place, sampled
-from grice_research.situated.few_shot import write_valid_pairs
 
 KEYWORDS = ("summer", "winter", "swim", "ski")
 SAMPLE = Sample(

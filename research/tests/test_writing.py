@@ -9,12 +9,12 @@ from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedGenerator
 from grice.runtime.protocols import Generated
 from grice.situated.examples import training_pairs
+from grice.situated.language_model import shown_prompt
 from grice.situated.records import Entity, Sample
 from grice.situated.scores import score_outputs
 from grice_research.situated.writing import (
     choose_checkpoint,
     mean_rouge_2,
-    shown_prompt,
     write_pairs,
 )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli._situated_score import opened_shipped
+from grice.cli._situated_writer import add_writer, opened_writer
 from grice.cli.actions import Action
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Lines
@@ -54,6 +54,11 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
     )
     _add_folder(parser)
     flags.add_json(parser)
+
+
+def _configure_statements(parser: argparse.ArgumentParser) -> None:
+    add_input(parser, QUESTIONS)
+    add_writer(parser)
 
 
 def _configure_mark(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +123,10 @@ def _build(arguments: argparse.Namespace) -> int:
 
 def _statements(arguments: argparse.Namespace) -> int:
     from grice.situated.files import statements_of_file
+    from grice.situated.protocols import SituatedWriter
 
-    with opened_shipped() as models:
-        statements, lost = statements_of_file(arguments.file, models.context.clauses)
+    with opened_writer(arguments, SituatedWriter) as writer:
+        statements, lost = statements_of_file(arguments.file, writer.statements)
     _warn_of(lost, "gave no statement: false claim or unknown form")
     write_or_print_lines(statements, arguments.output)
     return 0
@@ -186,7 +192,7 @@ ACTIONS = (
     Action(
         "statements",
         "step 1: statements from questions with answers",
-        partial(add_input, about=QUESTIONS),
+        _configure_statements,
         _statements,
     ),
     Action(

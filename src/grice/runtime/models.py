@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
 
+import msgspec
+
 from grice.errors import BundleError, GriceError, ModelError, out_of_memory
 from grice.runtime.registry import dependencies_of, find_bundle, find_kind
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from grice.records import Json
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
     from grice.runtime.endpoint.spending import Spending, Terms, Usage
@@ -22,6 +25,9 @@ __all__ = ["Models", "default_workers"]
 DEEPEST = 8
 MOST_PARTS = 64
 """How many models may stand one on another, and together; those that ship are 4 at most."""
+
+LIKELIHOOD = "likelihood"
+"""What language models answer."""
 
 P = TypeVar("P")
 
@@ -120,9 +126,10 @@ class Models:
             raise BundleError(f"{reference}: stands on itself: {' → '.join((*above, reference))}")
         if len(above) > DEEPEST:
             raise BundleError(f"{above[0]}: stands on more than {DEEPEST} models one on another")
+        if reference not in self._bundles:
+            self._bundles[reference] = find_bundle(reference)
         if reference not in self._sizes:
-            self._bundles[reference] = bundle = find_bundle(reference)
-            below = dependencies_of(bundle.card)
+            below = dependencies_of(self._bundles[reference].card)
             sizes = (self._check_parts(part, (*above, reference)) for part in below)
             self._sizes[reference] = 1 + sum(sizes)
         if self._sizes[reference] > MOST_PARTS:
@@ -164,6 +171,28 @@ class Models:
                 f"{reference}: a model of kind {kind!r}, where a {protocol.__name__} is needed"
             )
         return model
+
+    def open_in_place(self, reference: str, place: str, protocol: type[P]) -> P:
+        """Return the model a reference names; a language model stands where another one stood.
+
+        Args:
+            reference: A model that satisfies the protocol, or a language model.
+            place: Reference of a bundle that stands on a language model, whose examples and
+                numbers the one that is named gets. They were not chosen for it.
+            protocol: What it will be asked for.
+
+        Raises:
+            ModelError: As :meth:`open` does.
+            BundleError: As :meth:`open` does.
+        """
+        if self.answers(reference) != LIKELIHOOD:
+            return self.open(reference, protocol)
+        named = f"{place} on {reference}"
+        if named not in self._bundles:
+            bundle = find_bundle(place)
+            card = msgspec.structs.replace(bundle.card, settings=_based(bundle, reference))
+            self._bundles[named] = msgspec.structs.replace(bundle, card=card)
+        return self.open(named, protocol)
 
     def _open(self, reference: str) -> object:
         bundle = self.bundle(reference)
@@ -218,3 +247,11 @@ class Models:
             reference,
             *(part for dependency in below for part in self.dependencies(dependency)),
         )
+
+
+def _based(bundle: Bundle, model: str) -> dict[str, Json]:
+    """Return the settings of a bundle that stands on another language model: the first part."""
+    parts = bundle.card.settings.get("parts")
+    if isinstance(parts, list):
+        return {**bundle.card.settings, "parts": [model, *parts[1:]]}
+    return {**bundle.card.settings, "base": model}

@@ -89,6 +89,8 @@ KINDS = {
     "language-model-dialogues": "grice.metrics.coherence.language_model:language_model_dialogues",
     "language-model-graphs": "grice.graphs.language_model:language_model_graphs",
     "language-model-knowledge": "grice.knowledge.language_model:language_model_knowledge",
+    "language-model-links": "grice.triplets.language_model:language_model_links",
+    "language-model-situated": "grice.situated.language_model:language_model_situated",
     "likelihood-extractor": "grice.knowledge.extraction.language_model:likelihood_extractor",
     "link-extractor": "grice.triplets.evidence:link_extractor",
     "metric-head": "grice.metrics.engagement.metric_head:metric_head",

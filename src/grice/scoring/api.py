@@ -101,7 +101,7 @@ class Grader:
 
         self._check_open()
         reference = named_preset(self.scorer.preset).commands.triplets or "bundle:triplets"
-        models = self._models.open(reference, TripletModels)
+        models = self._models.open_in_place(reference, "bundle:links-medium", TripletModels)
         return list(find_all(conversations, models, wanted or Wanted()))
 
     def close(self) -> None:

@@ -11,6 +11,8 @@ A preset is a TOML file:
 
     [commands]                        # a command that opens a model of its own
     triplets = "bundle:triplets"
+    graphs = "bundle:graphs-medium"   # grice graph generate
+    situated = "bundle:situated-medium"   # grice situated generate, statements
 
     [add]                             # how a model comes here that is in no index
     mine = "grice models add FOLDER --kind seq2seq --licence MIT --name mine"
@@ -49,11 +51,19 @@ T = TypeVar("T")
 
 
 class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """References of the models that commands open beside those of metrics; empty is what ships."""
+    """References of the models that commands open beside those of metrics; empty is what ships.
+
+    Attributes:
+        triplets: Of ``grice triplets``, and of links in Python.
+        graphs: Of ``grice graph generate``.
+        situated: Of ``grice situated generate`` and ``statements``.
+    """
 
     graphs: str = ""
     situated: str = ""
     triplets: str = ""
+    graphs: str = ""
+    situated: str = ""
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -35,17 +35,17 @@ from grice.situated.statements import to_statements
 from grice.situated.trivial_outputs import halved, swapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grice.runtime.protocols import Encoder
     from grice.situated.build import Built
     from grice.situated.mining import Search
     from grice.situated.models import ContextModels, ContrastModels
+    from grice.situated.protocols import KeywordWriter
+    from grice.situated.records import Question
     from grice.situated.scores import Row
-    from grice.situated.statements import Clauses
     from grice.situated.tagger import Tagger
-    from grice.situated.writer import KeywordWriter
 
 __all__ = [
     "JavaPrograms",
@@ -71,6 +71,14 @@ class SituatedModels(NamedTuple):
     context: ContextModels
     contrast: ContrastModels
     encoder: Encoder
+
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
+        """Return two sentences for each list of keywords, by the embedded baseline."""
+        return self.contrast.recomposer(self.context.tagger).generate(keywords)
+
+    def statements(self, questions: Iterable[Question]) -> list[Statement]:
+        """Return a statement for each question that gives one, by rules."""
+        return to_statements(questions, self.context.clauses)
 
 
 class JavaPrograms(NamedTuple):
@@ -214,11 +222,19 @@ def build_folder(
     return built
 
 
-def statements_of_file(path: Path, clauses: Clauses) -> tuple[list[Statement], int]:
-    """Return the statements of a file of questions, and how many questions gave none."""
+def statements_of_file(
+    path: Path, write: Callable[[Sequence[Question]], list[Statement]]
+) -> tuple[list[Statement], int]:
+    """Return the statements of a file of questions, and how many questions gave none.
+
+    Args:
+        path: The questions or statements.
+        write: Turns questions into statements, such as
+            :func:`~grice.situated.statements.to_statements` with clauses.
+    """
     given = read_given(path)
     questions = [line for line in given if not isinstance(line, Statement)]
-    made = to_statements(questions, clauses)
+    made = write(questions)
     stated = [line for line in given if isinstance(line, Statement)]
     return [*stated, *made], len(questions) - len(made)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from grice.runtime.registry import model_kind
 from grice.runtime.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
 from grice.runtime.store.published import convert_keyword_writer
 from grice.situated.examples import prompt
+from grice.situated.protocols import KeywordWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,19 +17,10 @@ if TYPE_CHECKING:
     from grice.runtime.registry import Opener
     from grice.runtime.seq2seq import Seq2Seq
 
-__all__ = ["KeywordWriter", "PublishedWriter", "WriterSettings", "keyword_writer"]
+__all__ = ["PublishedWriter", "WriterSettings", "keyword_writer"]
 
 SEARCH = Search(beams=4, returned=1, max_pieces=128)
 """The paper's beam and longest text."""
-
-
-@runtime_checkable
-class KeywordWriter(Protocol):
-    """Writes two sentences from keywords."""
-
-    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
-        """Return both sentences for each list of keywords; empty where nothing is written."""
-        ...
 
 
 class WriterSettings(Seq2SeqSettings, frozen=True):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Links", "TripletEncoder", "TripletModels", "triplet_heads"]
+__all__ = ["LinkJudge", "LinkOdds", "Links", "TripletEncoder", "TripletModels", "triplet_heads"]
 
 
 class TripletEncoder(Protocol):
@@ -70,6 +70,7 @@ class TripletModels(NamedTuple):
         level: Log odds from which on a triplet counts as entailed.
         levels: Log odds of each relation that only few pairs of everyday talk are above.
         tagger: Gives a tagger of events for token states; None where none is needed.
+        judged: Judges the likeliest pairs again; None leaves all to the heads.
     """
 
     links: Links
@@ -78,6 +79,29 @@ class TripletModels(NamedTuple):
     levels: tuple[float, ...] = ()
     tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger] | None = None
     nouns: Nouns = Nouns()
+    judged: LinkJudge | None = None
+
+
+class LinkJudge(Protocol):
+    """Says of pairs of spans anew how they are linked."""
+
+    def __call__(self, spans: Sequence[tuple[str, str]], odds: Array, likely: Array) -> LinkOdds:
+        """Return the odds and the log probabilities of relations; the arrays stay as they are.
+
+        Args:
+            spans: Head and tail of each pair.
+            odds: Log odds by the heads above the level of each relation, shape ``(pairs,
+                relations)``; ``-inf`` where a relation cannot hold between the two.
+            likely: Log probability of each relation by the heads, of the same shape.
+        """
+        ...
+
+
+class LinkOdds(NamedTuple):
+    """How sure the links of pairs are, and which relations they have: as it came, or judged."""
+
+    odds: Array
+    likely: Array
 
 
 class TripletSettings(Settings, frozen=True):

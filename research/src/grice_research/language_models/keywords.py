@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.runtime.protocols import CausalGenerator
+from grice.situated.language_model import write_valid_pairs
 from grice.situated.models import ContextModels, ContrastModels
 from grice.situated.records import read_samples
 from grice.situated.scores import score_outputs
@@ -12,15 +13,14 @@ from grice.situated.trivial_outputs import halved
 from grice.stats import mean
 from grice_research.language_models.read import judged_shares
 from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
-from grice_research.situated.few_shot import write_valid_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grice.situated.language_model import Written
     from grice.situated.records import Sample
     from grice_research.context import BenchContext
     from grice_research.rows import Row
-    from grice_research.situated.few_shot import WrittenPair
 
 __all__ = ["rows", "written_pairs"]
 
@@ -69,7 +69,7 @@ def rows(context: BenchContext) -> Iterator[Row]:
         yield from place.rows("sentences that are true, read by one person", true)
 
 
-def written_pairs(context: BenchContext) -> tuple[list[Sample], list[WrittenPair]]:
+def written_pairs(context: BenchContext) -> tuple[list[Sample], list[Written]]:
     """Return test samples and what the language model writes for their keywords."""
     folder = context.folder / "situatedgen"
     samples = sampled(read_samples(folder / "test.jsonl.gz"), COUNT, lambda sample: sample.id)

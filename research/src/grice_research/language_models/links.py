@@ -1,15 +1,18 @@
-"""Links of CIDER: which span is the tail, and does a triplet hold, by likelihood."""
+"""Links of CIDER: which span is the tail, does a triplet hold, and which links are there."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.knowledge.schema import load_schema
-from grice.records import Triple
-from grice.runtime.choices import Option, option_scores
+from grice.records import Conversation, Triple, Turn
+from grice.runtime.choices import option_scores
 from grice.runtime.protocols import CausalLM
 from grice.stats import mean
+from grice.triplets.find import read_all
+from grice.triplets.language_model import link_option
 from grice.triplets.models import TripletModels
+from grice.triplets.statistics import turn_starts
 from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
 from grice_research.roc import roc_areas
 from grice_research.triplets.choices import nearest
@@ -18,8 +21,12 @@ from grice_research.triplets.models import TaskModels
 from grice_research.triplets.tasks import answer_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.records import Span
+    from grice.triplets.find import Found
+    from grice.triplets.records import Dialogue
+    from grice.triplets.records import Place as Characters
     from grice_research.context import BenchContext
     from grice_research.rows import Row
     from grice_research.triplets.choices import Choice
@@ -28,8 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["rows"]
 
 BASE, SHIPPED = "model:medium", "bundle:triplets"
-CHOICES, TRIPLETS = 60, 100
+MODEL = "bundle:links-medium"
+CHOICES, TRIPLETS, DIALOGUES = 60, 100, 15
 CHOICE_ON, HOLDS_ON = "links, CIDER, which span, sample", "links, CIDER, does it hold, sample"
+LINKS_ON = "links, CIDER, found in dialogues, sample"
+NEIGHBOURS = "neighbouring events, Causes"
 WHY = "neither saw a text of CIDER"
 PAIR = (LANGUAGE_MODEL, SHIPS)
 
@@ -50,12 +60,12 @@ def rows(context: BenchContext) -> Iterator[Row]:
     shipped = TaskModels(models.open(SHIPPED, TripletModels))
     yield from _choices(cider, model, shipped, Place(CHOICE_ON, models, BASE, WHY))
     yield from _triplets(cider, model, shipped, Place(HOLDS_ON, models, BASE, WHY))
-
-
-def _option(head: str, relation: str, tail: str) -> Option:
-    """Return a tail after its head and relation, and after the relation alone."""
-    gloss = load_schema("cider")[relation].gloss
-    return Option(f'"{head.strip()}" {gloss}', f'"{tail.strip()}"', f"It {gloss}")
+    heads = {LANGUAGE_MODEL: MODEL, SHIPS: SHIPPED}
+    yield from _links(
+        sampled(list(cider.dialogues.values()), DIALOGUES, lambda dialogue: dialogue.id),
+        {name: models.open(reference, TripletModels) for name, reference in heads.items()},
+        Place(LINKS_ON, models, MODEL, WHY),
+    )
 
 
 def _choices(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -> Iterator[Row]:
@@ -63,7 +73,7 @@ def _choices(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -
     scores = option_scores(
         model,
         [
-            [_option(choice.head, choice.relation, text) for text in choice.options]
+            [link_option(choice.head, choice.relation, text) for text in choice.options]
             for choice in choices
         ],
     )
@@ -97,7 +107,7 @@ def _triplets(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) 
     scores = option_scores(
         model,
         [
-            [_option(triplet.triple.head, triplet.triple.relation, triplet.triple.tail)]
+            [link_option(triplet.triple.head, triplet.triple.relation, triplet.triple.tail)]
             for triplet in held
         ],
     )
@@ -120,3 +130,85 @@ def _held(cider: Cider) -> Sequence[_Held]:
             triple = Triple(item.head.strip(), item.relation, item.tail.strip())
             held.append(_Held(item.dialogue, triple, holds))
     return held
+
+
+class _Told(NamedTuple):
+    """A link as it is compared: where both sides stand in the dialogue's text."""
+
+    sides: tuple[Characters, Characters]
+    relation: str
+
+
+def _links(
+    dialogues: Sequence[Dialogue], heads: Mapping[str, TripletModels], place: Place
+) -> Iterator[Row]:
+    """Yield the share of links whose sides overlap those of a link of people, and its relation."""
+    talks = [_conversation(dialogue) for dialogue in dialogues]
+    told = {}
+    for name, models in heads.items():
+        read = list(read_all(talks, models))
+        told[name] = [
+            [
+                _Told((_at(d, link.head_span), _at(d, link.tail_span)), link.relation)
+                for link in each.links
+            ]
+            for d, each in zip(dialogues, read, strict=True)
+        ]
+        told[NEIGHBOURS] = [_neighbours(*each) for each in zip(dialogues, read, strict=True)]
+    for measure, same in (("sides overlap gold", False), ("sides and relation overlap gold", True)):
+        estimates = {
+            name: mean(
+                [float(_overlaps(link, d, same)) for d, each in rows for link in each],
+                groups=[d.id for d, each in rows for _ in each],
+                interval="percentile",
+                bounds=(0, 1),
+            )
+            for name, links in told.items()
+            if (rows := list(zip(dialogues, links, strict=True)))
+        }
+        yield from place.rows(measure, estimates)
+
+
+def _starts(dialogue: Dialogue) -> list[int]:
+    """Return where the text of each turn begins, behind its speaker."""
+    text = dialogue.text
+    return [start + text[start:].index(":") + 1 for start in turn_starts(text)]
+
+
+def _conversation(dialogue: Dialogue) -> Conversation:
+    ends = [*turn_starts(dialogue.text)[1:], len(dialogue.text)]
+    turns = [
+        Turn("AB"[i % 2], dialogue.text[start:end])
+        for i, (start, end) in enumerate(zip(_starts(dialogue), ends, strict=True))
+    ]
+    return Conversation(dialogue.id, tuple(turns))
+
+
+def _at(dialogue: Dialogue, span: Span) -> Characters:
+    start = _starts(dialogue)[span.turn]
+    return start + span.start, start + span.end
+
+
+def _neighbours(dialogue: Dialogue, read: Found) -> list[_Told]:
+    """Return each event linked to the next one by the most frequent relation."""
+    events = sorted(_at(dialogue, span) for span in read.events)
+    return [_Told(pair, "Causes") for pair in pairwise(events)]
+
+
+def _overlaps(link: _Told, dialogue: Dialogue, same: bool) -> bool:  # noqa: FBT001
+    """Return whether both sides, whichever way, share characters with a link of people."""
+    for gold in dialogue.triplets:
+        if (
+            gold.head_at is None
+            or gold.tail_at is None
+            or (same and gold.relation != link.relation)
+        ):
+            continue
+        for sides in (link.sides, link.sides[::-1]):
+            if all(map(_share, sides, (gold.head_at, gold.tail_at))):
+                return True
+    return False
+
+
+def _share(first: Characters, second: Characters) -> bool:
+    return max(first[0], second[0]) < min(first[1], second[1])

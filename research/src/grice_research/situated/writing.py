@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError
 from grice.situated.examples import prompt
+from grice.situated.language_model import shown_prompt
 from grice.text.overlap import rouge_2
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Generator
     from grice.situated.records import Sample
 
-__all__ = ["Checkpoint", "choose_checkpoint", "mean_rouge_2", "shown_prompt", "write_pairs"]
+__all__ = ["Checkpoint", "choose_checkpoint", "mean_rouge_2", "write_pairs"]
 
 
 class Checkpoint(NamedTuple):
@@ -22,24 +23,6 @@ class Checkpoint(NamedTuple):
 
     name: str
     rouge_2: float
-
-
-def shown_prompt(keywords: Sequence[str], shown: Sequence[Sample]) -> str:
-    """Return a few-shot prompt for a general language model.
-
-    Args:
-        keywords: The input.
-        shown: Solved samples, such as five of the training split.
-    """
-    lines = [
-        "Write two sentences that contrast: each is true of its own place or time and would be "
-        "false with that of the other. Use every keyword once, each in one of the sentences.",
-        "",
-    ]
-    for sample in shown:
-        lines += [f"Keywords: {', '.join(sample.keywords)}", f"Sentences: {sample.reference}", ""]
-    lines += [f"Keywords: {', '.join(keywords)}", "Sentences:"]
-    return "\n".join(lines)
 
 
 def write_pairs(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 HELP = "check, score, repair, draw, count or generate explanation graphs"
 
 MODEL = "bundle:graphs"
+LANGUAGE_MODEL = "bundle:graphs-medium"
+"""What a language model that is named by itself stands in."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -215,9 +217,9 @@ def _generate(arguments: argparse.Namespace) -> int:
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
     preset = named_preset(chosen_preset(arguments))
     preset.check_models()
+    reference = arguments.model or preset.commands.graphs or MODEL
     with opened_models() as models:
-        reference = arguments.model or preset.commands.graphs or MODEL
-        predictor = models.open(reference, GraphPredictor)
+        predictor = models.open_in_place(reference, LANGUAGE_MODEL, GraphPredictor)
         predictions = predictor.predict(samples, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:

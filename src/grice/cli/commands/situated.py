@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _situated_build, _situated_score, flags
 from grice.cli._situated_build import add_file, add_input
+from grice.cli._situated_writer import add_writer, opened_writer
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.options import chosen_preset
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Table
 
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             ),
             Action(
                 "generate",
-                "two sentences from each list of keywords, by the embedded baseline or a model",
+                "two sentences from each list of keywords",
                 _configure_generate,
                 _generate,
             ),
@@ -50,34 +50,22 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 run = run_action
 
 
+def _configure_generate(parser: argparse.ArgumentParser) -> None:
+    add_input(parser, "samples: JSON lines with keywords")
+    add_writer(parser)
+
+
 def _configure_describe(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "samples: JSON lines with keywords, keywords_pos, statements")
     flags.add_json(parser)
 
 
-def _configure_generate(parser: argparse.ArgumentParser) -> None:
-    add_input(parser, about="samples: JSON lines with keywords")
-    flags.add_model(parser, "the embedded baseline")
-    flags.add_preset(parser)
-
-
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli.models import opened_models
-    from grice.scoring.presets import named_preset
     from grice.situated.files import generate_file
-    from grice.situated.writer import KeywordWriter
+    from grice.situated.protocols import KeywordWriter
 
-    preset = named_preset(chosen_preset(arguments))
-    preset.check_models()
-    reference = arguments.model or preset.commands.situated
-    if reference:
-        with opened_models() as models:
-            outputs = generate_file(arguments.file, models.open(reference, KeywordWriter))
-    else:
-        with _situated_score.opened_shipped() as shipped:
-            recomposer = shipped.contrast.recomposer(shipped.context.tagger)
-            outputs = generate_file(arguments.file, recomposer)
-    write_or_print_lines(outputs, arguments.output)
+    with opened_writer(arguments, KeywordWriter) as writer:
+        write_or_print_lines(generate_file(arguments.file, writer), arguments.output)
     return 0
 
 

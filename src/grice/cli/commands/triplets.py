@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 HELP = "explicit and implicit commonsense links between the words of a conversation"
 
 MODEL = "bundle:triplets"
+LANGUAGE_MODEL = "bundle:links-medium"
+"""What a language model that is named by itself stands in."""
 ACTIONS = ("stats", "convert")
 
 
@@ -128,9 +130,9 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     preset.check_models()
     reference = arguments.model or preset.commands.triplets or MODEL
     with opened_models() as models:
-        heads = models.open(reference)
-        if not isinstance(heads, TripletModels):
+        if models.answers(reference) not in ("links", "likelihood"):
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
+        heads = models.open_in_place(reference, LANGUAGE_MODEL, TripletModels)
         readings = opened(arguments.files, arguments.format)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))
