@@ -114,7 +114,9 @@ def weighed(uv: str, tool: Tool, seconds: float) -> Weight:
             [Path(folder, "bin", tool.command), "--help"],
         )
         times = [processor_seconds([*map(str, call)], folder) for call in calls]
-        failed = [" ".join(call[1:]) for call, time in zip(calls, times, strict=True) if time is None]
+        failed = [
+            " ".join(call[1:]) for call, time in zip(calls, times, strict=True) if time is None
+        ]
         problem = f"fails: {', '.join(map(str, failed))}" if failed else ""
         count = len([*packages.glob("*.dist-info")])
         return Weight(version, problem, size / 1e6, count, *times)
@@ -141,7 +143,9 @@ def page(weights: dict[str, Weight]) -> str:
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, weight in weights.items():
         shown = (f"{weight.megabytes:,.0f}", str(weight.packages)) if weight.version else ("–", "–")
-        times = ("–" if time is None else f"{time:.2f}" for time in (weight.imported, weight.helped))
+        times = (
+            "–" if time is None else f"{time:.2f}" for time in (weight.imported, weight.helped)
+        )
         cells = (name, weight.version or "–", *shown, *times, weight.problem)
         lines.append(f"| {' | '.join(cells)} |")
     starts = [weight.start for weight in weights.values() if weight.start is not None]

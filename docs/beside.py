@@ -150,7 +150,8 @@ def _rated(run: Run, paired: Run, compared: list[Compared]) -> Iterator[str]:
                 str(own.n),
                 f"{_value(own)} {SIGNS[mark]}",
                 f"{_value(floor)} `{floor.row}`",
-                "; ".join(f"{f.row} {_value(f)} {SIGNS[_verdict(own, f)]}" for f in released) or "–",
+                "; ".join(f"{f.row} {_value(f)} {SIGNS[_verdict(own, f)]}" for f in released)
+                or "–",
                 f"{printed.best} {printed.published:.2f}" if printed else "–",
                 _value(people) if people else "–",
                 _judges(here.values()),
@@ -193,7 +194,12 @@ def _costs(run: Run, costs: Mapping[str, int]) -> Iterator[str]:
             continue
         seconds, gain = costs[preset], figure.value - CHANCE
         dollars = seconds * CORE_HOUR / 3600
-        cells = (str(seconds), f"{dollars:.5f}", f"{gain / seconds:.4f}", f"{gain / dollars / 100:.2f}")
+        cells = (
+            str(seconds),
+            f"{dollars:.5f}",
+            f"{gain / seconds:.4f}",
+            f"{gain / dollars / 100:.2f}",
+        )
         yield _line([f"grice {preset}", _value(figure), *cells])
     judges = [f for f in run.figures if f.row.startswith(JUDGES) and f.measure == "AUC"]
     if not judges:
