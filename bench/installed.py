@@ -162,7 +162,7 @@ PAGE = """# What it weighs, beside other tools
 
 Written by `python bench/installed.py --write docs/installed.md`, Python {python}, {machine}; no
 figure is typed. Each tool stands in an environment of its own, as its newest version; of grice
-that holds the models that ship. Processor time is the least of {runs} runs behind one that compiles;
+that holds the models that ship. Processor time is the least of {runs} runs behind one to compile;
 a bare interpreter takes {bare} s of it. The tools do different things: this says what each costs
 before it does any.
 """
