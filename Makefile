@@ -1,9 +1,11 @@
 # make demo: score examples/ and write report.html.   make test: run the tests.
 # make demo-medium: the same by a language model of 135 million parameters, 93 MB to fetch first.
 # make portability: are scores what is promised with every instruction set of this processor?
+# make check: format, lint, types, and the tests with their floor of 95 % of the lines, in one run.
 # make coverage: run the tests without data sets, and fail if they reach under 95 % of the lines.
 # make mutants: change the code in small ways, and see which changes no test notices (half an hour).
 # make release: build twice, compare, check, and write dist/ with bill of materials and hashes.
+# make site: build the documentation into site/, run its notebooks; open site/index.html by a server.
 # make fuzz SECONDS=300: read damaged files of every format; what breaks a reader is kept as a test.
 # All need Python >= 3.11, nothing else; they make their own environment in .venv.
 
@@ -11,7 +13,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release test
+.PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release site test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
@@ -31,7 +33,8 @@ lint: $(VENV)/.developer
 	$(BIN)/ruff check conftest.py src tests bench research
 	$(BIN)/mypy
 
-check: lint test
+check: lint
+	$(BIN)/python -m pytest -q --cov --cov-report=term
 
 docs: $(VENV)/.developer
 	$(BIN)/python docs/generate.py
@@ -50,6 +53,9 @@ coverage: $(VENV)/.developer
 mutants: $(VENV)/.developer
 	$(BIN)/python bench/mutants.py
 
+site: $(VENV)/.writer
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 release: $(VENV)/.releaser
 	$(BIN)/python bench/release.py dist
 
@@ -59,6 +65,10 @@ fuzz: $(VENV)/.developer
 $(VENV)/.releaser: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom twine
 	@touch $@
+
+$(VENV)/.writer: $(VENV)/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@ $(VENV)/.user
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
@@ -73,4 +83,4 @@ $(VENV)/.developer: $(VENV)/pyvenv.cfg pyproject.toml research/pyproject.toml
 	@touch $@ $(VENV)/.user
 
 clean:
-	rm -rf $(VENV) build dist out.jsonl* out-medium.jsonl* report.html report-medium.html .coverage*
+	rm -rf $(VENV) build dist site out.jsonl* out-medium.jsonl* report.html report-medium.html .coverage*

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import beside
 import console
 import msgspec
 from blind_spots import blind_spots
@@ -55,6 +56,7 @@ def pages() -> dict[Path, str]:
             known, {name: registry.named(name) for name in built_in}
         ),
         HERE / "formats.md": document(),
+        HERE / "beside-others.md": beside.page(runs, (HERE / "presets.md").read_text("utf-8")),
         PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
         LIMITS: _lines(known),
     }

@@ -167,3 +167,37 @@ def test_what_instructs_a_model_is_no_length_of_the_conversation():
     with load("turn_count") as grader:
         cards = [health(some, grader.scorer).cards[0] for some in (plain, instructed)]
     assert cards[0].length_bias == cards[1].length_bias
+
+
+def test_scores_of_another_tool_are_judged(tmp_path, capsys):
+    file, table = tmp_path / "talks.jsonl", tmp_path / "judge.csv"
+    conversations = talks(20)
+    file.write_text("".join(json.dumps({"id": talk.id, "turns": [
+        {"speaker": turn.speaker, "text": turn.text} for turn in talk.turns]}) + "\n"
+        for talk in conversations))  # fmt: skip
+    table.write_text("conversation,turn,helpful\n" + "".join(
+        f"{talk.id},{turn},{min(5, turn + 1)}\n" for talk in conversations for turn in range(6)
+    ))  # fmt: skip
+    assert main(["health", str(file), "--scores", f"{table}#helpful", "--json"]) == 0
+    (card,) = json.loads(capsys.readouterr().out)["cards"]
+    assert card["counts"]["ok"] == 120
+    assert card["mean"]["value"] == pytest.approx(20 / 6)
+    assert card["ceiling"]["value"] == pytest.approx(1 / 3)
+    assert any("position" in warning or "later" in warning for warning in card["warnings"])
+    assert any("top of its range" in warning for warning in card["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("a,0,3\nb,0,3\n", "ids there are 't0', in the scores 'a', 'b'"),
+        ("t0,9,3\n", "'t0' has turns 0 to 5, and helpful a score of turn 9"),
+    ],
+)
+def test_scores_of_other_conversations_are_refused(tmp_path, capsys, rows, problem):
+    file, table = tmp_path / "talks.jsonl", tmp_path / "judge.csv"
+    turns = [{"speaker": turn.speaker, "text": turn.text} for turn in talks(1)[0].turns]
+    file.write_text(json.dumps({"id": "t0", "turns": turns}) + "\n")
+    table.write_text("conversation,turn,helpful\n" + rows)
+    assert main(["health", str(file), "--scores", f"{table}#helpful"]) == 2
+    assert problem in " ".join(capsys.readouterr().err.split())

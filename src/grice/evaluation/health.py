@@ -10,8 +10,9 @@ import msgspec
 
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.domain import open_domain
-from grice.evaluation.health_card import HealthCard, HealthItem, card_of
+from grice.evaluation.health_card import HealthCard, HealthItem, JudgedBy, card_of
 from grice.evaluation.health_findings import Thresholds
+from grice.evaluation.recorded import RecordedScores
 from grice.evaluation.sample import sample, windows
 from grice.records import Conversation, Score, TripleEvidence
 from grice.scoring.items import utterances
@@ -48,7 +49,7 @@ class HealthResult(msgspec.Struct, frozen=True):
 
 def health(
     records: Iterable[Conversation | RecordError],
-    scorer: Scorer,
+    scorer: Scorer | RecordedScores,
     *,
     most: int = 2000,
     seed: int = 0,
@@ -59,18 +60,24 @@ def health(
 
     Args:
         records: The conversations; up to ``most`` are drawn from them.
+        scorer: What judges them, or scores of any tool that are there already.
         encode: Gives vectors of the shipped encoder (:meth:`grice.scoring.api.Grader.encode`), to
             say how far the turns lie from what the models were trained on.
 
     Raises:
-        InputError: If there is no conversation, or nothing in any to judge.
+        InputError: If there is no conversation, or no score of any.
     """
     drawn = sample(records, most, seed)
     if not drawn.conversations:
         broken = plural(drawn.broken, "broken record")
         raise InputError(f"no conversation could be read ({broken})")
-    items: dict[str, list[HealthItem]] = {loaded.metric.name: [] for loaded in scorer.metrics}
-    unlike = _Outside(scorer.metrics, encode)
+    if isinstance(scorer, RecordedScores):
+        scorer.check_met(drawn.conversations)
+        judges, unlike = scorer.metrics, _Outside((), None)
+    else:
+        judges = tuple(map(_judged_by, scorer.metrics))
+        unlike = _Outside(scorer.metrics, encode)
+    items: dict[str, list[HealthItem]] = {judge.name: [] for judge in judges}
     numbers = count()
     for window in windows(drawn.conversations, WINDOW, "conversations"):
         groups = scorer.score(window)
@@ -79,9 +86,7 @@ def health(
             for score in scores:
                 known = outside if score.metric in unlike.metrics else {}
                 items[score.metric].append(_item(number, talk, score, known))
-    cards = (
-        card_of(loaded, items[loaded.metric.name], thresholds, seed) for loaded in scorer.metrics
-    )
+    cards = (card_of(judge, items[judge.name], thresholds, seed) for judge in judges)
     return HealthResult(
         tuple(cards),
         len(drawn.conversations),
@@ -91,6 +96,13 @@ def health(
         thresholds,
         seed,
     )
+
+
+def _judged_by(loaded: LoadedMetric) -> JudgedBy:
+    metric = loaded.metric
+    bounds = (metric.low, metric.high)
+    ends = bounds if all(map(math.isfinite, bounds)) else None
+    return JudgedBy(metric.name, metric.judges, loaded.signature, bounds, ends)
 
 
 def _item(

@@ -21,7 +21,6 @@ from grice.stats.systems import mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grice.scoring.loaded import LoadedMetric
 
 RESAMPLES = 1000
 
@@ -88,24 +87,39 @@ class HealthItem(NamedTuple):
     outside: list[bool]
 
 
+class JudgedBy(NamedTuple):
+    """What a card needs of what gave the scores.
+
+    Attributes:
+        judges: ``response`` or ``conversation``.
+        bounds: What no value can lie outside of.
+        ends: Lowest and highest value, to count the scores that lie there; None where the range
+            is open.
+    """
+
+    name: str
+    judges: str
+    signature: str
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    ends: tuple[float, float] | None = None
+
+
 def card_of(
-    loaded: LoadedMetric, items: Sequence[HealthItem], thresholds: Thresholds, seed: int
+    metric: JudgedBy, items: Sequence[HealthItem], thresholds: Thresholds, seed: int
 ) -> HealthCard:
     """Return the card of a metric from what is kept of its scores."""
-    metric = loaded.metric
     groups = [item.conversation for item in items]
     values = np.array([item.value for item in items])
     statuses = [item.status for item in items]
     judged = ~np.isnan(values)
-    bounds = (metric.low, metric.high)
-    top, bottom = (_end(groups, values, end, bounds, thresholds.edge) for end in reversed(bounds))
+    bottom, top = (_end(groups, values, high, metric.ends, thresholds.edge) for high in (0, 1))
     known = [(item.conversation, cosine) for item in items for cosine in item.known]
     outside = [(item.conversation, out) for item in items for out in item.outside]
     card = HealthCard(
         metric=metric.name,
         warnings=(),
         remarks=(),
-        mean=mean(values, groups=groups, bounds=bounds) if judged.any() else None,
+        mean=mean(values, groups=groups, bounds=metric.bounds) if judged.any() else None,
         length_bias=_bias(values, np.array([item.length for item in items]), groups, seed),
         position_bias=_bias(values, np.array([item.position for item in items]), groups, seed),
         ceiling=top,
@@ -120,8 +134,8 @@ def card_of(
         else None,
         outside=_proportion([group for group, _ in outside], (out for _, out in outside)),
         counts={status: statuses.count(status) for status in STATUSES},
-        signature=loaded.signature,
-        limits=tuple(explained(metric.name, signature=loaded.signature)),
+        signature=metric.signature,
+        limits=tuple(explained(metric.name, signature=metric.signature)),
     )
     units = len({item.conversation for item in items if not math.isnan(item.value)})
     constant = bool(judged.any() and np.ptp(values[judged]) == 0)
@@ -143,14 +157,18 @@ def _bias(values: Floats, other: Floats, groups: Sequence[int], seed: int) -> Es
 
 
 def _end(
-    groups: Sequence[int], values: Floats, end: float, bounds: tuple[float, float], edge: float
+    groups: Sequence[int],
+    values: Floats,
+    place: int,
+    ends: tuple[float, float] | None,
+    edge: float,
 ) -> Estimate | None:
-    """Return the share of the scores that lie at one end of the range; None if it is open."""
-    low, high = bounds
-    if not (math.isfinite(low) and math.isfinite(high)):
+    """Return the share of the scores that lie at one of the ends; None if there is none."""
+    if ends is None:
         return None
+    low, high = ends
     judged = ~np.isnan(values)
-    at_end = judged & (np.abs(np.nan_to_num(values) - end) <= edge * (high - low))
+    at_end = judged & (np.abs(np.nan_to_num(values) - ends[place]) <= edge * (high - low))
     return _by_group(groups, at_end.astype(float), judged.astype(float))
 
 

@@ -25,19 +25,30 @@ HELP = "say in words how far metrics can be trusted on your file"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     add_sampled_conversations(parser, words, about="your conversations", most=2000, draw="the draw")
+    parser.add_argument(
+        "--scores",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="judge the scores in here (what grice score wrote; of another tool: FILE#COLUMN) "
+        "instead of computing them",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a card per metric; the exit status is 4 if records could not be read, else 0."""
     from grice.cli._reading import conversations
     from grice.evaluation.health import health
+    from grice.evaluation.recorded import RecordedScores
 
     check_options(arguments)
     records = conversations(arguments.files, arguments.format)
-    with load_grader(arguments, arguments.speaker) as grader:
-        result = health(
-            records, grader.scorer, most=arguments.most, seed=arguments.seed, encode=grader.encode
-        )
+    drawn = {"most": arguments.most, "seed": arguments.seed}
+    if arguments.scores:
+        result = health(records, RecordedScores(arguments.scores), **drawn)
+    else:
+        with load_grader(arguments, arguments.speaker) as grader:
+            result = health(records, grader.scorer, **drawn, encode=grader.encode)
     emit(result, _view(result), as_json=arguments.json)
     return PARTIAL if result.broken else 0
 
