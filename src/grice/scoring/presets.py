@@ -59,8 +59,6 @@ class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         situated: Of ``grice situated generate`` and ``statements``.
     """
 
-    graphs: str = ""
-    situated: str = ""
     triplets: str = ""
     graphs: str = ""
     situated: str = ""

@@ -7,7 +7,7 @@ network was fitted with three seeds, of which the one in the middle stands in th
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.stats.estimate import Estimate
 from grice_research.context import Skipped
@@ -134,7 +134,7 @@ def _middle(records: list[dict[str, float]]) -> _Fitted:
     return _Fitted(estimate, tuple(record["value"] for record in ordered))
 
 
-def _records(path: Path) -> list[dict[str, object]]:
+def _records(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

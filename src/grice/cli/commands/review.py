@@ -86,7 +86,7 @@ def _issues_view(labelled: Issues) -> View:
     rows = [
         (
             count.issue,
-            number(count.share and count.share.value),
+            number(None if count.share is None else count.share.value),
             bounds(count.share),
             ", ".join(f"{name} ({n:,})" for name, n in count.metrics.items()) or "not run",
         )
@@ -98,7 +98,7 @@ def _issues_view(labelled: Issues) -> View:
             *rows,
             (
                 "none of these",
-                number(labelled.none and labelled.none.value),
+                number(None if labelled.none is None else labelled.none.value),
                 bounds(labelled.none),
                 "",
             ),

@@ -65,7 +65,7 @@ class MetricClassifier:
         talks = [_conversation(pair, number) for number, pair in enumerate(pairs)]
         items = [_reply(talk) for talk in talks] if metric.judges == "response" else talks
         values = [
-            metric.neutral if judged.status != "ok" else judged.value
+            metric.neutral if judged.value is None or judged.status != "ok" else judged.value
             for judged in metric.function(items, **self._given)
         ]
         return [(value - metric.low) / (metric.high - metric.low) for value in values]
@@ -83,7 +83,7 @@ def metric_classifier(name: str, opener: Opener) -> MetricClassifier:
         BundleError: If one of its models is not there.
     """
     metric = find_metrics().named(name)
-    models = {
+    models: dict[str, object] = {
         parameter: opener.open(reference, metric.protocols.get(parameter, object))
         for parameter, reference in metric.models.items()
     }

