@@ -92,13 +92,13 @@ def measure(context: BenchContext) -> Iterator[Row]:
                 below = static if cell.startswith("static") else ENCODER
                 why = f"{below}; {what}; three seeds: {fitted.seeds}"
                 yield _row(f"RUBER {cell}", measured, fitted.estimate, value, "RUBER", why)
-    for on, (measured, value) in ENGAGEMENT.items():
+    for on, (measured, printed_value) in ENGAGEMENT.items():
         of_set = [record for record in engagement if record["on"] == on]
         if of_set:
             fitted = _middle(of_set)
             why = f"{ENCODER}; another order of conversations; three seeds: {fitted.seeds}"
             name = f"engagement {on}"
-            yield _row(name, measured, fitted.estimate, value, "MLP BERT(mean)", why)
+            yield _row(name, measured, fitted.estimate, printed_value, "MLP BERT(mean)", why)
     for about, name, measured, value in BASELINES:
         yield Row(
             row=f"{about}: {name}",
