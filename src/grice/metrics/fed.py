@@ -59,7 +59,7 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
     )
     def judge(
         responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: Count = 4
-    ) -> Iterator[Judgement]:
+    ) -> list[Judgement]:
         """Return how much more probable approval is than the opposite as the next turn.
 
         The difference of mean log probabilities; what is said in either case stands among the
@@ -80,7 +80,7 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
             values = iter(_log_probabilities(model, asked))
             return (_judgement(follow_ups, [next(values) for _ in follow_ups]) for _ in spoken)
 
-        return judge_or_abstain(responses, empty, judged, 0.0)
+        return list(judge_or_abstain(responses, empty, judged, 0.0))
 
     return judge
 
