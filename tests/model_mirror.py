@@ -185,6 +185,7 @@ def stand_in() -> types.ModuleType:
     """Return the module of the conversion, with :func:`convert` in it."""
     module = types.ModuleType("grice.runtime.conversion")
     module.convert = convert  # type: ignore[attr-defined]
+    module.convert_states = None  # type: ignore[attr-defined]
     return module
 
 

@@ -26,6 +26,7 @@ WORDS = {"triplets": (["triplets"], ["triplets", "stats"], ["triplets", "convert
 
 HOMONYMS = {
     "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",
+    "--blend": "a score made of others (score), or how several choose together (rerank, prefer)",
     "--file": "a conversation (explain), or a file of a repository (models add)",
     "--from": "another place to take from: a mirror, a wheel, a file of triples",
     "--id": "of a conversation, or of a graph",
@@ -34,8 +35,9 @@ HOMONYMS = {
     "--kind": "of a perturbation, or of a model",
     "--most": "the most of conversations, pairs or links; what follows says which",
     "--on": "what something is held against: a rated set, conversations, knowledge",
-    "--scores": "what is there already: of a rated set, or of the items of a study",
+    "--scores": "what is there already: of a rated set, of files, or of the items of a study",
     "--source": "where triples or questions are from",
+    "--threshold": "a score from which a reply satisfies (train), or below which it has an issue",
 }
 """Options that two commands mean differently, as one word of the language does."""
 
@@ -141,7 +143,7 @@ def named_extras(name):
 def test_the_extras_of_help_and_messages_are_those_of_the_package():
     packaged = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = packaged["optional-dependencies"]
-    there = extras.keys() - {"dev"}
+    there = extras.keys() - {"dev", "docs"}
     shown = set().union(*map(named_extras, LEAVES))
     messages = {
         extra

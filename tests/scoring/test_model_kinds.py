@@ -41,6 +41,7 @@ ACCEPTED = {
     **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
+    "fluency model": {"fluency"},
     "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
     "plausibility": {"triple-head"} | KNOWLEDGE,
     "knowledge": KNOWLEDGE,
@@ -89,7 +90,10 @@ FETCHED = {
     "language-model-dialogues",
     "language-model-graphs",
     "language-model-knowledge",
+    "language-model-links",
+    "language-model-situated",
     "likelihood-extractor",
+    "published-links",
 }
 """Kinds that stand on a model that does not ship."""
 

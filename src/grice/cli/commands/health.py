@@ -43,12 +43,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_options(arguments)
     records = conversations(arguments.files, arguments.format)
-    drawn = {"most": arguments.most, "seed": arguments.seed}
+    most, seed = arguments.most, arguments.seed
     if arguments.scores:
-        result = health(records, RecordedScores(arguments.scores), **drawn)
+        result = health(records, RecordedScores(arguments.scores), most=most, seed=seed)
     else:
         with load_grader(arguments, arguments.speaker) as grader:
-            result = health(records, grader.scorer, **drawn, encode=grader.encode)
+            result = health(records, grader.scorer, most=most, seed=seed, encode=grader.encode)
     emit(result, _view(result), as_json=arguments.json)
     return PARTIAL if result.broken else 0
 

@@ -90,8 +90,11 @@ def _adapt(arguments: argparse.Namespace) -> int:
     else:
         data = labelled_replies(records, label=arguments.label, scale=tuple(arguments.scale))
     with opened_models(keep=False) as models:
-        train_it = train_metric if arguments.any else train
-        report = train_it(arguments.model, data, models, arguments.output, seed=arguments.seed)
+        given = arguments.model, data, models, arguments.output
+        if arguments.any:
+            report = train_metric(*given, seed=arguments.seed)
+        else:
+            report = train(*given, seed=arguments.seed)
     record_texts(
         arguments.output, {text for pair in data.pairs for text in (*pair.left, pair.right)}
     )

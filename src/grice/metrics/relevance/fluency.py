@@ -21,7 +21,7 @@ from grice.metrics.relevance.pairs import BALANCED, open_pair_head
 from grice.numeric import logits, sigmoid
 from grice.runtime.protocols import PairClassifier
 from grice.runtime.registry import Settings, dependencies_of, model_kind, read_settings
-from grice.runtime.tokenization import open_tokenizer
+from grice.runtime.tokenization import open_tokenizer, tokenizable
 from grice.text.content import sentences
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class FluencyModel:
 
     def _surprises(self, text: str, pieces: list[tuple[str, float]]) -> list[PieceSurprise]:
         # What was scored is the beginning, and what ends it, which has no place in the text.
-        places = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        places = self._tokenizer.encode(tokenizable(text), add_special_tokens=False).offsets
         return [
             PieceSurprise(start, end, max(0.0, self._unigrams[piece] - value - ALLOWED))
             for (start, end), (piece, value) in zip(places, pieces, strict=False)

@@ -79,7 +79,7 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
 
 def _converted(source: Path, target: Path, description: Description) -> Shape:
     # Here, not above: naming or listing models needs no engine.
-    from grice.runtime.conversion.convert import convert, convert_states
+    from grice.runtime.conversion import convert, convert_states
 
     if description.facts["kind"] != STATES:
         return convert(source, target)
