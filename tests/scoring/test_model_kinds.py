@@ -93,6 +93,7 @@ FETCHED = {
     "language-model-links",
     "language-model-situated",
     "likelihood-extractor",
+    "published-graphs",
     "published-links",
 }
 """Kinds that stand on a model that does not ship."""
