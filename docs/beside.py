@@ -235,7 +235,7 @@ comparisons, ties and losses counted as wins are. In brackets 95 % intervals. â–
 apart, â–¼ below: by the interval of the difference where it was recorded, else a win or a loss is two
 intervals that do not meet, which is strict, so that some ties hide a difference.
 
-Which row stands for a preset was fixed beforehand: its order of review on flaws, its metric of sense
+Which row stands for a preset is fixed in the script: its order of review on flaws, its metric of sense
 on minimal pairs, relevance on rated sets. No rating on this page trained what ships; where some of a
 set's texts did, its page says how many. On sets that were looked at several times while models were
 chosen grice is a little flattered. GPT-3.5 and GPT-4 are judges whose votes others released.

@@ -2,7 +2,7 @@
 
 Contexts are those of the thesis, up to four turns at a random position, of Topical-Chat's test
 conversations. The base draws at temperature 0.7; the best of n is chosen out of further draws, by
-the blend that was chosen on the validation split; a guide draws under its estimate, for rising
+their product of relevance and engagement; a guide draws under its estimate, for rising
 strengths. Stated are the steering metrics, metrics that had no part, length, repetition,
 contradictions, distinct-2, perplexity under the base, and how often each is better than the base,
 as it is and at one length. What people said in that place stands beside them.
@@ -48,7 +48,7 @@ PAPER = "thesis on automatic metrics of dialogue, chapter 6; NADO (Meng et al., 
 MODEL = "model:medium"
 STEERING = ("relevance", "engagement")
 BLEND = Blend("product")
-"""Of the routes that the recipe ``guide`` compares on the validation split."""
+"""One of the ways to choose that the recipe ``guide`` can compare on the validation split."""
 HELD_OUT = ("sense (large)", "sense", "cross_encoder", "commonsense", "unanswered", "contradiction")
 GUIDES = ("both", "relevance", "engagement")
 COUNTS = (1, 2, 4, 8, 16)
