@@ -103,7 +103,9 @@ def _reply(talk: Conversation) -> Response:
     return Response(talk.id, place, last.text, last.speaker, tuple(history), tuple(range(place)))
 
 
-@model_kind("metric-head", answers="relevance", protocol=PairClassifier, settings=MetricHeadSettings)
+@model_kind(
+    "metric-head", answers="relevance", protocol=PairClassifier, settings=MetricHeadSettings
+)
 def metric_head(bundle: Bundle, settings: MetricHeadSettings, opener: Opener) -> ReplyHead:
     """Open a head and the metric that it stands on."""
     base = metric_classifier(settings.metric, opener)
