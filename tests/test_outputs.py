@@ -193,6 +193,7 @@ ELSEWHERE = {
     "grice/situated/java.py": "writes into a temporary folder of its own",
     "grice/report/spool.py": "a nameless temporary file",
     "grice/runtime/conversion/encoder.py": "into an empty folder that its caller has made",
+    "grice/runtime/conversion/heads.py": "into an empty folder that its caller has made",
     "grice/runtime/conversion/saturation.py": "rewrites the file that has just been written",
     "grice/runtime/conversion/written.py": "into an empty folder that its caller has made",
     "grice/runtime/store/archive.py": "unpacks into a temporary folder of the store",

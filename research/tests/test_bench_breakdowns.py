@@ -46,7 +46,8 @@ class Grader:
                 yield Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
                 continue
             metric, preset = metric_and_preset(self.name)
-            models = open_stack(f"review-{preset or 'medium'}").models
+            own = "medium" if metric == "likelihood" else "small"
+            models = open_stack(f"review-{preset or own}").models
             signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
             for i in talk.targets:
                 value = float(i not in bad)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from grice.records import Response
 
-__all__ = ["FluencyReader", "PieceSurprise", "fluency", "mean_nats"]
+__all__ = ["FEWEST_WORDS", "FluencyReader", "PieceSurprise", "fluency", "mean_nats"]
 
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Vectors: TypeAlias = NDArray[np.floating]
 
+__all__ = ["pooled"]
+
 Pooling: TypeAlias = Literal["mean", "max", "max-min"]
 Blend: TypeAlias = Literal["min", "max", "mean", "geometric"]
 

@@ -24,7 +24,7 @@ THOUGHT = (
 THOUGHTS = re.compile(THOUGHT, re.DOTALL | re.IGNORECASE)
 CONTROL = (
     # ChatML and Llama 3, with the role that follows; Gemma; Llama 2 and Mistral.
-    r"<\|[^<>|\n]{1,40}\|>(?:(?:system|user|assistant)\b(?:<\|end_header_id\|>)?)?"
+    r"<\|[^<>|\s]{1,40}\|>(?:(?:system|user|assistant)\b(?:<\|end_header_id\|>)?)?"
     r"|<(?:start|end)_of_turn>(?:(?:user|model)\b)?"
     r"|\[/?INST\]|<</?SYS>>"
 )

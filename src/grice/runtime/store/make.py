@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.runtime.conversion.checkpoint import Shape
     from grice.runtime.store.index import Entry, Source
 
-__all__ = ["Description", "described", "make_bundle"]
+__all__ = ["MIDDLE", "WINDOW", "Description", "described", "make_bundle"]
 
 
 WINDOW = 768

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice import Grader
+    from grice.scoring.api import Grader
     from grice.stats.estimate import Estimate
 
 RATED = {
