@@ -184,7 +184,7 @@ class TextScorer(Protocol):
 
 @runtime_checkable
 class CausalLM(Reader, TextScorer, Protocol):
-    """A language model that reads from left to right."""
+    """A causal language model."""
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
         """Return for each passage the tokens of each of its scored segments."""

@@ -83,7 +83,7 @@ class TripletModels(NamedTuple):
 
 
 class LinkJudge(Protocol):
-    """Says of pairs of spans anew how they are linked."""
+    """Judges again how pairs of spans are linked."""
 
     def __call__(self, spans: Sequence[tuple[str, str]], odds: Array, likely: Array) -> LinkOdds:
         """Return the odds and the log probabilities of relations; the arrays stay as they are.
