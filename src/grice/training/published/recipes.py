@@ -38,7 +38,7 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         layer: Of such a network: the layer it stands on; -1 is the last.
         hidden: Of such a network: widths of its layers, with commas between.
         dropout: Of such a network, behind each layer.
-        loss: Of RUBER: true against false replies by a margin (ranking), or as two classes (cross entropy).
+        loss: Of RUBER: true against false replies by a margin, or by cross entropy.
         margin: Of the ranking loss.
         schedule: The rate falls to 0 in a line, or stays.
         warmup_steps: Steps over which the rate rises first.
