@@ -166,10 +166,12 @@ def score_readings(
     with ExitStack() as stack:
         page = None
         if report is not None:
+            from grice.evaluation.badge import badge_lines
             from grice.report import ReportWriter, panel_of
 
+            audited = {loaded.metric.name: badge_lines(loaded) for loaded in scorer.metrics}
             title = ", ".join(reading.source for reading in readings)
-            panels = [panel_of(loaded) for loaded in scorer.metrics]
+            panels = [panel_of(column, audited.get(column.name, ())) for column in scorer.columns]
             writer = ReportWriter(Path(report), title=title, metrics=panels, command=command)
             page = stack.enter_context(writer)
         identity = _identity(readings, scorer, format, drawn)
@@ -195,8 +197,8 @@ def judged_nobody(summary: Summary, scorer: Scorer) -> bool:
     """Return whether no reply of a run was judged because no turn is by the speakers asked for."""
     replies = [
         sum(metric.counts.values())
-        for metric, loaded in zip(summary.metrics, scorer.metrics, strict=True)
-        if loaded.metric.judges == "response"
+        for metric, column in zip(summary.metrics, scorer.columns, strict=True)
+        if column.judges == "response"
     ]
     return bool(summary.turns and scorer.speakers and replies) and not any(replies)
 
@@ -249,7 +251,7 @@ def _identity(
     """Return whatever decides the lines of the output; a run goes on only if it agrees."""
     return " ".join(
         [
-            *(loaded.signature for loaded in scorer.metrics),
+            *(column.signature for column in scorer.columns),
             *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
             *(f"file={reading.source}" for reading in readings),
             f"format={asked_format}",

@@ -10,7 +10,7 @@ from grice.records import Conversation, Score, Turn
 from grice.scoring.pace import Pace
 
 TALK = Conversation("a", (Turn("A", "Hello."), Turn("B", "Hi."), Turn("A", "Bye.")))
-METRIC = SimpleNamespace(metric=SimpleNamespace(name="m", low=0.0, high=1.0))
+METRIC = SimpleNamespace(name="m", low=0.0, high=1.0)
 
 
 def scores(*values):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from grice.formats import Reading
     from grice.records import Conversation, Score
-    from grice.scoring.loaded import LoadedMetric
+    from grice.scoring.columns import ScoreColumn
     from grice.scoring.pace import Forecast
 
 LONG = 30
@@ -53,18 +53,18 @@ class Announcer:
 
     Args:
         course: How far the run has come.
-        metrics: What it computes.
+        columns: What it computes.
         clock: Returns seconds.
     """
 
     def __init__(
         self,
         course: Course,
-        metrics: Sequence[LoadedMetric],
+        columns: Sequence[ScoreColumn],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._course = course
-        self._pace = Pace(metrics, course.part, clock)
+        self._pace = Pace(columns, course.part, clock)
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Count one scored conversation."""

@@ -11,7 +11,7 @@ from grice.evaluation.scores import read_score_lines
 from grice.metrics.registry import find_metrics
 from grice.report.panels import panel_of
 from grice.report.writer import ReportWriter
-from grice.scoring.loaded import LoadedMetric
+from grice.scoring.columns import column_of
 from grice.scoring.summary import SummaryBuilder
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def report_scores(
     for _, line in read_score_lines(scores):
         signatures.setdefault(line.metric, line.signature)
     registry = find_metrics(plugins)
-    metrics = [LoadedMetric(registry.named(name), signatures[name], {}) for name in signatures]
-    summary = SummaryBuilder(metrics, speakers=EVERYBODY)
-    panels = [panel_of(loaded) for loaded in metrics]
+    columns = [column_of(registry.named(name), signatures[name]) for name in signatures]
+    summary = SummaryBuilder(columns, speakers=EVERYBODY)
+    panels = list(map(panel_of, columns))
     with ReportWriter(Path(report), title=scores, metrics=panels, command=command) as page:
         for record, group in joined(scores, files):
             if isinstance(record, RecordError):

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.evaluation.badge import badge_lines
 from grice.metrics.limits import explained, summed_up
 
 if TYPE_CHECKING:
-    from grice.scoring.loaded import LoadedMetric
+    from collections.abc import Sequence
+
+    from grice.scoring.columns import ScoreColumn
 
 
 class MetricPanel(msgspec.Struct, frozen=True):
@@ -38,18 +39,21 @@ class MetricPanel(msgspec.Struct, frozen=True):
     limits: tuple[str, ...] = ()
 
 
-def panel_of(loaded: LoadedMetric) -> MetricPanel:
-    """Return the panel of a metric of a run."""
-    metric = loaded.metric
-    badge = badge_lines(loaded)
+def panel_of(column: ScoreColumn, audited: Sequence[str] = ()) -> MetricPanel:
+    """Return the panel of the scores of one name.
+
+    Args:
+        column: What is said of them.
+        audited: What an audit of the judge says, see :func:`grice.evaluation.badge.badge_lines`.
+    """
     return MetricPanel(
-        metric.name,
-        metric.summary,
-        (metric.low, metric.high),
-        metric.neutral,
-        metric.judges,
-        metric.source,
-        loaded.signature,
-        " ".join(badge[:2]) or summed_up(metric.name),
-        badge or tuple(explained(metric.name, signature=loaded.signature)),
+        column.name,
+        column.summary,
+        (column.low, column.high),
+        column.neutral,
+        column.judges,
+        column.source,
+        column.signature,
+        " ".join(audited[:2]) or summed_up(column.name),
+        tuple(audited or explained(column.name, signature=column.signature)),
     )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.records import Score
-from grice.scoring.loaded import LoadedMetric
+from grice.scoring.columns import ScoreColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from grice.records import Conversation, Judgement
+    from grice.records import Score
+    from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["BlendedMetric", "blended"]
+__all__ = ["Blend", "blend_of"]
 
 HOW: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
@@ -26,42 +26,24 @@ HOW: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-class BlendedMetric(LoadedMetric):
-    """A metric that is made of the scores of others of the same run.
+class Blend(NamedTuple):
+    """A score that is made of the scores of metrics of the same run.
 
     An item on which one of them abstains is abstained, with their neutral value; one on which one
     failed is failed.
 
     Attributes:
-        parts: Names of the others.
+        column: What is said of its scores.
+        how: One of :data:`HOW`.
+        parts: Names of the metrics.
     """
 
-    def __init__(self, how: str, parts: Sequence[LoadedMetric]) -> None:
-        self.parts = tuple(part.metric.name for part in parts)
-        self._how = HOW[how]
-        metric = replace(
-            parts[0].metric,
-            name="_".join((how, *self.parts)),
-            version="1",
-            summary=f"The {how} of {', '.join(self.parts)}",
-            function=_never,
-            options=(),
-            models={},
-            source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
-            neutral=self._how([part.metric.neutral for part in parts]),
-            default=False,
-        )
-        signature = "+".join(f"[{part.signature}]" for part in parts)
-        super().__init__(metric, f"{metric.name}:1|of:{signature}", {})
+    column: ScoreColumn
+    how: str
+    parts: tuple[str, ...]
 
-    def score(
-        self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
-    ) -> list[list[Score]]:
-        """Raise: its scores are made of others, see :meth:`of`."""
-        raise NotImplementedError
-
-    def of(self, by_metric: Mapping[str, list[list[Score]]]) -> list[list[Score]]:
-        """Return the scores of each conversation from those of its parts."""
+    def score(self, by_metric: Mapping[str, Sequence[Sequence[Score]]]) -> list[list[Score]]:
+        """Return the scores of each conversation from those of its parts, by their names."""
         groups = zip(*(by_metric[name] for name in self.parts), strict=True)
         return [[self._blend(scores) for scores in zip(*group, strict=True)] for group in groups]
 
@@ -69,23 +51,24 @@ class BlendedMetric(LoadedMetric):
         values = [score.value for score in scores if score.value is not None]
         whole = len(values) == len(scores)
         abstained = any(score.status == "abstained" for score in scores)
+        value = self.column.neutral if abstained or not whole else HOW[self.how](values)
         told = ", ".join(
             f"{score.metric} {score.status if score.value is None else format(score.value, '.2f')}"
             for score in scores
         )
         return replace(
             scores[0],
-            metric=self.metric.name,
-            value=None if not whole else self.metric.neutral if abstained else self._how(values),
+            metric=self.column.name,
+            value=value if whole else None,
             status="failed" if not whole else "abstained" if abstained else "ok",
             reason=told,
             flags=tuple(dict.fromkeys(flag for score in scores for flag in score.flags)),
             evidence=(),
-            signature=self.signature,
+            signature=self.column.signature,
         )
 
 
-def blended(stated: str, loaded: Sequence[LoadedMetric]) -> BlendedMetric:
+def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
     """Return a blend of metrics that are run.
 
     Args:
@@ -122,8 +105,18 @@ def blended(stated: str, loaded: Sequence[LoadedMetric]) -> BlendedMetric:
                 f"--blend {stated}: {part.metric.name} goes from {part.metric.low:g} to "
                 f"{part.metric.high:g}; scores from 0 to 1 are blended"
             )
-    return BlendedMetric(how, parts)
-
-
-def _never(*_: object, **__: object) -> Iterable[Judgement]:
-    raise NotImplementedError
+    name = "_".join((how, *names))
+    return Blend(
+        ScoreColumn(
+            name,
+            f"The {how} of {', '.join(names)}",
+            parts[0].metric.judges,
+            low=0.0,
+            high=1.0,
+            neutral=HOW[how]([part.metric.neutral for part in parts]),
+            source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
+            signature=f"{name}:1|of:{'+'.join(f'[{part.signature}]' for part in parts)}",
+        ),
+        how,
+        tuple(names),
+    )

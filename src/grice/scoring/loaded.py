@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.errors import MetricError, ModelError, did_you_mean, plural
 from grice.records import Judgement, Score
+from grice.scoring.columns import ScoreColumn, column_of
 from grice.scoring.flags import EMPTY, flagged
 from grice.scoring.isolation import Failure, answers
 from grice.scoring.items import in_place, in_text, responses, utterances
@@ -47,6 +48,11 @@ class LoadedMetric:
     def models(self) -> Mapping[str, object]:
         """Its opened models by the name of the parameter."""
         return {name: self._arguments[name] for name in self.metric.models}
+
+    @property
+    def column(self) -> ScoreColumn:
+        """What is said of its scores."""
+        return column_of(self.metric, self.signature)
 
     @property
     def asks_endpoint(self) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.records import Conversation, Score
-    from grice.scoring.loaded import LoadedMetric
+    from grice.scoring.columns import ScoreColumn
 
 MEASURED, FEWEST = 3.0, 8
 """Seconds and conversations on which a forecast rests, …"""
@@ -47,22 +47,22 @@ class Pace:
     """Listens to a run and says once how long it will take.
 
     Args:
-        metrics: What is computed.
+        columns: What is computed.
         part: Returns how much of the input was taken so far, 0 to 1.
         clock: Returns seconds.
     """
 
     def __init__(
         self,
-        metrics: Sequence[LoadedMetric],
+        columns: Sequence[ScoreColumn],
         part: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.replies = 0
         self._means = {
-            loaded.metric.name: ClusteredMean((0.0, 1.0))
-            for loaded in metrics
-            if (loaded.metric.low, loaded.metric.high) == (0.0, 1.0)
+            column.name: ClusteredMean((0.0, 1.0))
+            for column in columns
+            if (column.low, column.high) == (0.0, 1.0)
         }
         self._part, self._clock = part, clock
         self._start: tuple[float, float, int, int] | None = None

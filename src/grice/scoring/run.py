@@ -11,7 +11,6 @@ import msgspec
 
 from grice.errors import InputError, RecordError
 from grice.records import Conversation, Score
-from grice.scoring.blended import BlendedMetric
 from grice.scoring.items import responses
 from grice.scoring.presets import SMALL
 from grice.scoring.sink import State
@@ -20,6 +19,8 @@ from grice.scoring.summary import Summary, SummaryBuilder
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from grice.scoring.blended import Blend
+    from grice.scoring.columns import ScoreColumn
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.sink import Sink
 
@@ -57,11 +58,19 @@ class Scorer(NamedTuple):
         metrics: The metrics in the order of their scores.
         speakers: Speakers or roles whose turns are judged; empty means all.
         preset: Name of the preset that chose models and weights.
+        blends: Scores that are made of those of the metrics; they stand behind them.
     """
 
     metrics: Sequence[LoadedMetric]
     speakers: Collection[str] = ()
     preset: str = SMALL
+    blends: Sequence[Blend] = ()
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        """What is said of the scores, in their order."""
+        made = [blend.column for blend in self.blends]
+        return (*(loaded.column for loaded in self.metrics), *made)
 
     def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
         """Return the scores of each conversation: turn by turn, then those of the whole."""
@@ -69,19 +78,18 @@ class Scorer(NamedTuple):
         # leave sentence vectors behind; running them first saves the others the encoding. The
         # order of scores is not touched.
         costly_first = sorted(
-            (loaded for loaded in self.metrics if not isinstance(loaded, BlendedMetric)),
+            self.metrics,
             key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
         )
         by_metric = {
             loaded.metric.name: loaded.score(conversations, self.speakers)
             for loaded in costly_first
         }
-        for loaded in self.metrics:
-            if isinstance(loaded, BlendedMetric):
-                by_metric[loaded.metric.name] = loaded.of(by_metric)
+        by_metric |= {blend.column.name: blend.score(by_metric) for blend in self.blends}
+        columns = [by_metric[column.name] for column in self.columns]
         return [
             sorted(
-                (score for loaded in self.metrics for score in by_metric[loaded.metric.name][i]),
+                (score for column in columns for score in column[i]),
                 key=lambda score: (score.turn is None, score.turn or 0),
             )
             for i in range(len(conversations))
@@ -89,7 +97,7 @@ class Scorer(NamedTuple):
 
     def count(self, conversation: Conversation) -> int:
         """Return how many scores :meth:`score` gives for a conversation."""
-        judges = [loaded.metric.judges for loaded in self.metrics]
+        judges = [column.judges for column in self.columns]
         replies = len(responses(conversation, self.speakers))
         return judges.count("response") * replies + judges.count("conversation")
 
@@ -117,7 +125,7 @@ def run(
         InputError: If the input is no longer the one that the interrupted run has read.
         OutputError: If the sink cannot be written.
     """
-    summary = SummaryBuilder(scorer.metrics, scorer.preset, scorer.speakers)
+    summary = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
     windows = _Windows(scorer, sink, summary, listeners)
     for stream in streams:
         stream.when_silent(windows.close)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from grice.errors import RecordError
-    from grice.scoring.loaded import LoadedMetric
+    from grice.scoring.columns import ScoreColumn
 
 LOWEST = 3
 REASONS = 20
@@ -131,20 +131,15 @@ class SummaryBuilder:
     """Collects scores and gives a :class:`Summary` at any time."""
 
     def __init__(
-        self, metrics: Sequence[LoadedMetric], preset: str = SMALL, speakers: Collection[str] = ()
+        self, columns: Sequence[ScoreColumn], preset: str = SMALL, speakers: Collection[str] = ()
     ) -> None:
-        self._metrics = metrics
+        self._columns = columns
         self._speakers = speakers
         self._preset = preset
-        self._means = {
-            loaded.metric.name: ClusteredMean((loaded.metric.low, loaded.metric.high))
-            for loaded in metrics
-        }
-        self._counts: dict[str, Counter[Status]] = {
-            loaded.metric.name: Counter() for loaded in metrics
-        }
+        self._means = {column.name: ClusteredMean((column.low, column.high)) for column in columns}
+        self._counts: dict[str, Counter[Status]] = {column.name: Counter() for column in columns}
         self._lowest: dict[str, list[tuple[float, int, LowScore]]] = {
-            loaded.metric.name: [] for loaded in metrics
+            column.name: [] for column in columns
         }
         self._failures: dict[str, str] = {}
         self._reasons: dict[tuple[str, Status], Counter[str]] = {}
@@ -200,7 +195,7 @@ class SummaryBuilder:
         return Summary(
             self._conversations,
             self._turns,
-            tuple(self._metric(loaded) for loaded in self._metrics),
+            tuple(map(self._metric, self._columns)),
             self._skipped,
             tuple(self._problems),
             self._preset,
@@ -211,15 +206,15 @@ class SummaryBuilder:
             flags=dict(self._flags),
         )
 
-    def _metric(self, loaded: LoadedMetric) -> MetricSummary:
-        name = loaded.metric.name
+    def _metric(self, column: ScoreColumn) -> MetricSummary:
+        name = column.name
         ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
         return MetricSummary(
             name,
             self._means[name].estimate(),
             dict(self._counts[name]),
             tuple(entry[2] for entry in ordered),
-            loaded.signature,
+            column.signature,
             self._failures.get(name),
             {
                 status: CommonReason(*reasons.most_common(1)[0])

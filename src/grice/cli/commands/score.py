@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.evaluation.review import Reviewer
     from grice.formats import read
-    from grice.scoring.blended import blended
+    from grice.scoring.blended import blend_of
 
     check_options(arguments)
     if arguments.engine is not None:
@@ -95,8 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
         grader = stack.enter_context(load_grader(arguments, arguments.speaker))
-        blends = [blended(stated, grader.scorer.metrics) for stated in arguments.blend]
-        scorer = grader.scorer._replace(metrics=[*grader.scorer.metrics, *blends])
+        blends = [blend_of(stated, grader.scorer.metrics) for stated in arguments.blend]
+        scorer = grader.scorer._replace(blends=blends)
         if arguments.dry_run:
             return _plan(arguments, readings, grader)
         reviewer = Reviewer(FIRST)
@@ -191,7 +191,7 @@ def _listeners(
         yield []
         return
     course = Course(readings, sample)
-    announcer = Announcer(course, scorer.metrics)
+    announcer = Announcer(course, scorer.columns)
     if not sys.stderr.isatty():
         yield [announcer]
         return
