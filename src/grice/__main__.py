@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["start"]
-
 
 def start() -> int:
     """Run the command line, also quietly interrupted while it is still being imported."""

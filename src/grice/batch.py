@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     BadRecords: TypeAlias = Literal["skip", "fail"]
 
-__all__ = ["judged_nobody", "keeps_unfinished", "score_files", "score_readings"]
-
 
 def score_files(
     paths: str | Path | Sequence[str | Path],

@@ -23,24 +23,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "BundleError",
-    "GriceError",
-    "InputError",
-    "MetricError",
-    "ModelError",
-    "OutputError",
-    "RecordError",
-    "StoppedError",
-    "did_you_mean",
-    "excerpt",
-    "imported",
-    "os_reason",
-    "out_of_memory",
-    "plural",
-    "shortened",
-]
-
 LONGEST = 10_000
 QUOTED = 500
 

@@ -30,24 +30,6 @@ from grice.errors import OutputError, os_reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = [
-    "cannot_write",
-    "check_not_input",
-    "destination",
-    "keep_permissions",
-    "lock",
-    "make_folder",
-    "open_own",
-    "renaming",
-    "replacing",
-    "streaming",
-    "try_lock",
-    "write_bytes",
-    "write_lines",
-    "write_text",
-    "writing",
-]
-
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 NOCTTY = getattr(os, "O_NOCTTY", 0)

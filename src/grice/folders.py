@@ -10,8 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["cache_folder", "config_folder"]
-
 
 def cache_folder() -> Path:
     """Return where what can be had again is kept: ``GRICE_CACHE``, or the user's cache folder.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["check_distinct", "read_lines"]
-
 GZIP = b"\x1f\x8b"
 
 

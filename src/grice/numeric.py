@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Precision = TypeVar("Precision", np.float32, np.float64)
 
-__all__ = [
-    "cosine",
-    "dot_cosine",
-    "logistic",
-    "logit",
-    "logits",
-    "sigmoid",
-    "softmax",
-    "unit_cosine",
-    "unit_dot",
-    "unit_rows",
-    "unit_vector",
-]
-
 
 def cosine(first: Array, second: Array) -> float:
     """Return the cosine of two vectors of any length, -1 to 1; 0 if either is zero."""

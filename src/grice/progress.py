@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Watcher", "track", "watched"]
-
 Item = TypeVar("Item")
 
 

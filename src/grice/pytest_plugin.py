@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation, Score
     from grice.scoring.api import Grader, Talk
 
-__all__ = ["ScoreTalk", "assert_scores", "grice_score"]
-
 
 class ScoreTalk(Protocol):
     """What the fixture :func:`grice_score` gives."""

@@ -12,25 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-__all__ = [
-    "Conversation",
-    "Evidence",
-    "FeatureEvidence",
-    "Json",
-    "Judgement",
-    "KnownTail",
-    "Response",
-    "Score",
-    "Span",
-    "Status",
-    "Triple",
-    "TripleEvidence",
-    "Turn",
-    "TurnEvidence",
-    "json_line",
-    "to_json",
-]
-
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
     """Any JSON value: what extra fields of a record may hold."""

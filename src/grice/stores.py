@@ -14,8 +14,6 @@ from grice.errors import GriceError, InputError, OutputError, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["files_under", "is_folder", "is_url", "open_url", "version_of", "writing_url"]
-
 ATOMIC = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci"})
 """Stores in which an object is there whole or not at all, and a rename would be a copy."""
 TAGS = ("ETag", "etag", "md5Hash", "content_md5", "checksum")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     View: TypeAlias = Iterable["Lines | Table"]
 
-__all__ = ["Lines", "Table", "bounds", "bracketed", "estimate_fields", "number", "with_interval"]
-
 
 class Lines(NamedTuple):
     """Lines of text, each cut behind a word where it is too long, if cutting was not forbidden.

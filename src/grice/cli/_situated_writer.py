@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.situated.protocols import KeywordWriter, SituatedWriter
 
-__all__ = ["add_writer", "opened_writer"]
-
 SHIPPED = "bundle:situated"
 LANGUAGE_MODEL = "bundle:situated-medium"
 """What a language model that is named by itself stands in."""

@@ -12,34 +12,6 @@ from grice.stores import is_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "add_across_signatures",
-    "add_address",
-    "add_cache",
-    "add_data",
-    "add_endpoints",
-    "add_extras",
-    "add_format",
-    "add_json",
-    "add_level",
-    "add_metrics",
-    "add_mode",
-    "add_model",
-    "add_output",
-    "add_plugins",
-    "add_preset",
-    "add_report",
-    "add_rules",
-    "add_scale",
-    "add_seed",
-    "add_speaker",
-    "add_top",
-    "add_trust_pickle",
-    "path_or_url",
-    "positive",
-    "tells_by_status",
-]
-
 
 EXTRAS = {
     "amr": "AMR graphs from a file",

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from grice.runtime.endpoint.spending import Terms
     from grice.scoring.api import Grader
 
-__all__ = [
-    "add_metric_options",
-    "add_sampled_conversations",
-    "check_options",
-    "chosen_preset",
-    "endpoint_terms",
-    "load_grader",
-    "loader",
-    "names",
-    "options_of_others",
-]
-
 
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *extras: str) -> None:
     """Add what selects, configures and runs metrics; each metric brings its own options.

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
 
     from grice.tables import View
 
-__all__ = [
-    "emit",
-    "emit_rows",
-    "print_json_lines",
-    "print_or_write",
-    "show",
-    "write_or_print_lines",
-]
-
 
 def emit(result: object, view: View, *, as_json: bool) -> None:
     """Print a result as one line of JSON, or its view for people."""

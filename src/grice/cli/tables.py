@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["print_piece", "print_table"]
-
 
 def print_piece(piece: Lines | Table) -> None:
     """Print lines, free of control characters, or a table."""

@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from grice.records import Evidence, Score
     from grice.scoring.summary import MetricSummary, Summary
 
-__all__ = [
-    "console",
-    "describe",
-    "indented",
-    "note",
-    "one_line",
-    "print_scores",
-    "print_summary",
-    "warn",
-]
-
 TEXT_WIDTH = 300
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Level
 
-__all__ = ["DAMAGED", "EVERY", "Pair", "PairedSet", "read_pairs"]
-
 EVERY = "every kind"
 BROKEN = ("repeat_self",)
 """Kinds whose stated original is not what they were made from."""

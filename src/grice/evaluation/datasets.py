@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = [
-    "Item",
-    "Level",
-    "Rated",
-    "RatedSet",
-    "Wanted",
-    "data_folder",
-    "known_sets",
-    "load_rated",
-    "wanted_sets",
-]
-
 Level: TypeAlias = Literal["turn", "dialogue"]
 VARIABLE = "GRICE_DATA"
 OWN = "a file of your own"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Encode: TypeAlias = Callable[[Sequence[str]], Sequence[Vector]]
 
-__all__ = ["FILE", "USUAL", "Domain", "nearest", "open_domain"]
-
 FILE = "domain.npz"
 USUAL = 0.05
 """Share of held-out training turns that lie outside."""

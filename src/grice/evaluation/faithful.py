@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["FaithfulResult", "Rate", "faithfulness", "opposite", "without"]
-
 PEOPLE = {"PersonX": "he", "PersonY": "she"}
 TOLERANCE = 1e-9
 
@@ -71,16 +69,18 @@ class Judging(Protocol):
 
     def plausibility(
         self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
-    ) -> list[float]: ...
+    ) -> list[float]:
+        """Return how plausible each triple is, 0 to 1."""
+        ...
 
 
 @runtime_checkable
 class Knowing(Protocol):
     """What finds the known tail most like a triple's."""
 
-    def best_known(
-        self, triples: Sequence[Triple], *, tails: int = EACH
-    ) -> list[KnownTail | None]: ...
+    def best_known(self, triples: Sequence[Triple], *, tails: int = EACH) -> list[KnownTail | None]:
+        """Return the known tail most like that of each triple; None where there is none."""
+        ...
 
 
 class _Reply(NamedTuple):

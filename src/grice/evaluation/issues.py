@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from grice.records import Score
     from grice.stats.estimate import Estimate
 
-__all__ = ["DETA", "Issue", "IssueCount", "Issues", "LabelledReply", "issues_of", "read_taxonomy"]
-
 DETA = "deta"
 HALF = 0.5
 TOP = 20

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation, Score
 
-__all__ = ["joined"]
-
 
 def joined(
     scores: str, files: Sequence[str | Path]

@@ -24,8 +24,6 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Fingerprint", "Overlap", "fingerprint", "normalised", "overlap"]
-
 BYTES = 5
 """Bytes of a hash: of a million texts that were not there, one is taken for one that was."""
 MOST = 39_900

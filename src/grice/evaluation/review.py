@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from grice.evaluation.review_stack import Observed, Stack, Witness
     from grice.records import Conversation, Score, Span
 
-__all__ = ["FlaggedTurn", "Further", "Review", "Reviewer", "WitnessUse", "review"]
-
 TOP = 20
 """Replies that are shown unless told otherwise."""
 WORDS = 3

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from grice.records import Score
 
-__all__ = ["FILE", "STACKS", "Observed", "Stack", "Threshold", "Witness", "observed", "open_stack"]
-
 FILE = "stack.json"
 STACKS = ("review-large", "review-medium", "review-small")
 """What ships, the one that asks for the largest models first."""

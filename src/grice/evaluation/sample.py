@@ -13,8 +13,6 @@ from grice.records import Conversation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["Sample", "drawn", "hashed", "sample", "windows"]
-
 Item = TypeVar("Item")
 
 

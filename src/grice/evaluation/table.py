@@ -28,20 +28,6 @@ if TYPE_CHECKING:
     from grice.stats.clusters import Bounds
     from grice.stats.inputs import Floats, Integers
 
-__all__ = [
-    "STATUSES",
-    "TURN_BITS",
-    "Column",
-    "Ids",
-    "MetricScores",
-    "Reduce",
-    "ScoreTable",
-    "Scores",
-    "metric_range",
-    "read_table",
-    "score_table",
-]
-
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 OK, ABSTAINED, FAILED = range(3)
 TURN_BITS = 32

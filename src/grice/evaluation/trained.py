@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Rated
 
-__all__ = [
-    "Guard",
-    "Mark",
-    "Model",
-    "TrainedOn",
-    "models_named",
-    "record_selection",
-    "record_texts",
-    "trained_share",
-    "worst_mark",
-]
-
 Mark: TypeAlias = Literal["", "!", "~"]
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Batches: TypeAlias = Iterable[pyarrow.RecordBatch]
     Numbered: TypeAlias = "tuple[int, dict[str, Any]] | RecordError"
 
-__all__ = ["COLUMNS", "MISSING", "RowIs", "TableRead", "check_arrow", "from_table", "read_file"]
-
 RowIs: TypeAlias = Literal["conversation", "turn"]
 
 MISSING = (

@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = [
-    "SPEAKER",
-    "TEXT",
-    "alternate",
-    "built_turns",
-    "conversation",
-    "list_of",
-    "references",
-    "take",
-    "text_of",
-    "turn",
-    "turns",
-]
-
 TEXT = ("text", "utterance", "message", "content")
 SPEAKER = ("speaker", "agent", "name", "from")
 ID = ("id", "conversation_id", "dialogue_id", "dialog_id", "conv_id", "GUID")

@@ -20,8 +20,6 @@ from grice.stores import is_url, open_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["LONGEST_LINE", "PREFIX", "Lines", "Opened", "blocks_of", "open_input"]
-
 PREFIX = 1 << 16
 """How many bytes are looked at to recognise a format."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.formats._format import Found
     from grice.records import Json, Turn
 
-__all__ = ["Call", "conversations"]
-
 HELD = 50_000
 """Calls that are kept until the end of a file; beyond that, the conversation that has been quiet
 for longest is taken to be over."""

@@ -13,17 +13,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = [
-    "ASSISTANT",
-    "SYSTEM",
-    "USER",
-    "history_of",
-    "is_message",
-    "json_of",
-    "replies_of",
-    "turns_in",
-]
-
 USER, ASSISTANT, SYSTEM = "user", "assistant", "system"
 ROLES = {
     "human": USER,

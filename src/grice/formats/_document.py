@@ -12,8 +12,6 @@ from grice.records import to_json
 if TYPE_CHECKING:
     from grice.formats._format import Format
 
-__all__ = ["document"]
-
 _HEAD = """\
 # Formats
 

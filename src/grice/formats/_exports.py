@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.formats._calls import Call
     from grice.formats._format import Found, Line
 
-__all__ = ["dialogue_of", "export_format", "object_in", "text_in"]
-
 
 def export_format(
     name: str,

@@ -11,8 +11,6 @@ from grice.records import Conversation
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["find_conversation"]
-
 
 def find_conversation(
     source: str | Path,

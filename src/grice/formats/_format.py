@@ -10,8 +10,6 @@ import msgspec
 from grice.errors import RecordError
 from grice.records import Conversation
 
-__all__ = ["Bad", "Format", "Found", "Line", "stem"]
-
 
 class Bad(Exception):  # noqa: N818 - caught in this room only, and turned into a RecordError
     """A record that cannot be used; whoever knows the place turns it into a RecordError."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from array import array
 from hashlib import blake2b
 
-__all__ = ["Ids"]
-
 
 class Ids:
     """Gives the second record of the name ``x`` the name ``x#2``, the third ``x#3``.

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = [
-    "closed",
-    "confidence",
-    "decode",
-    "field_names",
-    "kind",
-    "object_of",
-    "parsed_lines",
-    "records",
-    "samples",
-]
-
 Item = TypeVar("Item")
 
 _LOOK_AT = 8

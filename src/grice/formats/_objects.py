@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice.formats._format import Found
 
-__all__ = ["from_logs", "from_messages", "from_objects", "from_record"]
-
 
 def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
     """Return the conversation of a list of messages (role and content) or of turns.

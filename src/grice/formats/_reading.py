@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.formats._format import Format
     from grice.formats._silence import Silence
 
-__all__ = ["Reading", "files_of", "from_file", "part_read", "read", "records_of"]
-
 _MAGIC = 16
 
 

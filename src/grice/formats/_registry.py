@@ -20,8 +20,6 @@ from grice.formats._json import closed, samples
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Formats", "find_formats", "named", "recognise"]
-
 GROUP = "grice.formats"
 
 

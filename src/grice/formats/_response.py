@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = ["CONTEXT", "RESPONSE", "build", "exchange", "response_conversation"]
-
 CONTEXT = ("context", "history", "query", "prompt")
 RESPONSE = ("response", "reply", "completion")
 _REFERENCES = ("references", "reference")

@@ -12,8 +12,6 @@ from grice.formats._format import Bad, Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Row", "rows"]
-
 _MOST_LINES = 1_000
 _MOST_BYTES = 1 << 20
 

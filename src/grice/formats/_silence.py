@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Silence", "SilenceError"]
-
 SECONDS = 0.5
 """A stream that gives nothing for so long is silent."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["call_of", "flat", "has_call", "has_messages"]
-
 Attributes = dict[str, Any]
 
 CONVERSATION = (

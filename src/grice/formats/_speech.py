@@ -10,8 +10,6 @@ from grice.records import Turn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Speech", "prefixed", "speech"]
-
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}"
 _TIME = rf"(?:{_DATE}(?:,?[ T])[ ]?)?{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"

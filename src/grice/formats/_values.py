@@ -12,8 +12,6 @@ from grice.formats._format import Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Value", "values"]
-
 _OUTSIDE = re.compile(rb'["\[\]{}]')
 _INSIDE = re.compile(rb'["\\]')
 _GAP = 1 << 10

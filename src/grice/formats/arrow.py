@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.formats._arrow import Batches
 
-__all__ = ["FORMAT"]
-
 MAGIC = b"ARROW1\0\0"
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.formats._arrow import Batches
 
-__all__ = ["FORMAT"]
-
 CONTINUED = b"\xff\xff\xff\xff"
 """How each message of a stream begins; no text does."""
 LONGEST_SCHEMA = 1 << 24

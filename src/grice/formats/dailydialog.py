@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.errors import RecordError
 
-__all__ = ["FORMAT"]
-
 _END = "__eou__"
 
 

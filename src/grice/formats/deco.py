@@ -9,8 +9,6 @@ from grice.formats._format import Format
 from grice.formats._json import confidence, records
 from grice.formats._response import CONTEXT, build
 
-__all__ = ["FORMAT"]
-
 
 def _fits(record: dict[str, Any]) -> bool:
     return "response" in record and any("</UTT>" in str(record.get(name)) for name in CONTEXT)

@@ -17,8 +17,6 @@ from grice.formats._values import Value, values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FORMAT"]
-
 _ARRAY = re.compile(rb"\s*\[\s*[{\[\]]")
 
 

@@ -13,8 +13,6 @@ from grice.formats._json import confidence, field_names, kind, records
 if TYPE_CHECKING:
     from grice.records import Conversation, Json
 
-__all__ = ["FORMAT"]
-
 TEXT = ("text", "content", "utterance", "message")
 SPEAKER = ("author", "speaker", "role", "name", "user")
 

@@ -12,8 +12,6 @@ from grice.formats._format import Bad
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMAT"]
-
 SESSION = ("sessionId", "session_id")
 TRACE = ("traceId", "trace_id")
 TIME = ("timestamp", "startTime", "start_time")

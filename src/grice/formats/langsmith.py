@@ -12,8 +12,6 @@ from grice.formats._format import Bad
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMAT"]
-
 THREAD = ("thread_id", "session_id", "conversation_id")
 """Metadata by which LangSmith groups traces into a thread."""
 ROOT, MODEL = 1, 0

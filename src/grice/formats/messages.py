@@ -14,8 +14,6 @@ from grice.formats._json import confidence, field_names, kind, records
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
 
-__all__ = ["FORMAT"]
-
 _MESSAGES = ("messages", "conversation", "conversations")
 
 
@@ -75,6 +73,7 @@ def _turn(message: object, _: str) -> Turn:
 
 
 def build(record: dict[str, Any], default_id: str) -> Conversation:
+    """Return the conversation of a record."""
     key = _messages(record)
     if key is None:
         fields = field_names(record)

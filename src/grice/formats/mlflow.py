@@ -13,8 +13,6 @@ from grice.formats._json import kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMAT"]
-
 SESSION = "mlflow.trace.session"
 METADATA = ("trace_metadata", "request_metadata")
 INPUTS, OUTPUTS, TYPE = "mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.spanType"

@@ -13,8 +13,6 @@ from grice.formats._json import field_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMAT"]
-
 SENT = ("messages", "input", "prompt")
 RETURNED = ("choices", "output")
 REQUEST, RESPONSE = ("request", "request_body", "kwargs"), ("response", "response_body")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-__all__ = ["FORMAT"]
-
 KINDS = ("stringValue", "boolValue", "doubleValue")
 LOG = ("eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp")
 """Fields that log records have and spans do not."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["FORMAT"]
-
 _LABELS = ("labels", "eval_labels")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "__PIPE__": "|"}
 

@@ -12,8 +12,6 @@ from grice.formats._json import confidence, records
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
 
-__all__ = ["FORMAT"]
-
 _TURN = partial(turn, text=("text",), speaker=("id",))
 
 

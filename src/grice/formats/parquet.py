@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.formats._arrow import Batches
 
-__all__ = ["FORMAT"]
-
 
 def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
     import pyarrow.parquet

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.formats._calls import Call
 
-__all__ = ["FORMAT"]
-
 TRACE = ("context.trace_id", "trace_id")
 PARENT = ("parent_id", "parentId")
 

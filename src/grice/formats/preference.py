@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from grice.formats._format import Found
     from grice.records import Turn
 
-__all__ = ["FORMAT"]
-
 SIDES = ("chosen", "rejected")
 
 

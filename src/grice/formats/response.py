@@ -9,8 +9,6 @@ from grice.formats._format import Format
 from grice.formats._json import confidence, records
 from grice.formats._response import CONTEXT, RESPONSE, build
 
-__all__ = ["FORMAT"]
-
 
 def _fits(record: dict[str, Any]) -> bool:
     return any(isinstance(record.get(name), (str, list)) for name in CONTEXT) and any(

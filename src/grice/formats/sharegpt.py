@@ -12,8 +12,6 @@ from grice.formats._json import confidence, kind, records
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
 
-__all__ = ["FORMAT"]
-
 _ROLES = {
     "human": "user",
     "gpt": "assistant",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["FORMAT", "Header", "header_of", "turn_rows"]
-
 _DELIMITERS = "\t,;|"
 _CONVERSATION = ("conversation_id", "dialogue_id", "dialog_id", "conv_id", "conversation")
 _SPEAKER = ("speaker", "name", "author", "agent", "sender", "from")

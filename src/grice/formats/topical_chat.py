@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = ["FORMAT"]
-
 
 def _key(before: bytes) -> str:
     """Return the key that stands before a value."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["FORMAT"]
-
 _LOOK_AT = 500
 _MARKS = "=-*_~#"
 _SHORTEST_RULE = 3

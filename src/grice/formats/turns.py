@@ -12,8 +12,6 @@ from grice.formats._json import confidence, field_names, kind, records
 if TYPE_CHECKING:
     from grice.records import Conversation
 
-__all__ = ["FORMAT"]
-
 _TURNS = ("turns", "dialogue", "utterances", "dialog")
 
 
@@ -43,6 +41,7 @@ def _targets(value: object, count: int) -> tuple[int, ...] | None:
 
 
 def build(record: dict[str, Any], default_id: str) -> Conversation:
+    """Return the conversation of a record."""
     key = _key(record)
     if key is None:
         wrong = next((name for name in _TURNS if name in record), None)

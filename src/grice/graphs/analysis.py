@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from grice.graphs.scores import SampleScore
     from grice.stats.estimate import Estimate
 
-__all__ = [
-    "Leak",
-    "Range",
-    "Shape",
-    "Shapes",
-    "by_shape",
-    "leaks",
-    "negation_by_stance",
-    "relations_by_stance",
-    "shape_of",
-    "shapes",
-]
-
 DEPTHS = ((1, 3, "depth 1 to 3"), (4, 5, "depth 4 to 5"), (6, 1_000_000, "depth over 5"))
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice.graphs.samples import Stance
 
-__all__ = ["content_words", "graph_polarity", "nonsense_graph", "word_polarity"]
-
 STOP = (
     "a all an and any are as at be because been but by can could did do does for from had has "
     "have he her his if in is it its many may might more most must no not of on or she should so "

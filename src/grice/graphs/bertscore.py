@@ -10,8 +10,6 @@ from grice.errors import GriceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["bert_likeness"]
-
 
 def bert_likeness(
     model: str | None = None, layers: int | None = None

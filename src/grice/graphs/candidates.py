@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Candidate", "candidates", "origin", "phrase_row", "place_in"]
-
 OF_EACH, OUTSIDE = 8, 8
 """Candidates of each text, and of the vocabulary."""
 FREQUENT = np.float32(0.3)

@@ -20,18 +20,6 @@ from grice.text.tokens import COMPOUNDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = [
-    "Failure",
-    "Rule",
-    "RuleSet",
-    "Verdict",
-    "check_graph",
-    "components",
-    "is_internal",
-    "released_edges",
-    "word_string",
-]
-
 RuleSet: TypeAlias = Literal["paper", "released"]
 Rule: TypeAlias = Literal[
     "form",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.graphs.samples import Prediction, Sample
     from grice.graphs.scores import Gate
 
-__all__ = ["CLASSIFIER_MEASURES", "classifier_measures"]
-
 CLASSIFIER_MEASURES = ("seca", "ea", "informativeness")
 """``seca``: a classifier that does not see the argument finds the gold stance in the graph. ``ea``:
 proportion of facts without which the gold stance is less likely. Both are 0 behind the gate.

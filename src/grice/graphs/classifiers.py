@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["GraphClassifiers", "Meaning", "graph_heads"]
-
 STANCES: tuple[Stance, Stance] = ("support", "counter")
 
 

@@ -17,8 +17,6 @@ from grice.graphs.graph import Graph, links_of, neighbours
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["LARGEST", "STEPS", "Distance", "edit_distance"]
-
 LARGEST = 17
 """Concepts and facts of the largest prediction the task allows: 9 and 8."""
 STEPS = 2_000_000

@@ -18,8 +18,6 @@ from grice.graphs.graph import Graph, links_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["LARGEST_DRAWN", "draw_graph", "escaped"]
-
 LARGEST_DRAWN = 200
 CHARACTER, BOX_HEIGHT, ROW, MARGIN = 7.4, 30.0, 64.0, 24.0
 SWEEPS = 4

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.graphs.samples import Prediction, Sample
     from grice.runtime.embedded import EmbeddedEncoder
 
-__all__ = ["TokenLikeness", "facts_to_encode", "shipped_likeness"]
-
 BATCH = 4096
 
 

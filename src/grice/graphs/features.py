@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Features", "Reading", "Space", "texts_of"]
-
 ENDING = re.compile(
     r"\b(?:abolish|abandon|ban|disband|eliminat|end|limit|oppos|prohibit|stop)(?:ed|ing|s|e|es|ned"
     r"|ning|ped|ping)?\b"

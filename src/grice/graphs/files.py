@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from grice.graphs.scores import FurtherMeasures, Gate, Row
     from grice.stats.estimate import Estimate
 
-__all__ = [
-    "BertModel",
-    "Description",
-    "SampleGraph",
-    "ScoreOptions",
-    "ShapeScores",
-    "describe_graphs",
-    "draw_page",
-    "draw_sample",
-    "read_graphs",
-    "samples_to_explain",
-    "score_files",
-    "score_files_by_shape",
-]
-
 
 class SampleGraph(NamedTuple):
     """A sample with one written graph: its own, or a system's."""

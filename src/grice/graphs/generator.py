@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["GraphGenerator", "generate_graphs"]
-
 TEMPLATES = 60
 """Templates that are filled for a sample."""
 SHOWN = 24

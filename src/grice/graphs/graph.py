@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from networkx import MultiDiGraph
 
-__all__ = ["Graph", "find_cycle", "from_networkx", "links_of", "neighbours", "to_networkx"]
-
 
 class Graph(msgspec.Struct, frozen=True):
     """An explanation graph; every fact counts, repeated and parallel ones too.

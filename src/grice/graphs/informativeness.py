@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "Informativeness",
-    "fact_logits",
-    "informativeness_features",
-    "with_one",
-]
-
 
 class Informativeness(NamedTuple):
     """How informative a graph is.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["KernelHead", "Scaling"]
-
 
 class Scaling(NamedTuple):
     """Brings counts and vectors to one scale before their distance is taken.

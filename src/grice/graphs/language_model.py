@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "LanguageGraphSettings",
-    "LanguageModelGraphs",
-    "WrittenGraph",
-    "language_model_graphs",
-    "stance_options",
-]
-
 RETRIES = 4
 """Answers that are looked at where the first is not valid."""
 LONGEST = 120

@@ -11,8 +11,6 @@ from grice.stats.estimate import scipy_module
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Match", "best_gold", "match_facts"]
-
 
 class Match(msgspec.Struct, frozen=True):
     """How well predicted facts match gold facts, each number 0 to 1.

@@ -11,8 +11,6 @@ from grice.records import Triple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["depth", "depth_first", "is_linear", "topological"]
-
 
 def depth_first(graph: Graph) -> Graph:
     """Return the facts in depth-first order, the order of the released code and training data.

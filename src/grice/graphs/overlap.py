@@ -19,8 +19,6 @@ from grice.text.overlap import (
 )
 from grice.text.tokens import BLEU_TOKENS
 
-__all__ = ["bleu", "rouge_2_precision", "rouge_l"]
-
 ORDERS = 4
 
 

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from grice.graphs.samples import Prediction, Sample, Stance
 
-__all__ = ["GraphPredictor"]
-
 
 @runtime_checkable
 class GraphPredictor(Protocol):

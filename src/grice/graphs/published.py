@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "PublishedGraphSettings",
-    "PublishedGraphs",
-    "graph_in",
-    "published_graphs",
-    "sequence_prompt",
-    "sequence_target",
-    "stance_input",
-]
-
 GRAPH = re.compile(r"\(.*\)", re.DOTALL)
 TRIPLES = re.compile(r"""\(\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*\)""")
 SEARCH = Search(beams=4, returned=1, max_pieces=150)

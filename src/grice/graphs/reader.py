@@ -16,8 +16,6 @@ from grice.errors import InputError, excerpt
 from grice.graphs.graph import Graph
 from grice.records import Triple
 
-__all__ = ["Problem", "ProblemKind", "Reading", "read_graph", "write_graph"]
-
 ProblemKind: TypeAlias = Literal["brackets", "semicolons", "nested", "text", "spacing", "empty"]
 """``brackets`` opened and not closed or the other way round; ``semicolons`` too few or too many,
 so that there is no fact; ``nested`` brackets inside a concept; ``text`` outside of the

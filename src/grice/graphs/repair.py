@@ -31,8 +31,6 @@ from grice.records import Triple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Edit", "Repair", "repair_graph"]
-
 EditKind: TypeAlias = Literal["rewrite", "remove", "add", "rename", "relation"]
 LINK = "has context"
 MOST_EDITS = 6

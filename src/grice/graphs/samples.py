@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Prediction", "Sample", "Stance", "read_predictions", "read_samples"]
-
 Stance: TypeAlias = Literal["support", "counter"]
 STANCES = ("support", "counter")
 Record = TypeVar("Record")

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
 
-__all__ = [
-    "FurtherMeasures",
-    "Gate",
-    "Row",
-    "SampleScore",
-    "paired",
-    "score_sample",
-    "score_samples",
-    "score_table",
-]
-
 Gate: TypeAlias = Literal["paper", "structure", "none"]
 """What a sample must pass for its graph to be compared: ``paper`` stance and structure,
 ``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Facts: TypeAlias = tuple[tuple[int, int, int], ...]
 
-__all__ = ["Filled", "Slot", "Template", "Templates", "fill"]
-
 LIKE, LOOKS, PLACE = 1.0, 0.8, 0.5
 """What counts in a slot beside the facts: likeness to the concept that stood there, how much a
 phrase looks like a concept, and how far it stands from where that one stood."""

@@ -18,8 +18,6 @@ from grice.pages import head
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Shown", "graph_page"]
-
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:72rem;
 padding:0 1rem;color:#1b1b1b;background:#fff}section{border-top:1px solid #ddd;padding:1rem 0}
 h2{font-size:1rem;margin:0 0 .5rem}.picture{overflow-x:auto}svg{max-width:none}

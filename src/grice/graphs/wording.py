@@ -12,8 +12,6 @@ from grice.text.tokens import PLAIN_COMPOUNDS
 if TYPE_CHECKING:
     from grice.records import Triple
 
-__all__ = ["fact_text", "is_negative", "opposite", "phrases", "relation_names"]
-
 LONGEST = 3
 """Most words of a concept."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.integrations.shards import Scoring
 
-__all__ = ["shards_of"]
-
 PATIENCE = 10
 """Seconds that a scheduler may take to answer."""
 TRIMMED = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"

@@ -12,8 +12,6 @@ with of_library("deepeval", "4.3.1"):
 if TYPE_CHECKING:
     from deepeval.test_case import ConversationalTestCase
 
-__all__ = ["GriceMetric"]
-
 
 class GriceMetric(BaseConversationalMetric):  # type: ignore[misc] # has no types
     """One metric of grice over the replies of a conversation.

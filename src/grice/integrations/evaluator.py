@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation, Score
     from grice.scoring import Grader
 
-__all__ = ["METRICS", "Evaluation", "Evaluator", "of_library"]
-
 METRICS = "relevance,repetition"
 """What is evaluated where nothing is named: what says most about a single reply."""
 

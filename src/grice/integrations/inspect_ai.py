@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer, Target
     from inspect_ai.solver import TaskState
 
-__all__ = ["grice_scorer"]
-
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
 def grice_scorer(

@@ -8,8 +8,6 @@ with of_library("inspect-scout", "0.6.1"):
     # Scout reads the types of a scanner when it is declared.
     from inspect_scout import Result, Scanner, Transcript, scanner
 
-__all__ = ["grice_scanner"]
-
 
 @scanner(messages="all")  # type: ignore[untyped-decorator]
 def grice_scanner(metrics: str = METRICS, *, models: str | None = None) -> Scanner[Transcript]:

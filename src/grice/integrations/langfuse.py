@@ -9,14 +9,15 @@ from grice.integrations.written import scores_to_write
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["write_scores"]
-
 
 class Client(Protocol):
     """What is used of ``langfuse.Langfuse``."""
 
-    def create_score(self, **score: Any) -> None: ...  # noqa: ANN401
-    def flush(self) -> None: ...
+    def create_score(self, **score: Any) -> None:  # noqa: ANN401
+        """Send a score."""
+
+    def flush(self) -> None:
+        """Wait until everything is sent."""
 
 
 def write_scores(

@@ -10,8 +10,6 @@ from grice.integrations.evaluator import METRICS, Evaluator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["grice_evaluator"]
-
 
 def grice_evaluator(
     metrics: str = METRICS, *, models: str | None = None

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from grice.integrations.evaluator import Evaluation
 
-__all__ = ["grice_scorer"]
-
 
 def grice_scorer(metrics: str = METRICS, *, models: str | None = None) -> Scorer:
     """Return a scorer for ``mlflow.genai.evaluate``, called once for each session.

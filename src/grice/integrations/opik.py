@@ -15,8 +15,6 @@ with of_library("opik", "2.2.122"):
 if TYPE_CHECKING:
     from opik.evaluation.metrics.conversation.types import Conversation
 
-__all__ = ["GriceMetric"]
-
 
 class GriceMetric(ConversationThreadMetric):  # type: ignore[misc] # has no types
     """Metrics of grice over the replies of a thread.

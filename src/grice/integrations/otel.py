@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.records import Score
 
-__all__ = ["emit_scores"]
-
 EVENT = "gen_ai.evaluation.result"
 
 

@@ -9,8 +9,6 @@ from grice.integrations.written import scores_to_write
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["write_scores"]
-
 
 def write_scores(
     file: str | Path,

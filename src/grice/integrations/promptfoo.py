@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from grice.integrations.evaluator import Evaluation
 
-__all__ = ["get_assert"]
-
 HISTORY = ("messages", "history", "conversation", "_conversation")
 """Variables of a test that hold what was said before."""
 MINIMUM = 0.5

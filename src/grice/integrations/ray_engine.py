@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.integrations.shards import Scoring
 
-__all__ = ["shards_of"]
-
 SHARE = 0.5
 """Part of a core that an actor reserves. It uses a whole one; were all reserved, the tasks that
 hand it its input would wait for ever."""

@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 
     Scoring: TypeAlias = "Callable[[bytes], bytes]"
 
-__all__ = [
-    "ENGINES",
-    "Engine",
-    "Grading",
-    "Shard",
-    "Task",
-    "planned",
-    "score_encoded",
-    "score_shard",
-    "shard_of",
-]
-
 ENGINES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
 """The package of each engine."""
 

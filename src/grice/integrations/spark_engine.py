@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.integrations.shards import Scoring
 
-__all__ = ["shards_of"]
-
 
 def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
     """Yield what executors answer once all have finished, one partition a file."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.records import Score
 
-__all__ = ["scores_to_write"]
-
 
 def scores_to_write(file: str | Path) -> Iterator[tuple[str, Score]]:
     """Yield each score that has a value, with a key that is the same whenever it is read.

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from grice.knowledge.sources import TripleFile
     from grice.records import Triple
 
-__all__ = [
-    "Author",
-    "Below",
-    "Built",
-    "author",
-    "build",
-    "index_words",
-    "log_change",
-    "parts_of",
-]
-
 BATCH = 20_000
 """Rows staged at once when a file is built."""
 FAULTS = 5

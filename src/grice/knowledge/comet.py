@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = ["GENERATE", "comet", "query"]
-
 GENERATE = "[GEN]"
 """What stands behind the relation."""
 RELATION = "xWant"

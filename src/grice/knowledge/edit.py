@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import TripleStore
     from grice.knowledge.schema import Schema
 
-__all__ = ["add", "check_base", "drop_vectors", "edit", "remove"]
-
 
 def add(path: Path, triples: Iterable[Triple], by: Author, *, below: Below | None = None) -> int:
     """Add triples to a file of knowledge, all or none; return how many were not there.

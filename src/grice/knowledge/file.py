@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Encoder
 
-__all__ = ["Change", "KnowledgeFile", "connect", "stated_base"]
-
 AT_ONCE = 512
 """Heads encoded, and their vectors kept, at once: what an interruption can cost."""
 

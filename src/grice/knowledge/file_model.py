@@ -24,8 +24,6 @@ from grice.runtime.registry import (
 if TYPE_CHECKING:
     from grice.runtime.registry import Opener
 
-__all__ = ["describe_file", "knowledge_file", "own_model"]
-
 
 class FileSettings(Settings, frozen=True):
     """What :func:`describe_file` states: what the file lies on; empty if it stands alone."""

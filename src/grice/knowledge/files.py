@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import TripleStore
     from grice.records import Triple
 
-__all__ = [
-    "BuiltFile",
-    "Facts",
-    "ReadTriples",
-    "build_files",
-    "check_knowledge",
-    "describe_knowledge",
-    "own_file",
-    "read_triples",
-    "schema_name",
-]
-
 
 class BuiltFile(NamedTuple):
     """A file of knowledge that was made.

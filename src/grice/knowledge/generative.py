@@ -29,21 +29,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Generated
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "END_OF_TEXT",
-    "NOTHING",
-    "START",
-    "UNKNOWN",
-    "GenerativeKnowledge",
-    "GenerativeSettings",
-    "Likelihood",
-    "TailGenerator",
-    "as_fragment",
-    "generative_knowledge",
-    "plain_event",
-    "relation_token",
-]
-
 NOTHING, UNKNOWN, START, END_OF_TEXT = "<pad>", "<unk>", "<s>", "</s>"
 """Pieces of a generator's vocabulary that stand for no text."""
 SPARE = 2

@@ -31,13 +31,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Generated
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "CausalTails",
-    "LanguageKnowledgeSettings",
-    "language_model_knowledge",
-    "verbalised",
-]
-
 PERSONS = {"PersonX": "Alex", "PersonY": "Sam", "PersonZ": "Kim"}
 """Names in place of ATOMIC's, which a language model has seldom read."""
 LONGEST = 16

@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = [
-    "APPLICATION",
-    "VERSION",
-    "check",
-    "check_objects",
-    "content",
-    "create_tables",
-    "mark_all",
-    "open_checked",
-    "remark",
-    "seal",
-    "state",
-]
-
 APPLICATION = 0x67726B62
 """Written into the head of the file; tells it from any other SQLite data base."""
 

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "NearHead",
-    "StoredKnowledge",
-    "TripleStore",
-    "best_known",
-    "encoded",
-    "largest",
-    "nearest_rows",
-]
-
 HEADS = 1
 """Nearest heads that are looked at for a triple. Two do better by 0.002 of the area on the
 development part of CSKB Population and no better on DECO train, and cost as much again."""

@@ -19,8 +19,6 @@ from grice.errors import InputError
 if TYPE_CHECKING:
     from grice.records import Triple
 
-__all__ = ["Mapping", "find_mapping"]
-
 
 class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What becomes of each relation of an inventory in another one.

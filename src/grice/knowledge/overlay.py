@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.records import Triple
     from grice.runtime.protocols import Encoder
 
-__all__ = ["Overlay"]
-
 
 class Overlay:
     """A file of your own knowledge on top of other knowledge.

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "NO_RELATION",
-    "Bilinear",
-    "TripleHead",
-    "TripleSettings",
-    "triple_features",
-    "triple_head",
-]
-
 NO_RELATION = "none"
 """The answer of :meth:`TripleHead.relations` for events that have nothing to do with each other."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.knowledge.generative import Likelihood
     from grice.records import KnownTail, Triple
 
-__all__ = ["KnowledgeBase", "TailProbabilities"]
-
 
 @runtime_checkable
 class KnowledgeBase(Protocol):

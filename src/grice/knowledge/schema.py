@@ -19,8 +19,6 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from grice.records import Triple
 
-__all__ = ["Alias", "Relation", "Schema", "TailForm", "load_schema", "schema_names"]
-
 TailForm: TypeAlias = Literal["infinitive", "state", "predicate", "clause", "concept"]
 """How a relation words its tails: ``to go home``, ``proud``, ``gets tired``,
 ``PersonX is late``, ``a kitchen``."""

@@ -15,8 +15,6 @@ from grice.records import Triple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["SCHEMAS", "SOURCES", "Row", "Source"]
-
 SCHEMAS = ("atomic2020", "conceptnet", "cider", "explagraphs")
 """Inventories that are tried where a format does not say which one it uses."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.knowledge.mapping import Mapping
     from grice.knowledge.schema import Schema
 
-__all__ = ["TripleFile", "open_triples"]
-
 NONE = "none"
 """What ATOMIC's annotators wrote for: nothing follows."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = ["KnowledgeUnion", "knowledge_union"]
-
 
 class KnowledgeUnion:
     """A :class:`~grice.knowledge.protocols.KnowledgeBase` made of others."""

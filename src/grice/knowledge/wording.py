@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grice.knowledge.schema import Relation
 
-__all__ = ["event_text", "gloss_text", "head_text", "tail_text"]
-
 PRONOUNS = {"x": ("he", "his"), "y": ("she", "her"), "z": ("they", "their")}
 PERSON = re.compile(r"\bpe(?:r|)son ?([xyz])\b('s?)?", re.IGNORECASE)
 PEOPLE = re.compile(r"\bpeople ?[xyz]\b('s?)?", re.IGNORECASE)

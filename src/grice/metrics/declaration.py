@@ -35,18 +35,6 @@ if TYPE_CHECKING:
 
     from grice.records import Judgement
 
-__all__ = [
-    "Count",
-    "Example",
-    "Fraction",
-    "Judges",
-    "Metric",
-    "Option",
-    "OptionValue",
-    "Share",
-    "metric",
-]
-
 Count: TypeAlias = Annotated[int, "1 or more"]
 """Annotation of an option that counts things."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from grice.records import Response
 
-__all__ = ["FEWEST_WORDS", "FluencyReader", "PieceSurprise", "fluency", "mean_nats"]
-
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71
 """Log odds of no slip, per nat, by ``grice_research.recipes.dialogue.fluency``.

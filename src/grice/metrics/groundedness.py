@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.records import Response
 
-__all__ = ["groundedness"]
-
 NEUTRAL = 1.0
 """Who claims nothing, or was given nothing, is not measured by it."""
 SHOWN = 8

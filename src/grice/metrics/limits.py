@@ -18,20 +18,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = [
-    "ALIKE",
-    "FILE",
-    "NOT_MEASURED",
-    "RIGHT",
-    "TRIVIAL",
-    "Comparison",
-    "Limits",
-    "Recorded",
-    "explained",
-    "recorded",
-    "summed_up",
-]
-
 FILE = "limits.json"
 NOT_MEASURED = "not measured"
 TRIVIAL = "a trivial baseline itself"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.metrics.limits import Recorded
     from grice.runtime.bundle import Card
 
-__all__ = ["metric_page", "model_cards"]
-
 SECTIONS = ("When to use it:", "When not to:")
 """Titled sections of a metric's docstring."""
 

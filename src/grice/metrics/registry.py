@@ -20,8 +20,6 @@ from grice.metrics.declaration import Metric
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Registry", "find_metrics"]
-
 GROUP = "grice.metrics"
 _MACHINERY = (
     "declaration",

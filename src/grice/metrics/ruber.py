@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Vectors: TypeAlias = NDArray[np.floating]
 
-__all__ = ["pooled"]
-
 Pooling: TypeAlias = Literal["mean", "max", "max-min"]
 Blend: TypeAlias = Literal["min", "max", "mean", "geometric"]
 

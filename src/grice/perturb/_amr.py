@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from grice.perturb.declaration import Material
     from grice.records import Conversation
 
-__all__ = [
-    "Graphs",
-    "Node",
-    "children",
-    "concept",
-    "finish",
-    "is_a_word",
-    "joined",
-    "nodes",
-    "parts",
-    "read_graph",
-    "read_graphs",
-    "renamed",
-    "replace_concept",
-    "written",
-]
-
 Node: TypeAlias = tuple[str, list[Any]]
 """A variable with its branches, each a role and what it leads to: a node, a variable, a value."""
 

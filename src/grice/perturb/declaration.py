@@ -14,17 +14,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = [
-    "Change",
-    "Level",
-    "Material",
-    "Perturbation",
-    "Perturbed",
-    "perturbation",
-    "some_turns",
-    "with_texts",
-]
-
 Level: TypeAlias = Literal["text", "semantic", "amr"]
 """``text``: turns are moved. ``semantic``: wording is changed. ``amr``: meaning graphs are."""
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["amrlib_models", "graphs_of_file"]
-
 MARK = "# ::snt "
 
 

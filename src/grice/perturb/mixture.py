@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.perturb.declaration import Change, Level, Material
     from grice.records import Conversation
 
-__all__ = ["MIXTURES", "Mixture", "mixture"]
-
 
 class Mixture(NamedTuple):
     """How many of which perturbations are applied to a conversation.

@@ -13,8 +13,6 @@ from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["negated"]
-
 _SHORT = {
     "am": "am not",
     "is": "isn't",

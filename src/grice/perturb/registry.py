@@ -19,8 +19,6 @@ from grice.perturb.declaration import Perturbation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["find_perturbation", "find_perturbations"]
-
 GROUP = "grice.perturbations"
 _MACHINERY = ("declaration", "meaning", "mixture", "negation", "registry", "run", "wording")
 

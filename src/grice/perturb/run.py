@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.perturb.declaration import Perturbation, Perturbed
     from grice.records import Conversation
 
-__all__ = ["annotated", "material_for", "named", "perturb", "perturb_all"]
-
 NOTHING = Material()
 
 

@@ -36,18 +36,6 @@ from grice.text.wordlists import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "Kind",
-    "Word",
-    "agreeing",
-    "antonyms",
-    "cased_as",
-    "lemma",
-    "replace",
-    "sentences",
-    "words",
-]
-
 Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
 
 _END = re.compile(r"(?<![\s.][A-Za-z])(?:[.!?…]+[\"')\]]*)(?=\s|$)")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.scoring.summary import Summary
 
-__all__ = ["report_scores"]
-
 EVERYBODY = ("all",)
 """Whose turns were judged: scores do not say it, and the page says nothing of it."""
 

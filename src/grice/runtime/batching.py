@@ -11,17 +11,6 @@ from grice.progress import track
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-__all__ = [
-    "MAX_BATCH_TOKENS",
-    "WIDTH",
-    "batches_by_length",
-    "batches_by_width",
-    "groups",
-    "padded",
-    "run_apart",
-    "run_batches",
-]
-
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 

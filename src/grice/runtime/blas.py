@@ -10,8 +10,6 @@ from threadpoolctl import ThreadpoolController
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-__all__ = ["single_threaded"]
-
 
 def single_threaded() -> AbstractContextManager[object]:
     """Return a context in which numpy multiplies matrices on one thread.

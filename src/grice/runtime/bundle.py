@@ -26,21 +26,6 @@ from grice.runtime.registry import reference_scheme
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "RENAMED",
-    "Bundle",
-    "Card",
-    "CardValue",
-    "Quality",
-    "Training",
-    "file_sha256",
-    "open_bundle",
-    "read_card",
-    "shipped_bundles",
-    "shipped_model",
-    "write_card",
-]
-
 MOST_BYTES = 2**20
 """Length of the longest card that is read; those that ship have some 30 KB."""
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from grice.runtime.registry import Opener
     from grice.runtime.stepwise import Chooser
 
-__all__ = ["CausalSettings", "Decoder", "EmbeddedCausalLM", "causal_lm"]
-
 Answer = TypeVar("Answer")
 
 KEPT = 32

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Passage, Vector
     from grice.runtime.registry import Opener
 
-__all__ = ["EmbeddedStates", "StateSettings", "causal_states"]
-
 
 class StateSettings(CausalSettings, frozen=True):
     """Of a bundle of kind ``causal-states``; ``scale`` has a digit per dimension."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import TextScorer
 
-__all__ = ["Option", "option_scores"]
-
 
 class Option(NamedTuple):
     """One of the texts to choose from.

@@ -41,17 +41,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Vector
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "EmbeddedEncoder",
-    "EmbeddedGenerator",
-    "EncoderSettings",
-    "GeneratorSettings",
-    "Hidden",
-    "Mode",
-    "encoder",
-    "generator",
-]
-
 Mode: TypeAlias = Literal["exact", "fast"]
 Answer = TypeVar("Answer")
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.runtime.memo import Memo
     from grice.runtime.protocols import Pair
 
-__all__ = ["CrossEncoder", "LabelSettings"]
-
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
 

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from grice.runtime.embedded import EmbeddedEncoder, EmbeddedGenerator, Hidden
     from grice.runtime.protocols import SpanTagger, Vector
 
-__all__ = [
-    "LIMIT",
-    "Memo",
-    "MemoEncoder",
-    "MemoGenerator",
-    "MemoSpanTagger",
-    "answer_key",
-    "cache_files",
-    "remember",
-]
-
 FILE = "answers-2.sqlite"
 """The number is that of the layout: answers without checksums lay in ``answers.sqlite``."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Mlp", "quantized"]
-
 
 class Mlp:
     """A multi-layer perceptron with ReLU between its layers and a linear output.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.runtime.embedded import Mode
     from grice.runtime.endpoint.spending import Spending, Terms, Usage
 
-__all__ = ["Models", "default_workers"]
-
 DEEPEST = 8
 MOST_PARTS = 64
 """How many models may stand one on another, and together; those that ship are 4 at most."""

@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Vector
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "OnnxEncoder",
-    "OnnxEncoderSettings",
-    "onnx_classifier",
-    "onnx_encoder",
-    "onnx_nli",
-]
-
 MODEL = "model.onnx"
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Passage
 
-__all__ = ["PassageTokenizer", "Read"]
-
 
 class Read(NamedTuple):
     """The tokens of a passage.

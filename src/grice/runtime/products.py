@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Columns", "product"]
-
 EXACT_BITS = 53
 """Bits of the integers that double precision holds."""
 

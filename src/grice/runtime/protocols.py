@@ -18,28 +18,6 @@ if TYPE_CHECKING:
 
     Vector: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "CausalGenerator",
-    "CausalLM",
-    "Chat",
-    "ChatRequest",
-    "Encoder",
-    "Generated",
-    "Generator",
-    "Message",
-    "Pair",
-    "PairClassifier",
-    "Passage",
-    "PassageEncoder",
-    "Segment",
-    "SpanTagger",
-    "SteerableLM",
-    "TaggedSpan",
-    "TextScorer",
-    "TokenScore",
-    "Unanswered",
-]
-
 Answer = TypeVar("Answer")
 
 

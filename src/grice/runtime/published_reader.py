@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "Answer",
-    "PublishedReader",
-    "ReaderSettings",
-    "SpanReader",
-    "TextClassifier",
-    "span_reader",
-    "text_classifier",
-]
-
 LONGEST_ANSWER = 50
 """Pieces of an answer, as CIDER's released code has it."""
 

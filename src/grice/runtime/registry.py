@@ -42,25 +42,6 @@ if TYPE_CHECKING:
 
     Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
 
-__all__ = [
-    "KINDS",
-    "SCHEMES",
-    "Kind",
-    "NoSettings",
-    "Opener",
-    "Scheme",
-    "Settings",
-    "dependencies_of",
-    "encoder_of",
-    "encoder_reference",
-    "find_bundle",
-    "find_kind",
-    "model_kind",
-    "plugin_problems",
-    "read_settings",
-    "reference_scheme",
-]
-
 KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 """Entry point groups of other people's packages."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from grice.runtime.memo import Memo
     from grice.runtime.registry import Opener
 
-__all__ = ["EmbeddedSeq2Seq", "Search", "Seq2Seq", "Seq2SeqSettings", "cleaned", "seq2seq"]
-
 ROWS = 64
 """Texts that are continued at once, over all prompts and beams."""
 SPACES = re.compile(r" (?=[.?!,]|n't\b|'(?:m|s|ve|re)\b)")

@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     Offsets: TypeAlias = list[tuple[int, int]]
     State: TypeAlias = tuple[Array, Offsets]
 
-__all__ = [
-    "CHARACTERS",
-    "WINDOWS",
-    "SpanHead",
-    "SpanSettings",
-    "best_paths",
-    "neighbourhood",
-    "span_head",
-    "word_starts",
-]
-
 OUTSIDE, BEGIN, INSIDE = range(3)
 TAGS = 3
 

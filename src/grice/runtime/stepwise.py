@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Vector
 
-__all__ = ["Chooser", "Chosen", "Sampler", "choose_tokens", "drawn", "logits_before"]
-
 
 class Chooser(Protocol):
     """Chooses the next token of one text."""

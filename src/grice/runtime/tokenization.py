@@ -10,8 +10,6 @@ from tokenizers import Tokenizer
 if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
 
-__all__ = ["CHARACTERS", "beginning", "ending", "open_tokenizer", "tokenizable"]
-
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
 

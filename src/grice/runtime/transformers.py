@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Passage, TokenScore
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "TransformersCausalLM",
-    "no_bars",
-    "transformers_causal_lm",
-    "transformers_classifier",
-    "transformers_nli",
-]
-
 
 class _Network:
     """A network of transformers on the device that is there."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Tokens: TypeAlias = Sequence[str]
     Computed: TypeAlias = Callable[[Sequence[tuple[str, ...]]], list[list[float]]]
 
-__all__ = ["mean_log_probabilities", "passage_scores", "read_in_windows"]
-
 
 def passage_scores(
     passages: Sequence[Passage],

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Vector
     from grice.runtime.registry import Opener
 
-__all__ = ["WordVectors", "word_encoder"]
-
 WORDS = 256
 """Most words of a text that count, its last ones, as many as the encoder reads tokens."""
 

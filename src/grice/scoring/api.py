@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
-__all__ = ["Grader", "load", "load_from", "score"]
-
 
 class Grader:
     """Metrics that are loaded and ready; load once, score often.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.records import Score
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["Blend", "blend_of"]
-
 HOW: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 
     from grice.records import Evidence, Judgement, Span, Turn
 
-__all__ = [
-    "EVERYBODY",
-    "Utterances",
-    "assistant_alone",
-    "in_place",
-    "in_text",
-    "is_tool_traffic",
-    "opening",
-    "responses",
-    "unknown_roles",
-    "unspoken",
-    "utterances",
-]
-
 TURN = re.compile(r"\bturn (\d+)\b")
 
 INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.models import Models
 
-__all__ = ["LoadedMetric", "load_metric"]
-
 
 class LoadedMetric:
     """A metric that is ready to judge.

@@ -23,8 +23,6 @@ from grice.runtime.models import default_workers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Machine", "describe_machine", "peak_memory", "printable"]
-
 INSTRUCTIONS: Mapping[str, Mapping[str, str]] = {
     "x86": {
         "AVX": "avx",

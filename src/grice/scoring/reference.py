@@ -11,8 +11,6 @@ import msgspec
 
 from grice.records import Conversation, Turn
 
-__all__ = ["FILE", "Recorded", "ReferenceScores", "conversations", "reference_scores"]
-
 FILE, TALKS = "reference_scores.json", "reference_talks.json"
 
 

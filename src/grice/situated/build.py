@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from grice.situated.statements import Clauses
     from grice.situated.tagger import Tagger
 
-__all__ = ["Built", "build_benchmark", "datasheet", "keep_apart", "keep_contrasting"]
-
 
 class Built(msgspec.Struct, frozen=True):
     """A benchmark with what each step took and left out.

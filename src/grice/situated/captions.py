@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from grice.stats.inputs import Floats
     from grice.text.overlap import Counts
 
-__all__ = [
-    "ORDERS",
-    "SCALE",
-    "CiderD",
-    "bleu_4",
-    "bleu_counts",
-    "caption_tokens",
-    "rouge_l",
-]
-
 ORDERS = 4
 MARKED = "'' ' `` ` -lrb- -rrb- -lcb- -rcb- ( ) [ ] { } . ? ! , : - -- ... ; \" …"
 MARKS = frozenset(MARKED.split())

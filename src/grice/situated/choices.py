@@ -11,8 +11,6 @@ from typing import NamedTuple
 from grice.situated.words import sentences
 from grice.text.lexicon import look_up
 
-__all__ = ["Plan", "plan_choice"]
-
 AUX = "is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had"
 ASKING = r"(?:what|which|who|where|when|how|why)"
 LEADING = re.compile(rf"{ASKING}\b", re.IGNORECASE)

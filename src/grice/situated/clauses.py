@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Offsets: TypeAlias = list[tuple[int, int]]
 
-__all__ = ["ClauseFinder"]
-
 PRONOUNS = frozenset(("there", "it", "he", "she", "they", "we", "you", "i"))
 PLACES = "of in on at to from by with for the a an and or her his their its your my than against"
 INSIDE = frozenset(PLACES.split())

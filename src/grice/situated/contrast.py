@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["KINDS", "ContrastHead", "Judged", "stands_in", "without"]
-
 KINDS: tuple[Context, ...] = ("GEO", "TEMP")
 
 

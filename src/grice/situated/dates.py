@@ -17,8 +17,6 @@ import msgspec
 
 from grice.runtime.protocols import TaggedSpan
 
-__all__ = ["merge_spans", "spelt_spans"]
-
 ALONE = re.compile(
     r"(?:the|an?|about|early|late|past|next|last|of|in|every|each|this|around|over|only|days?|"
     r"seasons?|months?|years?|times?|weeks?|decades?|past|daily|weekly|annual(?:ly)?|yearly|"

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from grice.situated.records import MinedPair
 
-__all__ = [
-    "SplitStatistics",
-    "TextPair",
-    "describe",
-    "finished",
-    "prompt",
-    "samples_of",
-    "source_table",
-    "training_pairs",
-]
-
 T5_PREFIX = "generate two sentences with: "
 """What the published T5 models read before the keywords; BART reads nothing before them."""
 

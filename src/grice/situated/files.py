@@ -47,17 +47,6 @@ if TYPE_CHECKING:
     from grice.situated.scores import Row
     from grice.situated.tagger import Tagger
 
-__all__ = [
-    "JavaPrograms",
-    "SituatedModels",
-    "build_folder",
-    "generate_file",
-    "mine_file",
-    "score_files",
-    "split_files",
-    "statements_of_file",
-]
-
 
 class SituatedModels(NamedTuple):
     """What ships for contrasting sentences, opened.

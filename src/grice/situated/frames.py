@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Frames", "Part", "named", "needs_article"]
-
 LAND = "land"
 PARTS_OF_LAND = (
     "city country state continent province region county town capital island village district "

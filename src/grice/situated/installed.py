@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.situated.tagger import Tagger
 
-__all__ = ["FLAIR_WORDS", "FlairTagger", "SpacyTagger", "open_tagger"]
-
 NOUNS = ("NOUN", "PROPN")
 """Universal parts of speech that give keywords."""
 FLAIR_WORDS = "upos-fast"

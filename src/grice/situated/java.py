@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from grice.stats.inputs import Floats
 
-__all__ = ["SECONDS", "JavaMeteor", "check_program", "spice"]
-
 PARAPHRASE = 0.6
 WORTHS = (EXACT, STEM, SYNONYM, PARAPHRASE)
 FIELDS = 23

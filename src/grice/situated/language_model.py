@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from grice.runtime.registry import Opener
     from grice.situated.records import Sample
 
-__all__ = [
-    "LanguageModelSituated",
-    "LanguageSituatedSettings",
-    "Solved",
-    "Written",
-    "language_model_situated",
-    "shown_prompt",
-    "write_valid_pairs",
-]
-
 RETRIES = 3
 """Answers that are looked at where the first is not valid."""
 LONGEST = 70

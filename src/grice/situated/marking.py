@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import TaggedSpan
     from grice.situated.tagger import Tagger
 
-__all__ = ["MASK", "keywords_of", "mark_statements", "mask"]
-
 MASK = "[UNK]"
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 

@@ -18,8 +18,6 @@ from grice.situated.words import find_run, lemmas, sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["READINGS", "Match", "Reading", "match_keywords"]
-
 Reading: TypeAlias = Literal["first", "exclusive", "present", "naive"]
 """What a copy of a keyword counts as: ``first``, its j-th copy takes the j-th sentence that holds
 it, the last one if there are fewer; ``exclusive``, it is right if the sentences that hold it are

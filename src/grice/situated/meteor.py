@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from grice.stats.inputs import Floats
 
-__all__ = ["meteor", "meteor_counts"]
-
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
 """Tuned for English: recall against precision, steepness and weight of the penalty for scattered
 matches, weight of content words."""

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "RULES",
-    "Refusal",
-    "RuleSet",
-    "Search",
-    "alike",
-    "alike_by",
-    "alike_nearby",
-    "mine_pairs",
-    "refusal",
-]
-
 THRESHOLD = 0.8
 FEWEST, MOST = 2, 5
 """Marks that a masked sentence may have."""

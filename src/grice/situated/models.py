@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from grice.situated.records import Sample
     from grice.situated.tagger import Tagger
 
-__all__ = [
-    "ContextModels",
-    "ContrastModels",
-    "context_tagger",
-    "contrast_head",
-    "with_contexts",
-]
-
 
 class ContextModels(NamedTuple):
     """What the bundle of kind ``context-tagger`` holds."""

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from grice.situated.records import Question, Statement
 
-__all__ = ["KeywordWriter", "SituatedWriter"]
-
 
 @runtime_checkable
 class KeywordWriter(Protocol):

@@ -13,8 +13,6 @@ from grice.situated.records import Question, Statement
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_given"]
-
 YES_NO = frozenset(("true", "yes", "false", "no"))
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["KeywordLine", "Recomposer", "Template", "pair_features"]
-
 FEWEST, MOST = 2, 5
 """Keywords of a sentence."""
 WIDEST = 12

@@ -17,23 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = [
-    "CONTEXTS",
-    "Context",
-    "Entity",
-    "Marked",
-    "MinedPair",
-    "Output",
-    "Question",
-    "Sample",
-    "Statement",
-    "context_of",
-    "contexts_in",
-    "read_outputs",
-    "read_records",
-    "read_samples",
-]
-
 Context: TypeAlias = Literal["GEO", "TEMP"]
 CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
 """Which kind of context an entity label gives."""

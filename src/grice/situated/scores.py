@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from grice.situated.records import Sample
     from grice.stats.inputs import Floats
 
-__all__ = ["MEASURES", "Problem", "Row", "mean_of_samples", "problems_of", "score_outputs"]
-
 Problem: TypeAlias = Literal[
     "no output",
     "no sentence",

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.situated.records import MinedPair
 
-__all__ = ["split_pairs"]
-
 TEST, DEV = 0.25, 0.15
 """Largest shares of the pairs, as published."""
 

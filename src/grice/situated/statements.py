@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Generator
 
-__all__ = [
-    "GENERATOR_INPUT",
-    "Clauses",
-    "generate_statements",
-    "to_statements",
-    "yes_no_statement",
-]
-
 MAPPED = {"did": "does", "will": "would", "shall": "should", "may": "might", "had": "has"}
 SUPPORT = frozenset(("do", "does", "did"))
 AUXILIARY = re.compile(

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from grice.text.lexicon import packaged_text
 
-__all__ = ["meanings"]
-
 ENDINGS = (
     ("s", ""),
     ("ses", "s"),

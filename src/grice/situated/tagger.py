@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Offsets: TypeAlias = list[tuple[int, int]]
 
-__all__ = ["CITIES", "LABELS", "ContextTagger", "Found", "Names", "Tagger", "token_features"]
-
 LABELS = ("GPE", "DATE", "TIME", "EVENT", "NAME", "NUMBER")
 """``NAME`` stands for every other name (people, groups, regions, works), ``NUMBER`` for numbers,
 amounts and ranks."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice.situated.records import Sample
 
-__all__ = ["halved", "swap_contexts", "swapped", "twice"]
-
 
 def halved(keywords: Sequence[str]) -> str:
     """Return the first half of the keywords as one sentence and the rest as another.

@@ -17,8 +17,6 @@ from grice.text.lexicon import look_up, packaged_text
 if TYPE_CHECKING:
     pass
 
-__all__ = ["find_run", "lemmas", "noun_lemma", "sentences", "words"]
-
 END = re.compile(r"[.?!]+[\"')\]}»”’]*(?=\s)")
 LAST = re.compile(r"\S+$")
 SHORT = (

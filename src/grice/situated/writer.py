@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.runtime.registry import Opener
     from grice.runtime.seq2seq import Seq2Seq
 
-__all__ = ["PublishedWriter", "WriterSettings", "keyword_writer"]
-
 SEARCH = Search(beams=4, returned=1, max_pieces=128)
 """The paper's beam and longest text."""
 

@@ -10,8 +10,6 @@ from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats, Groups, Values
 from grice.stats.resample import ResamplingKind, Sampling, resampled_estimate
 
-__all__ = ["balanced_accuracy"]
-
 
 def balanced_accuracy(
     values: Values,

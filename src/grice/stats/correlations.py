@@ -29,16 +29,6 @@ from grice.stats.resample import Sampling, resampled_estimate
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
-__all__ = [
-    "IntervalKind",
-    "analytic_interval",
-    "correlation",
-    "correlation_value",
-    "correlation_within",
-    "heavy_tails",
-    "partial_correlation",
-]
-
 IntervalKind: TypeAlias = Literal["analytic", "jackknife", "percentile", "bca"]
 
 HEAVY = 6.0

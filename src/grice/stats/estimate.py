@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.stats.clusters import Bounds
 
-__all__ = ["FEW", "Estimate", "Side", "clamp", "cut", "few_units", "scipy_module"]
-
 FEW = 10
 """With fewer items or conversations than this, an interval is marked as a rough guide."""
 Side: TypeAlias = Literal["above", "below", "either"]

@@ -17,21 +17,6 @@ from grice.errors import InputError
 if TYPE_CHECKING:
     from grice.stats.clusters import Bounds
 
-__all__ = [
-    "Complete",
-    "Floats",
-    "Groups",
-    "Integers",
-    "Values",
-    "check_bounds",
-    "check_level",
-    "columns_of",
-    "complete_items",
-    "group_codes",
-    "joined",
-    "ordered",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = Sequence[float | None] | Sequence[float] | Floats

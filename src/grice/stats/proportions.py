@@ -13,8 +13,6 @@ from grice.stats.estimate import Estimate, few_units
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["proportion"]
-
 
 def proportion(
     hits: Sequence[float], sizes: Sequence[int] | None = None, *, level: float = 0.95

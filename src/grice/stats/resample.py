@@ -25,19 +25,6 @@ from grice.stats.inputs import Floats, Integers, check_level
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "Resampled",
-    "ResamplingKind",
-    "Sampling",
-    "Statistic",
-    "bootstrap",
-    "differences",
-    "estimate",
-    "random_signs",
-    "resample",
-    "resampled_estimate",
-]
-
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""
 ResamplingKind: TypeAlias = Literal["jackknife", "percentile", "bca"]

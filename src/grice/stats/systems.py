@@ -37,8 +37,6 @@ from grice.stats.inputs import (
 from grice.stats.permutation import permutation_test_of_means
 from grice.stats.resample import Sampling, differences, estimate, resample, resampled_estimate
 
-__all__ = ["Power", "cliffs_delta", "compare_systems", "items_needed", "mean"]
-
 MeanInterval: TypeAlias = Literal["hall", "student", "jackknife", "percentile", "bca"]
 INTERVALS = ("hall", "student", "jackknife", "percentile", "bca")
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Metric
     from grice.records import Evidence
 
-__all__ = ["check_metric"]
-
 _EVERYDAY = (
     ("Do you like to cook?", "I love it. I made pasta for my sister yesterday.", "Lucky sister!"),
     ("I lost my keys again.", "Then you can't get in. Call the landlord!", "He is on holiday."),

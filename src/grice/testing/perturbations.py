@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from grice.perturb import Perturbed
     from grice.records import Conversation
 
-__all__ = ["broken_pairs", "check_prefers_intact"]
-
 NOTHING = Material()
 
 

@@ -28,19 +28,6 @@ from grice.text.wordlists import (
 if TYPE_CHECKING:
     from grice.text.people import Party
 
-__all__ = [
-    "describes",
-    "is_finite",
-    "is_order",
-    "is_plural",
-    "is_verbal",
-    "predicate",
-    "statement",
-    "subject_end",
-    "thing_predicate",
-    "uncapitalised",
-]
-
 _PLURAL_THINGS = frozenset({"these", "those"})
 
 

@@ -20,8 +20,6 @@ from grice.text.wordlists import (
     THINGS,
 )
 
-__all__ = ["Stretch", "content_words", "sentences"]
-
 MOST_SENTENCES = 16
 """Sentences of a text that are looked at: a text of a thousand must not cost a million."""
 COMMON = (

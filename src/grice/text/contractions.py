@@ -8,8 +8,6 @@ from functools import lru_cache
 from grice.text.verbs import is_verb
 from grice.text.wordlists import HOLDS_IS, SHOWS_IS
 
-__all__ = ["written_out"]
-
 _CONTRACTED = {
     "im": ("i", "am"),
     "ive": ("i", "have"),

@@ -53,16 +53,6 @@ if TYPE_CHECKING:
 
     from grice.text.people import Speaker
 
-__all__ = [
-    "Event",
-    "PersonName",
-    "event_text",
-    "reaction",
-    "read_event",
-    "read_events",
-    "triple_texts",
-]
-
 PersonName: TypeAlias = Literal["PersonX", "PersonY"]
 
 

@@ -14,8 +14,6 @@ from grice.text.lexicon import look_up
 from grice.text.tokens import UNICODE_LETTERS
 from grice.text.wordlists import words_of
 
-__all__ = ["other_language"]
-
 READ = 400
 """Characters that are read: the language of a text shows in its beginning."""
 FEWEST = 3

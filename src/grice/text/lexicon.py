@@ -10,8 +10,6 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Word", "look_up", "packaged_text"]
-
 
 class Word(NamedTuple):
     """What the table says of a word; everything is empty for a word it does not know.

@@ -11,8 +11,6 @@ from itertools import chain
 
 from grice.text.markup import thoughts
 
-__all__ = ["as_read", "marks"]
-
 READ = 20_000
 """Characters of a text in which marks are looked for; what is behind them stays as it is."""
 

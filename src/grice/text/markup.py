@@ -14,8 +14,6 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["PlainText", "plain_text", "thinks_aloud", "thoughts"]
-
 THOUGHT = (
     # A template may have kept the opening mark, or the model may not have come to the closing one.
     r"\A(?:(?!</?think(?:ing)?>).)*</think(?:ing)?>"

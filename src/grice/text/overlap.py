@@ -14,17 +14,6 @@ from grice.text.tokens import ROUGE_TOKENS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "Counts",
-    "common_length",
-    "count_ngrams",
-    "rouge_2",
-    "shared",
-    "stem",
-    "stem_bigrams",
-    "stems",
-]
-
 Counts: TypeAlias = dict[tuple[str, ...], int]
 """How often each n-gram occurs."""
 

@@ -9,18 +9,6 @@ import msgspec
 from grice.text.verbs import is_verb, present
 from grice.text.wordlists import AFTER_OBJECT, AUXILIARIES, MODALS
 
-__all__ = [
-    "OBJECTS",
-    "OWNERS",
-    "POSSESSIVES",
-    "SUBJECTS",
-    "Mention",
-    "Party",
-    "Speaker",
-    "mark_people",
-    "parties_of",
-]
-
 Speaker: TypeAlias = Literal["responder", "previous"]
 """Who said a text: the speaker of the judged response, or the speaker of the turn before."""
 

@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from grice.text.content import Stretch, sentences
 
-__all__ = ["questions"]
-
 _OPENING = r"^\W*(?:(?:and|but|hey|now|oh|ok|okay|so|then|well)\b\W*)*"
 _AUXILIARY = (
     r"(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might)"

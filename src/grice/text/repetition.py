@@ -11,8 +11,6 @@ from grice.text.tokens import SENTENCES_WITH_MARKS, WORDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Novelty", "novelty", "strip_repetition"]
-
 MARKS = re.compile(
     r"\b(?:out of|of|/)\s*(?:5|10|100|five|ten)\b|\b(?:stars?|points?|marks?|ratings?|scores?)\b"
 )

@@ -7,8 +7,6 @@ from itertools import islice
 
 from grice.text.tokens import LATIN_ALPHANUMERIC
 
-__all__ = ["unreadable"]
-
 LETTERS = 2000
 """Letters looked at: the script of a text shows in its beginning."""
 LATIN_END = "\u0250"

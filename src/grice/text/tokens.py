@@ -9,34 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "BLEU_TOKENS",
-    "COMPOUNDS",
-    "CONTRACTED_WORDS",
-    "LATIN_ALPHANUMERIC",
-    "LETTERS",
-    "LETTER_WORDS",
-    "PLAIN_COMPOUNDS",
-    "PLAIN_CONTRACTIONS",
-    "PLAIN_WORDS",
-    "ROUGE_TOKENS",
-    "SENTENCES",
-    "SENTENCES_WITH_MARKS",
-    "SENTENCE_BREAK",
-    "SENTENCE_END",
-    "SHORT_FORMS",
-    "SPAN_TOKENS",
-    "UNICODE_LETTERS",
-    "UNICODE_WORDS",
-    "WORDS",
-    "WORDS_AND_COMMAS",
-    "WORDS_AND_MARKS",
-    "WORDS_NUMBERS_AND_MARKS",
-    "WORDS_OR_MARKS",
-    "WORDS_WITH_PERIODS",
-    "WORD_CHARACTER",
-]
-
 # a-z only
 WORDS = re.compile(r"[a-z0-9']+")
 CONTRACTED_WORDS = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")

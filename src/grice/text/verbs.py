@@ -14,17 +14,6 @@ from grice.text.wordlists import (
     PARTICIPIAL_ADJECTIVES,
 )
 
-__all__ = [
-    "base_form",
-    "is_adjective",
-    "is_noun",
-    "is_past",
-    "is_verb",
-    "past_participle",
-    "present",
-    "simple_present",
-]
-
 _ABLE = frozenset({"can", "could"})
 
 # Past forms that are also the lemma of another verb, which is said far more rarely.

@@ -2,33 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ADVERBS",
-    "AFTER_OBJECT",
-    "AUXILIARIES",
-    "BE",
-    "CLAUSE_STARTS",
-    "DEGREES",
-    "DETERMINERS",
-    "DO",
-    "FEELINGS",
-    "FILLERS",
-    "HAVE",
-    "HOLDS_IS",
-    "INDEFINITE",
-    "KEPT_ADVERBS",
-    "MODALS",
-    "NOT_FEELINGS",
-    "NOT_VERBS",
-    "PARTICIPIAL_ADJECTIVES",
-    "PLURAL_INDEFINITE",
-    "PREPOSITIONS",
-    "QUESTIONS",
-    "SHOWS_IS",
-    "THINGS",
-    "words_of",
-]
-
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text as a set."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Adapted", "Measured", "Report", "adapt"]
-
 HALF = 0.5
 
 

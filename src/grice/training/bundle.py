@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import CardValue
     from grice.training.replies import Head
 
-__all__ = ["check_folder", "save_head"]
-
 
 def check_folder(folder: Path) -> None:
     """Let a model be written only where nothing else can be lost.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation, Json, Response
 
-__all__ = ["LEAST", "Labelled", "labelled_replies", "true_and_false_replies"]
-
 LEAST = 20
 """Fewer labels than this can neither teach nor show anything."""
 HISTORY = 4

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.floating]
 
-__all__ = ["Linear", "balanced", "fit_logistic"]
-
 STEPS = 30
 INNER = 60
 """Steps of conjugate gradients for one Newton step."""

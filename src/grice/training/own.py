@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.training.adapt import Report
     from grice.training.labelled import Labelled
 
-__all__ = ["Trained", "train", "train_metric"]
-
 ENCODER = "encoder"
 """The encoder of heads on metrics, which may have none of their own."""
 

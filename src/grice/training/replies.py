@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["FewLabels", "Head", "Penalty", "Readings", "fit_head", "folds_of", "read_replies"]
-
 FOLDS = 5
 
 

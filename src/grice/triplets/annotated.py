@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.triplets.records import Dialogue
 
-__all__ = ["read_annotated", "write_annotated"]
-
 
 def read_annotated(
     paths: Sequence[Path], *, invalid: Literal["refuse", "skip"] = "refuse"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.triplets.files import Invalid
     from grice.triplets.records import Place
 
-__all__ = ["from_brat", "read_brat", "to_brat", "write_brat"]
-
 
 def to_brat(dialogue: Dialogue) -> tuple[str, str]:
     """Return a dialogue as text and annotation: what belongs in ``ID.txt`` and ``ID.ann``."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.triplets.span_candidates import Joined, SpanCandidate
 
-__all__ = ["RELATIONS", "ExplicitLink", "Nouns", "explicit_links"]
-
 BETWEEN = 25
 """Most characters between two stretches that a connective links."""
 AHEAD = 4

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.triplets.find import Link
     from grice.triplets.models import TripletModels
 
-__all__ = ["ConversationLinks", "check_relations", "links_of_records", "wanted_links"]
-
 
 class ConversationLinks(NamedTuple):
     """A conversation with its links, in the order in which their heads were said."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation, Span
     from grice.triplets.find import Link
 
-__all__ = ["draw_links", "links_page"]
-
 CHARACTER, ROW, LINE, MARGIN = 7.83, 12.0, 20.0, 24.0
 COLUMNS = 78
 """Characters of a line of a turn."""

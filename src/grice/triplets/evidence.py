@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from grice.text.people import Speaker
     from grice.triplets.find import Found, Link
 
-__all__ = ["LinkExtractor", "link_extractor"]
-
 PREVIOUS, REPLY = range(2)
 """Turns of an exchange."""
 

@@ -10,8 +10,6 @@ from grice.records import Triple
 if TYPE_CHECKING:
     from grice.triplets.records import Dialogue
 
-__all__ = ["Merged", "merge_labels"]
-
 
 class Merged(NamedTuple):
     """What the rule made of one dialogue.

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from grice.triplets.records import Place
 
-__all__ = [
-    "ABSENT",
-    "Invalid",
-    "Problem",
-    "ReadDialogues",
-    "check",
-    "dump_dialogue",
-    "read_dialogues",
-    "write_dialogues",
-]
-
 ABSENT = [-1, -1]
 
 Invalid: TypeAlias = Literal["skip", "refuse"]

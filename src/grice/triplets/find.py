@@ -32,18 +32,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "Found",
-    "Link",
-    "Wanted",
-    "candidates_of",
-    "find_all",
-    "find_links",
-    "fitting",
-    "near_pairs",
-    "read_all",
-]
-
 BEFORE = 3
 """Turns between head and tail at most: nine in ten annotated links are within."""
 EVEN = 0.5

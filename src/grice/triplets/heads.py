@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["SCALE", "LinkHead", "LinkHeads", "Sides", "span_vectors"]
-
 SCALE = np.float32(384**0.5 / 4)
 """Vectors of length one have components too small for a network to begin with."""
 

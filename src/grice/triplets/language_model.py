@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["LanguageLinkSettings", "LikelihoodLinks", "language_model_links", "link_option"]
-
 
 class LanguageLinkSettings(Settings, frozen=True):
     """Of a bundle of kind ``language-model-links``.

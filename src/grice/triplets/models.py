@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["LinkJudge", "LinkOdds", "Links", "TripletEncoder", "TripletModels", "triplet_heads"]
-
 
 class TripletEncoder(Protocol):
     """What the heads read: token states of texts, and one vector of each."""

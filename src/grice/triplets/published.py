@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["PublishedLinkSettings", "PublishedLinks", "published_links"]
-
 NEVER = np.float32(-1e4)
 """Log odds of relations that were not asked for."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["NEW", "TextReading", "read_texts", "stretches"]
-
 NEW = 700
 """Characters of a text that one window reads for the first time."""
 BEFORE = 250

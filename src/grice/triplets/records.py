@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 import msgspec
 
-__all__ = ["Annotated", "Dialogue", "Place"]
-
 Place: TypeAlias = tuple[int, int]
 """``text[start:end]``; always into a text that is named beside it."""
 

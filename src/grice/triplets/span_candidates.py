@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Place
 
-__all__ = [
-    "Joined",
-    "SpanCandidate",
-    "find_candidates",
-    "informative",
-    "join_turns",
-    "slices",
-    "things",
-]
-
 LEAST = 0.35
 """How sure the tagger is at least of an event."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice.triplets.records import Dialogue
 
-__all__ = ["Counted", "Published", "Value", "compare_counts", "count", "published", "turn_starts"]
-
 Value: TypeAlias = int | float | tuple[int, ...]
 
 _TURN = re.compile(r"(?:^|(?<=\s{4}))(?=[A-Z]: )")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["CUES", "STRUCTURE", "Layout", "layout_of", "locate", "structure"]
-
 CUES = (
     ("because", "since", "as", "cause"),
     ("so", "therefore", "then", "thus"),

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction.protocol import Kind, Place
     from grice.text.events import Event, PersonName
 
-__all__ = [
-    "ABOUT_ANYONE",
-    "FEATURES",
-    "Candidate",
-    "allowed",
-    "are_whole",
-    "candidates",
-    "features",
-    "worded",
-]
-
 ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import TaggedSpan
     from grice.text.people import Party, Speaker
 
-__all__ = ["CHARACTERS", "EVENTS", "EventMention", "event_mentions"]
-
 EVENTS = 8
 """Most events read per turn, the surest ones; pairs grow with the square."""
 

@@ -68,17 +68,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-__all__ = [
-    "CueExtractor",
-    "CueSettings",
-    "Cues",
-    "cue_weights",
-    "extractor",
-    "mentions_in",
-    "not_english",
-    "read_cues",
-]
-
 KNOWN_SHARE = 0.5
 """Least share of words that the lexicon knows, below which a text is not taken for English."""
 CLAUSES = 12

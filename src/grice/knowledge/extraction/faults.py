@@ -31,8 +31,6 @@ from grice.text.wordlists import (
 if TYPE_CHECKING:
     from grice.text.people import Party, Speaker
 
-__all__ = ["carrying_words", "is_cut_off", "is_unsound", "with_people_apart"]
-
 _LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS | {"not", "feels"}
 _OTHER: dict[Party, Party] = {"responder": "previous", "previous": "responder"}
 _REFLEXIVE = re.compile(r"sel(?:f|ves)\b", re.IGNORECASE)

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = ["LikelihoodExtractor", "LikelihoodSettings", "likelihood_extractor"]
-
 
 class LikelihoodSettings(Settings, frozen=True):
     """Of a bundle of kind ``likelihood-extractor``.

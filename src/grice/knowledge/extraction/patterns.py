@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import TaggedSpan
     from grice.runtime.registry import Opener
 
-__all__ = ["PatternExtractor", "pattern_extractor", "persons"]
-
 JOINS = (
     (r"because|since|cause|cuz", "isAfter", False),
     (r"after", "isAfter", False),

@@ -15,18 +15,6 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "KINDS",
-    "RELATIONS",
-    "Exchange",
-    "ExtractedTriple",
-    "Extraction",
-    "Kind",
-    "Place",
-    "TripleExtractor",
-    "check_kinds",
-]
-
 Kind: TypeAlias = Literal["single", "pair"]
 """``single``: both events are said in the reply; ``pair``: one in the reply, one before it."""
 

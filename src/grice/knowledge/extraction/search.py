@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = ["SearchExtractor", "concepts", "search_extractor"]
-
 FURTHER = "be few less lot me more most much one or other own same several then two us while you"
 STOP = frozenset(FURTHER.split()).union(
     AUXILIARIES, DEGREES, DETERMINERS, FILLERS, KEPT_ADVERBS, PREPOSITIONS, QUESTIONS, THINGS

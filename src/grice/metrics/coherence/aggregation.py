@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "ALONE",
-    "BESIDE",
-    "POOLED",
-    "WHOLE",
-    "context_free_features",
-    "dialogue_features",
-    "flaw_features",
-    "pooled",
-]
-
 LOWEST = 0.25
 """Share of the turns that stand for the worst of a conversation, at least one."""
 POOLED = 6

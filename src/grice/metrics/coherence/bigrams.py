@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Bigrams", "bigrams_of"]
-
 
 def bigrams_of(words: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the places of each two neighbours in the tables: first, second, both."""

@@ -43,15 +43,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
 
-__all__ = [
-    "DialogueHead",
-    "DialogueSettings",
-    "ReplacedTokenScorer",
-    "own_turns",
-    "thread_head",
-    "turn_blocks",
-]
-
 DECAY = 0.7
 """Weight of a turn in all that was said, relative to the turn after it."""
 AT_ONCE, AROUND = 128, 64

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["AGAIN", "NUMBERS", "SPEAKER", "speaker_features", "turn_features", "verbatim_features"]
-
 AGAIN = 3
 """How many numbers :func:`verbatim_features` gives for a turn."""
 NUMBERS = 49

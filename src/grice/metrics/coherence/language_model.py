@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Passage
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "LanguageDialogueSettings",
-    "LanguageModelDialogues",
-    "LikelyTurns",
-    "language_model_dialogues",
-]
-
 
 class LanguageDialogueSettings(Settings, frozen=True):
     """Of a bundle of kind ``language-model-dialogues``.

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Dialogue", "DialogueClassifier"]
-
 
 class Dialogue(NamedTuple):
     """A whole conversation to be judged: who says what, in order."""

@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "NOTHING",
-    "REPLACED_TOKEN_FEATURES",
-    "ReplacedTokenDetector",
-    "ReplacedTokens",
-    "replaced_token_features",
-]
-
 REPLACED_TOKEN_FEATURES = 8
 """How many features :func:`replaced_token_features` gives for a turn."""
 WORST = 3

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
 
-__all__ = ["ORDER", "Towers", "order_features", "run_layers"]
-
 BACK = 4
 """Turns of a history that the towers read."""
 ORDER = 9

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from grice.metrics.coherence.bigrams import bigrams_of
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
-__all__ = ["FEWEST_WORDS", "TurnText", "read_turn"]
-
 MOST_SENTENCES = 12
 """Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
 FEWEST_WORDS = 3

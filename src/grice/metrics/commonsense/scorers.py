@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = NDArray[np.float32]
     Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
 
-__all__ = [
-    "EACH",
-    "NO_TRIPLE",
-    "Sources",
-    "as_knowledge_base",
-    "best_cosine",
-    "cautious_score",
-    "find_scorer",
-    "mean_score",
-    "nearest_known",
-    "scorer_names",
-]
-
 NO_TRIPLE = 0.5
 """ACCENT's score of a reply without a triple."""
 LEAST = 0.01

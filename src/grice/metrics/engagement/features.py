@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from grice.text.tokens import WORDS
 
-__all__ = ["COUNTS", "SURFACE", "surface"]
-
 SURFACE = (
     "words",
     "letters per word",

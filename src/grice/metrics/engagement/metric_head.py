@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Pair
     from grice.runtime.registry import Opener
 
-__all__ = ["KIND", "MetricClassifier", "MetricHeadSettings", "metric_classifier", "metric_head"]
-
 KIND = "metric-head"
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Pair
     from grice.runtime.registry import Opener
 
-__all__ = ["NetworkSettings", "ReplyNetwork", "engagement_network", "ruber_network"]
-
 BALANCED = 0.5
 """The answer where there is no query or no reply."""
 

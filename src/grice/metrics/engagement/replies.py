@@ -31,21 +31,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "BALANCED",
-    "Part",
-    "ReplyHead",
-    "ReplySettings",
-    "Scale",
-    "Weighed",
-    "block_sizes",
-    "last_utterance",
-    "part_names",
-    "reply_features",
-    "reply_head",
-    "reply_scalars",
-]
-
 BALANCED = 0.5
 """The answer where there is nothing to judge: no word of a turn before, or none of a reply."""
 

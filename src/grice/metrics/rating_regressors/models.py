@@ -31,16 +31,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "CountedEdges",
-    "JoinedTexts",
-    "Regressor",
-    "RegressorSettings",
-    "rating_regressor",
-    "read_edges",
-    "write_edges",
-]
-
 UNREAD = 0.5
 """The answer for a reply without a word."""
 

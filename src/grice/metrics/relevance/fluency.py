@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Pair
     from grice.runtime.registry import Opener
 
-__all__ = [
-    "Disfluency",
-    "FluencyModel",
-    "FluentPairHead",
-    "FluentSettings",
-    "PieceScorer",
-    "fluency_model",
-    "fluent_pair_head",
-]
-
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Pair, Passage
     from grice.runtime.registry import Opener
 
-__all__ = ["LanguageModel", "LanguageSettings", "Likely", "language_model"]
-
 REPLY = "A:"
 """What stands before a reply."""
 

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "BALANCED",
-    "TURNS",
-    "PairHead",
-    "PairSettings",
-    "bare_pair_head",
-    "history_summary",
-    "open_pair_head",
-    "pair_features",
-    "pair_head",
-]
-
 TURNS = 4
 """How many segments of the left side are read; the oldest beyond them are left out."""
 

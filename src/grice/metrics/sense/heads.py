@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = ["FlawHeads", "FlawSettings", "flaw_heads", "reply_states"]
-
 
 class FlawSettings(Settings, frozen=True):
     """Of a bundle of kind ``flaw-heads``: the model that reads, and the flaw of each output."""

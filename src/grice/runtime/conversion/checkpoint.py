@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Tensor = NDArray[np.float32]
 
-__all__ = ["FAMILIES", "Checkpoint", "Shape", "from_bfloat16"]
-
 FAMILIES = ("llama", "qwen2", "qwen3")
 """Architectures that are converted, by the name that ``model_type`` and GGUF give them."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.runtime.conversion.checkpoint import Checkpoint, Shape
     from grice.runtime.conversion.written import Quantization
 
-__all__ = ["convert", "convert_states"]
-
 
 def convert(source: Path, target: Path, *, quantization: Quantization = "int8") -> Shape:
     """Write a published causal language model in the run-time format.

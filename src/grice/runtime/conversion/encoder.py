@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.conversion.written import Quantization
 
-__all__ = ["FAMILIES", "Reader", "convert_encoder"]
-
 FAMILIES = ("bert", "roberta")
 
 

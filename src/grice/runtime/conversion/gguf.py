@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.conversion.checkpoint import Tensor
 
-__all__ = ["read_gguf"]
-
 Value: TypeAlias = "bool | int | float | str | list[Value]"
 Bytes: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.uint8]]"
 Eighths: TypeAlias = "np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]"

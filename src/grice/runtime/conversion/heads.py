@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.runtime.conversion.encoder import Reader
     from grice.runtime.conversion.huggingface import Published
 
-__all__ = ["HEAD", "Network", "convert_classifier", "convert_network", "convert_span_reader"]
-
 HEAD = "head.npz"
 """File of the layers on top of an encoder."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.conversion.checkpoint import Tensor
 
-__all__ = ["Published", "read_config", "read_folder", "read_published", "tokens_of"]
-
 LONGEST_HEADER = 2**26
 
 

@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["INT8", "variables"]
-
 INT8 = 1
 """What the format calls bytes with a sign."""
 MOST = 128

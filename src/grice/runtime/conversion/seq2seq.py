@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from grice.runtime.conversion.huggingface import Published
     from grice.runtime.conversion.written import Quantization
 
-__all__ = [
-    "Converted",
-    "activation_of",
-    "convert_seq2seq",
-]
-
 ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.conversion.checkpoint import Checkpoint, Tensor
 
-__all__ = ["byte_level_tokenizer", "with_first_tokens"]
-
 CONTROL = (3, 4)
 """Kinds of tokens that stand for no text: control and user-defined ones."""
 QWEN = (

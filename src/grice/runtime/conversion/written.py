@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from grice.runtime.conversion.checkpoint import Tensor
     from grice.runtime.conversion.huggingface import Published
 
-__all__ = [
-    "Quantization",
-    "Weights",
-    "convert_family",
-    "needed",
-    "set_fused",
-    "set_linear",
-    "set_norm",
-    "set_scale",
-    "write_network",
-]
-
 Converted = TypeVar("Converted")
 
 Quantization: TypeAlias = Literal["int8", "float32"]

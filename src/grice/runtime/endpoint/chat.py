@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.runtime.memo import Memo
     from grice.runtime.protocols import ChatRequest
 
-__all__ = ["EndpointChat", "likely_tokens", "most_tokens"]
-
 Answer = TypeVar("Answer")
 
 PER_MESSAGE = 16

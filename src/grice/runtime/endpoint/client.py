@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.records import Json
     from grice.runtime.endpoint.spending import Terms
 
-__all__ = ["Client", "RefusedError", "Reply", "TransientError"]
-
 KEY, OPENAI_KEY, OPENAI_HOST = "GRICE_OPENAI_KEY", "OPENAI_API_KEY", "api.openai.com"
 """The key of whatever endpoint is named; that of OpenAI is sent to its own host alone."""
 

@@ -9,8 +9,6 @@ import msgspec
 from grice.runtime.endpoint.dispatch import UnusableError
 from grice.runtime.endpoint.spending import Tokens
 
-__all__ = ["only_choice"]
-
 Choice = TypeVar("Choice", bound=msgspec.Struct)
 
 

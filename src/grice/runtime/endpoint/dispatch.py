@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.runtime.endpoint.client import Client
     from grice.runtime.endpoint.spending import Spending, Tokens
 
-__all__ = ["Dispatcher", "UnusableError"]
-
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 

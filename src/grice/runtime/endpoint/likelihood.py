@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.runtime.memo import Memo
     from grice.runtime.protocols import Passage
 
-__all__ = ["EndpointLikelihood"]
-
 PROBE = "The sky is blue."
 """Asked once, before anything of the user's is sent."""
 

@@ -18,8 +18,6 @@ from grice.runtime.registry import Settings, model_kind, reference_scheme
 if TYPE_CHECKING:
     from grice.runtime.registry import Opener
 
-__all__ = ["endpoint_chat", "endpoint_likelihood", "openai_logprobs_model", "openai_model"]
-
 
 class EndpointSettings(Settings, frozen=True):
     """Which model of which address."""

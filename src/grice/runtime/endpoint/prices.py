@@ -10,8 +10,6 @@ import msgspec
 
 from grice.errors import InputError, os_reason
 
-__all__ = ["Price", "PriceList", "read_prices"]
-
 Amount = Annotated[float, msgspec.Meta(ge=0)]
 
 EXAMPLE = """such as

@@ -15,8 +15,6 @@ from grice.runtime.endpoint.prices import PriceList
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Budget", "Spending", "Terms", "Tokens", "Usage", "in_words", "parse_budget"]
-
 Unit: TypeAlias = Literal["money", "requests", "tokens"]
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(requests|tokens)?")
 

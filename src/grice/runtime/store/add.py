@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from grice.runtime.store.pickled import as_safetensors
 from grice.runtime.store.places import Stored
 
-__all__ = ["Addition", "add"]
-
 
 class Addition(NamedTuple):
     """A model that is in no index.

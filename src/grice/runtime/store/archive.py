@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from grice.runtime.store.download import Listener
     from grice.runtime.store.places import Stored
 
-__all__ = ["export_model", "import_model"]
-
 MOST_FILES = 1000
 PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
 

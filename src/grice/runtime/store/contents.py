@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
 
-__all__ = ["bundle_files", "copy_files"]
-
 
 def bundle_files(bundle: Bundle) -> list[str]:
     """Return the paths of all files that belong to a bundle, its card first.

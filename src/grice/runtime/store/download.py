@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.store.http import Remote
 
-__all__ = ["Listener", "download", "write_block"]
-
 BLOCK = 1 << 18
 TRIES = 5
 """How often a file that ends early is asked for in one run."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from grice.runtime.store.index import Entry, Source, Wheel
     from grice.runtime.store.places import Stored
 
-__all__ = ["get"]
-
 
 def get(
     name: str, listener: Listener, *, accept_licence: bool = False, given: Path | None = None

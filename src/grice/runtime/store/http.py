@@ -19,8 +19,6 @@ from grice.errors import ModelError
 if TYPE_CHECKING:
     from http.client import HTTPMessage, HTTPResponse
 
-__all__ = ["MissingError", "Page", "Remote", "broken", "open_remote", "page", "redacted"]
-
 SECONDS = 60
 """How long a server may be silent."""
 LONGEST_PAGE = 1 << 26

@@ -26,8 +26,6 @@ from grice.runtime.store.index import HubFile, HubSource
 if TYPE_CHECKING:
     from grice.runtime.store.download import Listener
 
-__all__ = ["HUB", "cached_snapshot", "fetch_files", "mirror_url", "parse_hub"]
-
 HUB = "hf:"
 ENDPOINT = "https://huggingface.co"
 REFERENCE = re.compile(r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@(?P<commit>[0-9a-f]{40})")

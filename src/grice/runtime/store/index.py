@@ -16,18 +16,6 @@ from grice.errors import InputError, ModelError, did_you_mean, os_reason
 from grice.folders import config_folder
 from grice.runtime.bundle import Quality
 
-__all__ = [
-    "PERMISSIVE",
-    "Entry",
-    "HubFile",
-    "HubSource",
-    "PackageSource",
-    "Source",
-    "check_licence",
-    "known_models",
-    "named_model",
-]
-
 OWN = "models.toml"
 
 PERMISSIVE = frozenset(

@@ -13,8 +13,6 @@ from grice.runtime.store.contents import copy_files
 if TYPE_CHECKING:
     from grice.runtime.bundle import CardValue
 
-__all__ = ["keep_checkpoint"]
-
 LONGEST = 512
 """Most tokens that are read at once: attention takes time with their square."""
 NEEDED = ("config.json", "tokenizer.json")

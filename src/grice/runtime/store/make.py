@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from grice.runtime.conversion.checkpoint import Shape
     from grice.runtime.store.index import Entry, Source
 
-__all__ = ["MIDDLE", "WINDOW", "Description", "described", "make_bundle"]
-
 
 WINDOW = 768
 """Most tokens that a model reads at once: for each it computes a number per piece of its

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.runtime.store.index import Entry
     from grice.runtime.store.places import Stored
 
-__all__ = ["Check", "Known", "known_and_stored", "verify"]
-
 UNMEASURED = "not measured"
 UNMEASURED_ALONE = "not measured of the model alone; of presets in docs/presets.md"
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.store.index import PackageSource, PackagesSource, Wheel
 
-__all__ = ["extract", "find_wheel"]
-
 PUBLIC = "https://pypi.org/simple"
 JSON = "application/vnd.pypi.simple.v1+json"
 ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"

@@ -10,8 +10,6 @@ from grice.errors import BundleError, ModelError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["as_safetensors", "read_pickle"]
-
 PICKLES = "pytorch_model*.bin"
 NETWORK = "network.pt"
 """A network that was published without the encoder below it, put beside that."""

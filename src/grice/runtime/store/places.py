@@ -25,23 +25,6 @@ from grice.runtime.store.index import known_models
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = [
-    "CARD",
-    "GROUP",
-    "Stored",
-    "check_name",
-    "check_stored",
-    "downloads_folder",
-    "find_stored",
-    "model_folders",
-    "publish",
-    "remove",
-    "stored",
-    "stored_models",
-    "workspace",
-    "writing_model",
-]
-
 GROUP = "grice.bundles"
 """Entry points of packages that hold a model: its name, and the package whose folder it is."""
 

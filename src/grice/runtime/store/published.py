@@ -9,17 +9,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import CardValue
 
-__all__ = [
-    "convert_classifier",
-    "convert_dialogue_classifier",
-    "convert_encoder",
-    "convert_engagement",
-    "convert_keyword_writer",
-    "convert_ruber",
-    "convert_seq2seq",
-    "convert_span_reader",
-]
-
 FLOAT32 = "float32"
 """Published weights stay as they are, and are computed with as they are in both modes."""
 

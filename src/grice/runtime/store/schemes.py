@@ -14,8 +14,6 @@ from grice.runtime.store.places import CARD, stored, stored_models
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["hub_model", "stored_model"]
-
 
 @reference_scheme("model")
 def stored_model(place: str) -> Bundle:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle, Card
 
-__all__ = ["build_wheel"]
-
 BLOCK = 1 << 20
 DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, the earliest that a zip can hold: the same model gives the same wheel."""

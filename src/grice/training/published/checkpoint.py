@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from grice.training.published.recipes import HyperParameters
 
-__all__ = ["IGNORED", "Checkpoint", "torch_module"]
-
 IGNORED = -100
 """Label of a place that counts for nothing."""
 

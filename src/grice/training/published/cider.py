@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.knowledge.schema import Relation
 
-__all__ = ["choices", "entailment", "relations", "spans"]
-
 ENTAILMENT = {"1": "entailment", "0": "contradiction"}
 """Names of the labels in the published head of three, whose third, neutral, is not trained."""
 

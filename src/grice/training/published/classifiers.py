@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.training.published.files import TrainingExample
     from grice.training.published.recipes import HyperParameters, Recipe
 
-__all__ = ["Chooser", "Classifier", "SpanReader", "likelier", "next_other"]
-
 
 class Classifier(Checkpoint):
     """A classifier of texts, or of pairs; its head is new unless the checkpoint has such a one.

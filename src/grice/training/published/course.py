@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.training.published.networks import Learner
     from grice.training.published.recipes import HyperParameters
 
-__all__ = ["Point", "run_course"]
-
 STATE, CURVE = "state.pt", "curve.jsonl"
 KEEP = 500
 """Steps after which the state is written, beside the end of every epoch."""

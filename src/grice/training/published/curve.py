@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from grice.training.published.course import Point
 
-__all__ = ["drawn_curve"]
-
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 480, 240, 56, 28, 36
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["read_examples"]
-
 
 def read_examples(name: str, files: Sequence[Path]) -> list[TrainingExample]:
     """Return the examples of files, in their order.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.graphs.graph import Graph
     from grice.graphs.samples import Sample, Stance
 
-__all__ = ["graph_stances", "rationalizing", "reasoning", "stances"]
-
 
 def reasoning(path: Path) -> Iterator[TrainingExample]:
     """Yield graphs of beliefs and arguments."""

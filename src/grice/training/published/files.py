@@ -12,8 +12,6 @@ from grice.errors import InputError, RecordError, os_reason
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["TrainingExample", "binary", "lines_of", "records_of", "text_field"]
-
 GZIP = b"\x1f\x8b"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.training.published.files import TrainingExample
     from grice.training.published.recipes import HyperParameters, Recipe
 
-__all__ = ["ReplyNetwork"]
-
 PIECES = 64
 """Texts that the encoder reads at once."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.training.published.files import TrainingExample
     from grice.training.published.recipes import HyperParameters, Recipe
 
-__all__ = ["Learner", "open_learner"]
-
 
 class Learner(Protocol):
     """A network that learns, whatever its task.

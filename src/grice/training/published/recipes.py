@@ -14,8 +14,6 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HyperParameters", "Recipe", "Stated", "find_recipe", "recipe_names"]
-
 
 class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A value and where it is stated."""

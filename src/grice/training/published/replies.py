@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["engagement", "ruber"]
-
 
 def ruber(path: Path) -> Iterator[TrainingExample]:
     """Yield true pairs: records with ``query`` and ``reply``; the false ones are drawn."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from grice.training.published.networks import Learner
     from grice.training.published.recipes import HyperParameters, Recipe
 
-__all__ = ["CHANCE", "Order", "PublishedReport", "train_published", "working_folder"]
-
 TENTH = 10
 CHANCE = 0.5
 """What both held-out measures give to a model that knows nothing."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["situatedgen"]
-
 
 def situatedgen(path: Path) -> Iterator[TrainingExample]:
     """Yield both orders of the sentences of every sample; what T5 reads first is the recipe's."""
