@@ -48,6 +48,13 @@ def test_every_public_name_is_there_and_sorted():
     assert set(grice.__all__) <= set(dir(grice))
 
 
+def test_only_packages_list_what_they_offer():
+    # A module's names say it themselves: those with an underscore are private.
+    modules = [path for path in (ROOT / "src/grice").rglob("*.py") if path.name != "__init__.py"]
+    assert modules
+    assert not [path for path in modules if "\n__all__ = " in path.read_text("utf-8")]
+
+
 ENGINES = {"EmbeddedEncoder", "Models", "open_bundle"}
 CLI = ROOT / "src/grice/cli"
 # The benches open models for every table; they are no part of the command line's own work.

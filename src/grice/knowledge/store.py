@@ -40,16 +40,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "Axes",
-    "BundledStore",
-    "NearHead",
-    "StoreSettings",
-    "knowledge",
-    "like",
-    "write_triples",
-]
-
 QUERIES = 64
 """Queries compared at once."""
 SPARE = 8

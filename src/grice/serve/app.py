@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Answer: TypeAlias = Callable[["Service", Body], Awaitable[object]]
 
-__all__ = ["Service", "application"]
-
 TOP = 20
 HEAD_BYTES = 16 << 10
 """Bytes of the head of a request."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.serve.limits import Limits
 
-__all__ = ["Body", "WrittenGraph", "decoded", "judged"]
-
 TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)?|[\[{]|[\]}]', re.DOTALL)
 """A text, to its end or that of the body, or a bracket: looked at in one pass, whatever comes."""
 KINDS = {bool: "true or false", int: "an integer", list: "a list of texts"}

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message
 
-__all__ = ["Reply", "Request", "check", "exchange"]
-
 
 class Request(NamedTuple):
     """A request: the parts of its body, and its headers."""

@@ -6,8 +6,6 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-__all__ = ["Counters"]
-
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the seconds that requests took."""
 PAGE = 4096

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice.serve.limits import Limits
     from grice.serve.traces import Traces
 
-__all__ = ["Engine"]
-
 BATCH_TURNS = 512
 """Turns of a batch, at which no more requests are added to it."""
 

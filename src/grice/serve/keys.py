@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Keys", "Rate", "key_line", "new_key", "read_keys"]
-
 LINE = re.compile(r"([\w.-]{1,64})\s+([0-9a-f]{64})")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Limits"]
-
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of a service; whoever asks for more is told the bound.

@@ -11,8 +11,6 @@ from grice.pages import head
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["live_page"]
-
 
 def live_page(metrics: Sequence[str]) -> str:
     """Return the page, which asks nobody but the service that it came from."""

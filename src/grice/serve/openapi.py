@@ -20,8 +20,6 @@ from grice.triplets.find import Link
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["PATHS", "description", "page"]
-
 REFERENCE = "#/components/schemas/{name}"
 TALK: dict[str, object] = {
     "turns": [

@@ -9,8 +9,6 @@ import msgspec
 if TYPE_CHECKING:
     from grice.errors import RecordError
 
-__all__ = ["Problem", "Refused", "of_record"]
-
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """The body of an answer that is an error.

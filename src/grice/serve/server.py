@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.serve.limits import Limits
 
-__all__ = ["serve"]
-
 HEAD_BYTES = 16 << 10
 """Bytes of the head of a request."""
 BACKLOG = 2048

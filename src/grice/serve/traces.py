@@ -16,8 +16,6 @@ from grice.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["Traces", "exported_traces"]
-
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 EXPORTER = "OTEL_TRACES_EXPORTER"
 EXPORTERS = ("otlp", "console", "none")

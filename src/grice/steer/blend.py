@@ -12,8 +12,6 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-__all__ = ["RULES", "Blend", "Rule", "pareto_front"]
-
 Rule: TypeAlias = Literal["mean", "minimum", "product", "pareto"]
 RULES: tuple[Rule, ...] = ("mean", "minimum", "product", "pareto")
 

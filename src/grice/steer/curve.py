@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from grice.steer.rerank import Ranked
 
-__all__ = ["VALUE", "WORDS", "Curve", "Step", "Turning", "curve"]
-
 VALUE, WORDS = "chosen by", "words"
 """Names of the blend and of the length beside those of metrics."""
 LARGEST = 10

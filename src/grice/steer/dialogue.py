@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.scoring.run import Scorer
     from grice.steer.guide import Guide
 
-__all__ = ["Answer", "Dialogue", "Reply"]
-
 USER, ASSISTANT = "user", "assistant"
 
 

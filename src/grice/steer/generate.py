@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.runtime.protocols import Generated
 
-__all__ = ["END", "MAX_TOKENS", "Writer", "chat_prompt", "with_candidates"]
-
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 """Marks of a message, as the models of the presets medium and large have learned them."""

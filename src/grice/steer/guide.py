@@ -43,16 +43,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "KIND",
-    "Guide",
-    "GuideSettings",
-    "TokenSpace",
-    "check_strength",
-    "load_guide",
-    "vocabulary_digest",
-]
-
 KIND = "guide"
 SPACE, NETWORK = "space.npz", "network.npz"
 

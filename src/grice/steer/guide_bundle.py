@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.steer.guide import Guide
     from grice.steer.guide_training import GuideReport
 
-__all__ = ["save_guide"]
-
 
 def save_guide(
     folder: Path, guide: Guide, report: GuideReport, data: Sequence[str], *, seed: int

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Fitting", "GuideReport", "train_guide"]
-
 BATCH = 256
 TINY = 1e-8
 

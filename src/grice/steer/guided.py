@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import SteerableLM, Vector
     from grice.steer.guide import Guide
 
-__all__ = ["GuidedChoice", "GuidedGenerator", "likeliest"]
-
 
 def likeliest(logits: Vector, before: Sequence[int]) -> int:
     """Return the likeliest token: what the model says as it is."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from grice.steer.guide import Guide
 
-__all__ = ["GuideLogitsProcessor"]
-
 
 class GuideLogitsProcessor:
     """Multiplies next-token probabilities by a guide's estimate, for one call of ``generate``.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Positions", "read_positions", "token_space"]
-
 SPACE_REPLIES = 64
 """Replies whose logits the components are taken from: two thousand positions or so."""
 LIKELY = 32

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from grice.records import Turn
     from grice.steer.rerank import Candidate, Ranked
 
-__all__ = ["Filters", "Message", "Preference", "preferences"]
-
 
 class Message(TypedDict):
     """A message as chat interfaces and trainers take it."""

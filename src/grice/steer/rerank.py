@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from grice.scoring.run import Scorer
 
-__all__ = ["FIELD", "Candidate", "Ranked", "rerank"]
-
 FIELD = "candidates"
 """Field of a record that holds the candidates."""
 WINDOW = 64

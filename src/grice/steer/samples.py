@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grice.scoring.run import Scorer
     from grice.steer.rerank import Candidate
 
-__all__ = ["MOST_TURNS", "Labelled", "Sampling", "draw_contexts", "labelled_samples"]
-
 MOST_TURNS = 4
 """Turns of a context, as in the thesis."""
 WINDOW = 8
