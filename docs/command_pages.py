@@ -67,16 +67,23 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 
 
 def options(parser: argparse.ArgumentParser) -> str:
-    """Return what a command takes as a Markdown table, of each of its actions under a heading."""
+    """Return what a command takes as a Markdown table, of each of its actions under a heading.
+
+    An action that takes what an earlier one takes refers to it.
+    """
     parts = []
     rows = list(_rows(parser))
     if rows:
         parts.append("\n".join(["", "| option | meaning |", "|---|---|", *rows]))
     for action in _actions(parser):
         about = {choice.dest: choice.help for choice in action._choices_actions}
+        first: dict[str, str] = {}
         for name, subparser in action.choices.items():
             parts.append(f"\n### {parser.prog} {name}\n\n{_sentence(about[name] or '')}")
-            parts.append(options(subparser))
+            table = options(subparser)
+            same = first.setdefault(table, f"`{parser.prog} {name}`")
+            is_first = same == f"`{parser.prog} {name}`"
+            parts.append(table if is_first else f"\nIt takes the options of {same}.")
     return "\n".join(parts)
 
 
