@@ -76,7 +76,7 @@ class Option(msgspec.Struct, frozen=True):
             return ""
         return f"{self.low:g} or more" if self.high is None else f"{self.low:g} to {self.high:g}"
 
-    def check(self, value: OptionValue, metric: str) -> OptionValue:
+    def check(self, value: object, metric: str) -> OptionValue:
         """Return the value as the option's type.
 
         Raises:

@@ -167,7 +167,7 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
             near = did_you_mean(name, [*known, *metric.models])
             raise MetricError(f"{metric.name}: no option {name!r}{near}")
     values: dict[str, OptionValue] = {
-        name: option.check(options.get(name, option.default), metric.name)  # type: ignore[arg-type]
+        name: option.check(options.get(name, option.default), metric.name)
         for name, option in known.items()
     }
     references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}

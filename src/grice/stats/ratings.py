@@ -49,7 +49,8 @@ def matrix(ratings: Ratings) -> Floats:
     Raises:
         InputError: If there is no item or something is no number.
     """
-    rows = [np.asarray(row, np.float64) for row in _numbers(ratings)]
+    _check_numbers(ratings)
+    rows = [np.asarray(row, np.float64) for row in ratings]
     if not rows:
         raise InputError("ratings: no item is given")
     table = np.full((len(rows), max(1, *(len(row) for row in rows))), np.nan)
@@ -60,12 +61,11 @@ def matrix(ratings: Ratings) -> Floats:
     return table
 
 
-def _numbers(ratings: Ratings) -> Sequence[Sequence[float | None]] | Sequence[Floats]:
+def _check_numbers(ratings: Ratings) -> None:
     for i, row in enumerate(ratings):
         for j, value in enumerate(row):
             if value is not None and not isinstance(value, int | float | np.number):
                 raise InputError(f"ratings[{i}][{j}]: a number or None is needed, found {value!r}")
-    return ratings  # type: ignore[return-value]
 
 
 def coded(labels: Sequence[Sequence[Hashable]]) -> Floats:

@@ -10,7 +10,7 @@ read and changed.
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import SpanTagger, TaggedSpan
     from grice.runtime.registry import Opener
+    from grice.text.people import Speaker
 
     Array = NDArray[np.float32]
 
@@ -246,14 +247,15 @@ def _mentions(
 ) -> tuple[list[EventMention], bool]:
     mentions: list[EventMention] = []
     cut = False
-    speaker = "responder" if exchange.same_speaker else "previous"
+    speaker: Speaker = "responder" if exchange.same_speaker else "previous"
+    turns: list[tuple[str, Literal["reply", "previous"], Speaker]]
     turns = [(exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder")]
     for whole, turn, said_by in turns if "pair" in kinds else turns[1:]:
         text = whole[:CHARACTERS]
         if text not in spans:
             continue
         tagged = spans[text]
-        read = event_mentions(text, tagged, turn=turn, said_by=said_by)  # type: ignore[arg-type]
+        read = event_mentions(text, tagged, turn=turn, said_by=said_by)
         cut |= len(whole) > CHARACTERS or len(tagged) > EVENTS or len(read) > CLAUSES
         mentions += read[:CLAUSES]
     return mentions, cut
