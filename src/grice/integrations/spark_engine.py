@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["shards_of"]
 
+HERE = "local[*,4]"
+"""A worker a core; a file is tried four times, as in a cluster, should its worker die."""
+SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+
 
 def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
     """Yield what executors answer once all have finished, one partition a file."""
@@ -31,8 +35,8 @@ def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> It
     if address is None:  # workers here have the packages of this process
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
-        builder = SparkSession.builder.master(address or "local[*]").appName("grice score")
-        session = builder.config("spark.ui.enabled", "false").getOrCreate()
+        builder = SparkSession.builder.master(address or HERE).appName("grice score")
+        session = builder.config(map=SETTINGS).getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise InputError(f"Spark does not start: {error}; it needs Java, see JAVA_HOME") from None
     try:
