@@ -4,11 +4,12 @@
         [--write docs/scale.md]
 
 ``examples/convai.jsonl`` is laid into files of other texts each (numbered, so that nothing is
-remembered), and scored, by relevance where no other metric is named: by one process a file after the other, by as many processes as
-there are cores, and by each engine with as many workers. Every worker notes when it began and ended
-a file, and the processor time that it took. A run takes from the first beginning to the last end:
-models are loaded within, the start of an engine is not, and stands beside it. Processor time a turn
-says what a run costs also where other work takes its part of the machine.
+remembered), and scored, by relevance where no other metric is named: by one process a file after
+the other, by as many processes as there are cores, and by each engine with as many workers. Every
+worker notes when it began and ended a file, and the processor time that it took. A run takes from
+the first beginning to the last end: models are loaded within, the start of an engine is not, and
+stands beside it. Processor time a turn says what a run costs also where other work takes its part
+of the machine.
 
 What kills do to a run is tried by ``bench/faults.py``.
 """
@@ -130,8 +131,8 @@ def compare(copies: int, metrics: list[str], engines: list[str]) -> list[str]:
         turns = files_of(Path(name, "in"), copies)
         one = ran("1", metrics, Path(name, "1"), expected)
         rows = [
-            f"| {', '.join(metrics)}: {turns:,} turns in {copies} files by | start | after it | turns a second | "
-            "× one process | processor time a turn, × one process | shards |",
+            f"| {', '.join(metrics)}: {turns:,} turns in {copies} files by | start | after it | "
+            "turns a second | × one process | processor time a turn, × one process | shards |",
             "|---|---|---|---|---|---|---|",
             row("one process", one, one, turns),
         ]

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 MARKS = "<!-- what follows is written by bench/faults.py -->", "<!-- end of what it writes -->"
 GRADING = Grading(("relevance",))
 FILES, CONVERSATIONS = 8, 2
+SEVERAL = 4
+"""So many workers die in each run of an engine that is slow to start, which has more files, too."""
 WHAT = ["worker", "scheduler", "driver", "worker-of-ray", "worker-of-spark", "service"]
 PATIENCE = 60
 """Seconds until a driver that lost its scheduler is ended, and started again."""
@@ -74,9 +76,11 @@ def forked(function: Callable[[], object]) -> int:
         os._exit(status)
 
 
-def kill(pid: int) -> None:
+def kill(pid: int) -> int:
+    """Kill a process of this one, and return how many that are."""
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+    return 1
 
 
 def free_port() -> int:
@@ -118,14 +122,16 @@ class Cluster:
 
         asyncio.run(work())
 
-    def kill_worker(self) -> None:
+    def kill_worker(self) -> int:
         number = random.randrange(2)
         kill(self.workers[number])
         self.workers[number] = forked(self._work)
+        return 1
 
-    def kill_scheduler(self) -> None:
+    def kill_scheduler(self) -> int:
         self.close()
         self.__init__()  # type: ignore[misc] # all of it anew
+        return 1
 
     def close(self) -> None:
         for pid in (self.scheduler, *self.workers):
@@ -140,16 +146,22 @@ class Beside:
     def __init__(self, title: str) -> None:
         self._title = title
 
-    def kill_worker(self) -> None:
-        """Kill one of the processes that score: they bear the title, and so does no child."""
-        end = time.monotonic() + PATIENCE
+    def kill_worker(self) -> int:
+        """Kill one of the processes that score: they bear the title, and so does no child.
+
+        Returns:
+            1; 0 if the run ended before.
+        """
+        end = time.monotonic() + PATIENCE / 2
         while time.monotonic() < end:
             below = processes_below(os.getpid())
             titled = {pid for pid in below if self._title in command_of(pid)}
             if scoring := sorted(titled - {below[pid] for pid in titled}):
-                return os.kill(random.choice(scoring), signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(random.choice(scoring), signal.SIGKILL)
+                    return 1
             time.sleep(0.01)
-        raise TimeoutError(self._title)
+        return 0
 
     def close(self) -> None:
         """All of it ended with the driver."""
@@ -202,26 +214,27 @@ def shards_in(folder: Path) -> dict[str, bytes]:
 
 
 def engine_try(
-    engine: str, what: str, files: Path, folder: Path, expected: dict[str, bytes]
+    engine: str, what: str, kills: int, files: Path, folder: Path, expected: dict[str, bytes]
 ) -> Counter[str]:
     """Kill something during a run, finish the run, and count what came of it."""
     cluster: Cluster | Beside = Beside(BESIDE[engine]) if engine in BESIDE else Cluster()
     told = folder.with_suffix(".told")
     folder.mkdir()
     told.touch()
-    counts: Counter[str] = Counter(kills=1)
+    counts: Counter[str] = Counter()
     try:
         driver = forked(lambda: drive(engine, cluster.address, files, folder, told))
-        wanted, end = random.randrange(len(expected)), time.monotonic() + 4 * PATIENCE
-        while len(shards_in(folder)) < wanted and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(random.uniform(0, 0.2))
-        if what == "driver":
-            kill(driver)
-        else:
-            getattr(cluster, f"kill_{what}")()
-            status = ended(driver, PATIENCE)
-            counts["finished by itself"] += status == 0
+        for wanted in sorted(random.sample(range(len(expected)), kills)):
+            end = time.monotonic() + 4 * PATIENCE
+            while len(shards_in(folder)) < wanted and time.monotonic() < end:
+                time.sleep(0.01)
+            time.sleep(random.uniform(0, 0.2))
+            counts["kills"] += (
+                kill(driver) if what == "driver" else getattr(cluster, f"kill_{what}")()
+            )
+        if what != "driver":
+            status = ended(driver, kills * PATIENCE)
+            counts["runs finished by themselves"] += status == 0
             counts["driver ended for it"] += status is None
         acknowledged = set(told.read_text().split())
         for _ in range(5):
@@ -242,7 +255,7 @@ def engines(times: int, what: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name:
         files = Path(name, "in")
-        files_of(files, FILES, CONVERSATIONS)
+        files_of(files, FILES * (SEVERAL if engine else 1), CONVERSATIONS)
 
         def locally() -> None:
             tasks, _ = planned([files], Path(name, "local"), GRADING)
@@ -250,9 +263,11 @@ def engines(times: int, what: str) -> Counter[str]:
 
         assert ended(forked(locally), 600) == 0
         expected = shards_in(Path(name, "local"))
-        for number in range(times):
-            shards = Path(name, str(number))
-            counts += engine_try(engine or "dask", kind, files, shards, expected)
+        while counts["kills"] < times:
+            shards = Path(name, str(counts["runs"]))
+            kills = min(SEVERAL, times - counts["kills"]) if engine else 1
+            counts += engine_try(engine or "dask", kind, kills, files, shards, expected)
+            counts["runs"] += 1
             print(what, dict(counts), flush=True)
     return counts
 
