@@ -170,7 +170,7 @@ def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, mo
 
     monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
     monkeypatch.setattr("grice.integrations.import_module", lambda name: GivesUp)
-    with pytest.raises(InputError, match="spark gave up: RuntimeError: Job aborted: .* are kept"):
+    with pytest.raises(InputError, match=r"spark gave up: RuntimeError: Job aborted: .* are kept"):
         list(score_on("spark", [chats], tmp_path / "out", GRADING))
     monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
     again = list(score_on("spark", [chats], tmp_path / "out", GRADING))
