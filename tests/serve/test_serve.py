@@ -394,6 +394,32 @@ def test_the_command_says_its_address_and_ends_well_when_told_to():
         assert service.wait(20) == 0
 
 
+SLOW_CLIENT = """
+import os, signal, socket, threading
+from starlette.applications import Starlette
+from grice.serve.limits import Limits
+from grice.serve.server import serve
+
+def ask(port):
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(b"POST /sc")
+        print(connection.recv(64).split(b"\\r")[0].decode(), connection.recv(64))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def begun(address):
+    threading.Thread(target=ask, args=[int(address.rpartition(":")[2])]).start()
+
+serve(Starlette(), host="127.0.0.1", port=0, limits=Limits(head_seconds=0.1), begun=begun)
+"""
+
+
+def test_who_sends_the_head_too_slowly_is_told_so():
+    script = [sys.executable, "-c", SLOW_CLIENT]
+    ended = subprocess.run(script, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("HTTP/1.1 408 Request Timeout")
+
+
 def test_a_new_key_is_shown_beside_its_line_for_a_file(capsys, tmp_path):
     assert main(["serve", "--new-key", "ann"]) == 0
     shown = capsys.readouterr()
