@@ -1,13 +1,15 @@
 """Each engine that is installed beside a local run: the same bytes, and how fast after its start.
 
-    python bench/engines.py [--copies 22] [--engines ray dask spark] [--write docs/scale.md]
+    python bench/engines.py [--copies 22] [--metrics relevance] [--engines ray dask spark]
+        [--write docs/scale.md]
 
 ``examples/convai.jsonl`` is laid into files of other texts each (numbered, so that nothing is
-remembered), and scored by relevance: by one process a file after the other, by as many processes as
-there are cores, and by each engine with as many workers. Every worker notes when it began and ended
-a file, and the processor time that it took. A run takes from the first beginning to the last end:
-models are loaded within, the start of an engine is not, and stands beside it. Processor time a turn
-says what a run costs also where other work takes its part of the machine.
+remembered), and scored, by relevance where no other metric is named: by one process a file after
+the other, by as many processes as there are cores, and by each engine with as many workers. Every
+worker notes when it began and ended a file, and the processor time that it took. A run takes from
+the first beginning to the last end: models are loaded within, the start of an engine is not, and
+stands beside it. Processor time a turn says what a run costs also where other work takes its part
+of the machine.
 
 What kills do to a run is tried by ``bench/faults.py``.
 """
@@ -25,7 +27,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from serving import written_between
 from timed_shards import files_of, noted_in, score_and_note
@@ -34,8 +36,10 @@ from grice.integrations import ENGINES, Grading
 from grice.integrations.shards import planned, shard_of
 from grice.records import json_line
 
+if TYPE_CHECKING:
+    from grice.integrations.shards import Task
+
 MARKS = "<!-- what follows is written by bench/engines.py -->", "<!-- end of what it writes -->"
-GRADING = Grading(("relevance",))
 CORES = os.cpu_count() or 1
 LONGEST = 1200
 """Seconds that an engine may take."""
@@ -54,28 +58,27 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("[!.]*.parquet")}
 
 
-def locally(files: Path, folder: Path, workers: int) -> None:
+def locally(tasks: list[Task], workers: int) -> None:
     """Score the files by so many processes, each whoever is free first."""
-    tasks, _ = planned([files], folder, GRADING)
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         answers = pool.map(score_and_note, map(json_line, tasks))
         assert not any(shard_of(answer).problem for answer in answers)
 
 
-def on_engine(engine: str, files: Path, folder: Path) -> None:
+def on_engine(tasks: list[Task], engine: str) -> None:
     """Score the files on an engine; this is a process of its own."""
-    tasks, _ = planned([files], folder, GRADING)
     module = import_module(f"grice.integrations.{engine}_engine")
     answers = module.shards_of([json_line(task) for task in tasks], score_and_note, None)
     problems = [shard_of(answer).problem for answer in answers]
     assert not any(problems), problems
 
 
-def ran(by: str, files: Path, folder: Path, expected: dict[str, bytes]) -> Ran:
+def ran(by: str, metrics: list[str], folder: Path, expected: dict[str, bytes]) -> Ran:
+    """Score the files that lie beside a folder, in a process of its own."""
     began = time.time()
     here = str(Path(__file__).parent)
     paths = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, __file__, "--by", by, "--files", files, "--folder", folder]
+    command = [sys.executable, __file__, "--by", by, "--folder", folder, "--metrics", *metrics]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     done = subprocess.run(
         list(map(str, command)), timeout=LONGEST, env={**os.environ, "PYTHONPATH": paths}, **quiet
@@ -99,29 +102,37 @@ def row(by: str, run: Ran, one: Ran, turns: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--copies", type=int, default=22)
+    parser.add_argument("--metrics", nargs="+", default=["relevance"])
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
     parser.add_argument("--write", type=Path)
     parser.add_argument("--by", help=argparse.SUPPRESS)
-    parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.by is None:
+        rows = compare(arguments.copies, arguments.metrics, arguments.engines)
+        written = "\n".join(rows) + "\n"
+        print(written)
+        if arguments.write:
+            text = arguments.write.read_text("utf-8")
+            arguments.write.write_text(written_between(text, MARKS, written), "utf-8")
+        return
+    folder = arguments.folder
+    tasks, _ = planned([folder.parent / "in"], folder, Grading(tuple(arguments.metrics)))
     if arguments.by in ENGINES:
-        on_engine(arguments.by, arguments.files, arguments.folder)
-    elif arguments.by:
-        locally(arguments.files, arguments.folder, int(arguments.by))
+        on_engine(tasks, arguments.by)
     else:
-        compare(arguments.copies, arguments.engines, arguments.write)
+        locally(tasks, int(arguments.by))
 
 
-def compare(copies: int, engines: list[str], page: Path | None) -> None:
+def compare(copies: int, metrics: list[str], engines: list[str]) -> list[str]:
+    """Return the rows of the table, which are printed as they come."""
     expected: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as name:
-        files = Path(name, "in")
-        turns = files_of(files, copies)
-        one = ran("1", files, Path(name, "1"), expected)
+        turns = files_of(Path(name, "in"), copies)
+        one = ran("1", metrics, Path(name, "1"), expected)
         rows = [
-            f"| {turns:,} turns in {copies} files by | start | after it | turns a second | "
-            "× one process | processor time a turn, × one process | shards |",
+            f"| {', '.join(metrics)}: {turns:,} turns in {copies} files by | start | after it | "
+            "turns a second | × one process | processor time a turn, × one process | shards |",
             "|---|---|---|---|---|---|---|",
             row("one process", one, one, turns),
         ]
@@ -131,14 +142,10 @@ def compare(copies: int, engines: list[str], page: Path | None) -> None:
             if by in ENGINES and importlib.util.find_spec(ENGINES[by]) is None:
                 rows.append(f"| {said} | not installed | | | | | |")
             else:
-                rows.append(row(said, ran(by, files, Path(name, by), expected), one, turns))
+                rows.append(row(said, ran(by, metrics, Path(name, by), expected), one, turns))
             print(rows[-1], flush=True)
     rows.append(f"| load of this machine at the end | {os.getloadavg()[0]:.1f} | | | | | |")
-    written = "\n".join(rows) + "\n"
-    print(written)
-    if page:
-        text = page.read_text("utf-8")
-        page.write_text(written_between(text, MARKS, written), "utf-8")
+    return rows
 
 
 if __name__ == "__main__":

@@ -11,13 +11,17 @@ while clients ask, and started again at its port; they repeat what was not answe
 must hold the scores of the library, once. Processes are forks of this one, so that a try costs
 seconds; a fork loads its models itself.
 
-Needs Dask (``pip install "grice[dask,serve]"``).
+Ray and Spark run beside their driver, which starts them itself; of theirs a worker is killed, the
+process that scores a file.
+
+Needs Dask (``pip install "grice[dask,serve]"``), and ``grice[ray]`` and ``grice[spark]`` for those.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -49,6 +53,9 @@ if TYPE_CHECKING:
 MARKS = "<!-- what follows is written by bench/faults.py -->", "<!-- end of what it writes -->"
 GRADING = Grading(("relevance",))
 FILES, CONVERSATIONS = 8, 2
+SEVERAL = 4
+"""So many workers die in each run of an engine that is slow to start, which has more files, too."""
+WHAT = ["worker", "scheduler", "driver", "worker-of-ray", "worker-of-spark", "service"]
 PATIENCE = 60
 """Seconds until a driver that lost its scheduler is ended, and started again."""
 CLIENTS, REQUESTS = 4, 24
@@ -69,14 +76,29 @@ def forked(function: Callable[[], object]) -> int:
         os._exit(status)
 
 
-def kill(pid: int) -> None:
+def kill(pid: int) -> int:
+    """Kill a process of this one, and return how many that are."""
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+    return 1
 
 
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
+    """Return once somebody listens there."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+    raise TimeoutError(port)
 
 
 class Cluster:
@@ -86,6 +108,7 @@ class Cluster:
         self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.scheduler = forked(lambda: asyncio.run(self._schedule()))
+        wait_for(self.port)  # a driver refuses an address at which nobody listens
         self.workers = [forked(self._work) for _ in range(2)]
 
     async def _schedule(self) -> None:
@@ -99,24 +122,77 @@ class Cluster:
 
         asyncio.run(work())
 
-    def kill_worker(self) -> None:
+    def kill_worker(self) -> int:
         number = random.randrange(2)
         kill(self.workers[number])
         self.workers[number] = forked(self._work)
+        return 1
 
-    def kill_scheduler(self) -> None:
+    def kill_scheduler(self) -> int:
         self.close()
         self.__init__()  # type: ignore[misc] # all of it anew
+        return 1
 
     def close(self) -> None:
         for pid in (self.scheduler, *self.workers):
             kill(pid)
 
 
-def drive(address: str, files: Path, folder: Path, told: Path) -> None:
+class Beside:
+    """An engine that its driver starts beside itself: nothing runs before or after."""
+
+    address = None
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def kill_worker(self) -> int:
+        """Kill one of the processes that score: they bear the title, and so does no child.
+
+        Returns:
+            1; 0 if the run ended before.
+        """
+        end = time.monotonic() + PATIENCE / 2
+        while time.monotonic() < end:
+            below = processes_below(os.getpid())
+            titled = {pid for pid in below if self._title in command_of(pid)}
+            if scoring := sorted(titled - {below[pid] for pid in titled}):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(random.choice(scoring), signal.SIGKILL)
+                    return 1
+            time.sleep(0.01)
+        return 0
+
+    def close(self) -> None:
+        """All of it ended with the driver."""
+
+
+def processes_below(pid: int) -> dict[int, int]:
+    """Return the parent of each process that descends from one."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
+    below: dict[int, int] = {}
+    while new := {p: q for p, q in parents.items() if q in {pid, *below} and p not in below}:
+        below |= new
+    return below
+
+
+def command_of(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return ""
+
+
+BESIDE = {"ray": "ray::MapWorker", "spark": "pyspark.daemon"}
+"""How the process is named that scores a file."""
+
+
+def drive(engine: str, address: str | None, files: Path, folder: Path, told: Path) -> None:
     """Score the files, and write down each shard once it was told of."""
     with told.open("a", buffering=1) as lines:
-        for shard in score_on("dask", [files], folder, GRADING, address=address):
+        for shard in score_on(engine, [files], folder, GRADING, address=address):
             assert shard.problem is None
             lines.write(Path(shard.shard).name + "\n")
 
@@ -137,28 +213,32 @@ def shards_in(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("[!.]*.parquet")}
 
 
-def engine_try(what: str, files: Path, folder: Path, expected: dict[str, bytes]) -> Counter[str]:
+def engine_try(
+    engine: str, what: str, kills: int, files: Path, folder: Path, expected: dict[str, bytes]
+) -> Counter[str]:
     """Kill something during a run, finish the run, and count what came of it."""
-    cluster, told = Cluster(), folder.with_suffix(".told")
+    cluster: Cluster | Beside = Beside(BESIDE[engine]) if engine in BESIDE else Cluster()
+    told = folder.with_suffix(".told")
     folder.mkdir()
     told.touch()
-    counts: Counter[str] = Counter(kills=1)
+    counts: Counter[str] = Counter()
     try:
-        driver = forked(lambda: drive(cluster.address, files, folder, told))
-        wanted, end = random.randrange(len(expected)), time.monotonic() + 4 * PATIENCE
-        while len(shards_in(folder)) < wanted and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(random.uniform(0, 0.2))
-        if what == "driver":
-            kill(driver)
-        else:
-            (cluster.kill_worker if what == "worker" else cluster.kill_scheduler)()
-            status = ended(driver, PATIENCE)
-            counts["finished by itself"] += status == 0
+        driver = forked(lambda: drive(engine, cluster.address, files, folder, told))
+        for wanted in sorted(random.sample(range(len(expected)), kills)):
+            end = time.monotonic() + 4 * PATIENCE
+            while len(shards_in(folder)) < wanted and time.monotonic() < end:
+                time.sleep(0.01)
+            time.sleep(random.uniform(0, 0.2))
+            counts["kills"] += (
+                kill(driver) if what == "driver" else getattr(cluster, f"kill_{what}")()
+            )
+        if what != "driver":
+            status = ended(driver, kills * PATIENCE)
+            counts["runs finished by themselves"] += status == 0
             counts["driver ended for it"] += status is None
         acknowledged = set(told.read_text().split())
         for _ in range(5):
-            if ended(forked(lambda: drive(cluster.address, files, folder, told)), 300) == 0:
+            if ended(forked(lambda: drive(engine, cluster.address, files, folder, told)), 300) == 0:
                 break
         final = shards_in(folder)
         counts["acknowledged"] = len(acknowledged)
@@ -171,10 +251,11 @@ def engine_try(what: str, files: Path, folder: Path, expected: dict[str, bytes])
 
 
 def engines(times: int, what: str) -> Counter[str]:
+    kind, _, engine = what.partition("-of-")
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name:
         files = Path(name, "in")
-        files_of(files, FILES, CONVERSATIONS)
+        files_of(files, FILES * (SEVERAL if engine else 1), CONVERSATIONS)
 
         def locally() -> None:
             tasks, _ = planned([files], Path(name, "local"), GRADING)
@@ -182,8 +263,11 @@ def engines(times: int, what: str) -> Counter[str]:
 
         assert ended(forked(locally), 600) == 0
         expected = shards_in(Path(name, "local"))
-        for number in range(times):
-            counts += engine_try(what, files, Path(name, str(number)), expected)
+        while counts["kills"] < times:
+            shards = Path(name, str(counts["runs"]))
+            kills = min(SEVERAL, times - counts["kills"]) if engine else 1
+            counts += engine_try(engine or "dask", kind, kills, files, shards, expected)
+            counts["runs"] += 1
             print(what, dict(counts), flush=True)
     return counts
 
@@ -272,7 +356,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--what", nargs="+", default=["worker", "scheduler", "driver", "service"])
+    parser.add_argument("--what", nargs="+", choices=WHAT, default=WHAT)
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     random.seed(arguments.seed)

@@ -28,6 +28,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "packaging" / "Dockerfile"
 ADDRESS = "http://127.0.0.1:8008"
+SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the base image looks for commands, besides its Python."""
 PATIENCE = 1500
 """Seconds until the service must answer; the steps of the file are in them."""
 
@@ -54,7 +56,7 @@ def by_docker() -> subprocess.Popen[bytes]:
 def script(folder: Path, python: Path) -> str:
     """Return what a shell does in a mount namespace: the steps, and the service at the end."""
     root = folder / "root"
-    inside = f"chroot {root} /usr/bin/env -i HOME=/root PATH={python.parent}:/usr/bin:/bin"
+    inside = f"chroot {root} /usr/bin/env -i HOME=/root PATH={python.parent}:{SYSTEM}"
     lines = [
         "set -eu",
         f"mount -t tmpfs none {folder}",
@@ -84,7 +86,7 @@ def script(folder: Path, python: Path) -> str:
         elif step.name in command:
             command[step.name] = json.loads(step.rest)
     given = " ".join(f"{name}={value}" for name, value in environment.items())
-    given = given.replace("$PATH", f"{python.parent}:/usr/bin:/bin")
+    given = given.replace("$PATH", f"{python.parent}:{SYSTEM}")
     drop = (
         f"setpriv --reuid {user} --regid {user} --clear-groups --bounding-set -all --no-new-privs"
     )

@@ -1,6 +1,6 @@
 """What a billion turns cost, and a model of stragglers and failures beside measured runs.
 
-    python bench/scale.py [--files 8] [--conversations 12] [--models small] [--write docs/scale.md]
+    python bench/scale.py [--files 8] [--conversations 60] [--models small] [--write docs/scale.md]
 
 ``examples/convai.jsonl`` is laid into files, each of other texts (numbered, so that nothing is
 remembered), and scored by 1, 2 and 4 processes (``workers.py``). Processor time and bytes a turn
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from serving import written_between
 from timed_shards import files_of
-from workers import Kill, Model, measured, predicted
+from workers import Kill, Model, measured, predicted, started
 
 from grice.integrations import Grading
 from grice.integrations.shards import Task, planned, score_shard
@@ -84,9 +84,8 @@ def of_preset(models: str, files: int, conversations: int) -> list[str]:
             planned([folder / place], folder / f"out-{place}", grading)[0]
             for place in ("in", "warm")
         )
-        began = time.perf_counter()
-        score_shard(warm)
-        start = time.perf_counter() - began
+        start = started(warm)
+        assert score_shard(warm).problem is None  # models are loaded here, too
         first, second = tasks[: files // 2], tasks[files // 2 :]
         walls, cpus = alone(first)
         others, more = alone(second)
@@ -135,7 +134,7 @@ def _compared(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--conversations", type=int, default=12)
+    parser.add_argument("--conversations", type=int, default=60)
     parser.add_argument("--models", default="small,medium")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()

@@ -201,8 +201,9 @@ class Shared:
 
 
 def table(run: Run, ended: str) -> str:
+    scored = [asked for asked in run.asked if asked.status == 200]  # who is put off waits for none
     waits = {
-        beside: [1000 * asked.seconds for asked in run.asked if asked.beside == beside]
+        beside: [1000 * asked.seconds for asked in scored if asked.beside == beside]
         for beside in (False, True)
     }
     statuses = Counter(asked.status for asked in run.asked)

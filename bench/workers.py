@@ -26,7 +26,7 @@ class Model(NamedTuple):
 
     Attributes:
         slower: How much longer a file takes than alone, by the workers that are busy.
-        start: Seconds until a worker that was started again takes a file.
+        start: Seconds until a worker that was started again takes a file, alone on the machine.
     """
 
     slower: Mapping[int, float]
@@ -78,7 +78,7 @@ def predicted(files: Sequence[float], workers: int, kills: Sequence[Kill], model
             worker = coming.pop(0).worker
             if (lost := whole[worker]) is not None:
                 waiting.append(lost)
-            whole[worker], ready[worker] = None, now + model.start
+            whole[worker], ready[worker] = None, now + model.start * model.factor(workers)
 
 
 def measured(tasks: Sequence[Task], warm: Task, workers: int, kills: Sequence[Kill]) -> float:
@@ -97,6 +97,13 @@ def measured(tasks: Sequence[Task], warm: Task, workers: int, kills: Sequence[Ki
     took = time.perf_counter() - began
     crew.close()
     return took
+
+
+def started(warm: Task) -> float:
+    """Return the seconds until a worker that is started takes a file: its models are loaded."""
+    began = time.perf_counter()
+    _Crew(warm, 1).close()
+    return time.perf_counter() - began
 
 
 class _Crew:

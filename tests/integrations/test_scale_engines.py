@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,10 @@ def _told(answer, version):
         return shard_of(answer)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "spark://127.0.0.1:9"])
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://127.0.0.1:9", "127.0.0.1:9", "spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:9"],
+)
 def test_an_address_nobody_listens_at_is_refused_at_once(
     address, here, chats, tmp_path, monkeypatch
 ):
@@ -146,8 +150,35 @@ def test_an_address_nobody_listens_at_is_refused_at_once(
         list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
 
 
-@pytest.mark.parametrize("address", ["auto", "local[2]", "spark://a:1,b:2"])
-def test_what_is_no_single_place_is_left_to_the_engine(address, here, chats, tmp_path):
+def test_of_several_places_it_is_enough_that_one_listens(here, chats, tmp_path, monkeypatch):
+    def refused(place, timeout):
+        if place != ("second", 9):
+            raise ConnectionRefusedError(111, "Connection refused")
+        return BytesIO()  # what can be closed
+
+    monkeypatch.setattr("socket.create_connection", refused)
+    standby = "spark://first:9,second:9"
+    assert len(list(score_on("spark", [chats], tmp_path / "out", GRADING, address=standby))) == 3
+
+
+def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, monkeypatch):
+    class GivesUp:
+        @staticmethod
+        def shards_of(tasks, score, address):
+            yield score(tasks[0])
+            raise RuntimeError("Job aborted: a task failed 4 times\n\tat java.base/Thread.run")
+
+    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
+    monkeypatch.setattr("grice.integrations.import_module", lambda name: GivesUp)
+    with pytest.raises(InputError, match=r"spark gave up: RuntimeError: Job aborted: .* are kept"):
+        list(score_on("spark", [chats], tmp_path / "out", GRADING))
+    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+    again = list(score_on("spark", [chats], tmp_path / "out", GRADING))
+    assert [shard.scores is None for shard in again].count(True) == 1
+
+
+@pytest.mark.parametrize("address", ["auto", "local[2]"])
+def test_what_is_no_place_is_left_to_the_engine(address, here, chats, tmp_path):
     shards = list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))
     assert len(shards) == 3
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 
 import msgspec
 import pytest
@@ -17,7 +18,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.graphs.check import check_graph
 from grice.records import Conversation, Turn
-from grice.serve import Limits, check_installed
+from grice.serve import Limits, check_installed, engine
 from grice.serve.keys import Keys, Rate, key_line, new_key, read_keys
 
 pytest.importorskip("starlette")
@@ -252,6 +253,35 @@ def test_too_much_at_once_is_put_off_and_what_was_accepted_is_answered(held):
     assert int(put_off.headers["retry-after"]) >= 1
 
 
+def test_what_could_not_be_scored_in_time_is_put_off_at_once(held):
+    grader, go = held
+    app = application(grader, limits=Limits(seconds=2))  # 400 turns, until a rate is measured
+    threading.Timer(0.1, go.set).start()
+    long = {"turns": ["Yes."] * 60, "metrics": ["log_length"]}
+    replies = asyncio.run(exchange(app, [post("/score", long)] * 8))
+    assert sorted(reply.status for reply in replies) == [200] * 6 + [429] * 2
+    assert all("retry-after" in reply.headers for reply in replies if reply.status == 429)
+
+
+class Paced(Slow):
+    """A metric that takes a hundredth of a second a turn."""
+
+    def score(self, conversations, speakers=()):
+        time.sleep(sum(len(talk.turns) for talk in conversations) / 100)
+        return self.loaded.score(conversations, speakers)
+
+
+def test_no_batch_is_longer_than_is_known_to_fit_the_seconds_of_one(grader, monkeypatch):
+    monkeypatch.setattr(engine, "BATCH_SECONDS", 0.05)  # 5 turns, once the rate is known
+    monkeypatch.setattr(engine, "HALF_LIFE", 0.001)
+    paced = Paced(grader.scorer.metrics[0])
+    monkeypatch.setattr(grader, "scorer", grader.scorer._replace(metrics=[paced]))
+    app = application(grader)
+    asyncio.run(exchange(app, [post("/score", {**TALK, "metrics": ["log_length"]})] * 12))
+    counts = app.state.service.counters.text()
+    assert int(re.search(r"^grice_batches_total (\d+)", counts, re.MULTILINE)[1]) >= 4
+
+
 def test_what_takes_too_long_is_said(held):
     grader, go = held
     app = application(grader, limits=Limits(seconds=0.05))
@@ -362,6 +392,32 @@ def test_the_command_says_its_address_and_ends_well_when_told_to():
         assert re.search(r"http://127\.0\.0\.1:\d+ \(the live page\)", service.stderr.readline())
         service.terminate()
         assert service.wait(20) == 0
+
+
+SLOW_CLIENT = """
+import os, signal, socket, threading
+from starlette.applications import Starlette
+from grice.serve.limits import Limits
+from grice.serve.server import serve
+
+def ask(port):
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(b"POST /sc")
+        print(connection.recv(64).split(b"\\r")[0].decode(), connection.recv(64))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def begun(address):
+    threading.Thread(target=ask, args=[int(address.rpartition(":")[2])]).start()
+
+serve(Starlette(), host="127.0.0.1", port=0, limits=Limits(head_seconds=0.1), begun=begun)
+"""
+
+
+def test_who_sends_the_head_too_slowly_is_told_so():
+    script = [sys.executable, "-c", SLOW_CLIENT]
+    ended = subprocess.run(script, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("HTTP/1.1 408 Request Timeout")
 
 
 def test_a_new_key_is_shown_beside_its_line_for_a_file(capsys, tmp_path):

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from grice.errors import InputError, did_you_mean, os_reason
+from grice.errors import GriceError, InputError, did_you_mean, excerpt, os_reason
 from grice.integrations.shards import ENGINES, Grading, Shard, planned, score_encoded, shard_of
 from grice.records import json_line
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice.integrations.shards import Engine
+    from grice.integrations.shards import Engine, Scoring
 
 __all__ = ["ENGINES", "Grading", "Shard", "score_on"]
 
@@ -66,24 +66,47 @@ def score_on(
     tasks, finished = planned(paths, folder, grading)
     yield from finished
     if tasks:
-        module = cast("Engine", import_module(f"grice.integrations.{engine}_engine"))
         encoded = [json_line(task) for task in tasks]
-        yield from map(shard_of, module.shards_of(encoded, score_encoded, address))
+        yield from map(shard_of, _answers(engine, encoded, score_encoded, address))
+
+
+def _answers(
+    engine: str, tasks: Sequence[bytes], score: Scoring, address: str | None
+) -> Iterator[bytes]:
+    """Yield what workers answer; an engine that gives up, each by errors of its own, is said."""
+    module = cast("Engine", import_module(f"grice.integrations.{engine}_engine"))
+    try:
+        yield from module.shards_of(tasks, score, address)
+    except GriceError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{engine} gave up: {type(error).__name__}: {excerpt(str(error), 300)}; shards that "
+            "were written are kept, and the same command scores the other files"
+        ) from error
 
 
 def _check_listens(address: str) -> None:
-    """Refuse an address at which nobody listens: Ray and Spark try it again for minutes."""
-    try:
-        place = urlsplit(address if "//" in address else f"//{address}")
-        host, port = place.hostname, place.port
-    except ValueError:  # several of them, or no place at all: the engine knows
-        return
-    if host is None or port is None:
-        return
-    try:
-        socket.create_connection((host, port), PATIENCE).close()
-    except OSError as error:
-        raise InputError(
-            f"{address}: nobody listens here: {os_reason(error)}; start the cluster, or leave out "
-            "--address for workers on this machine"
-        ) from None
+    """Refuse an address at which nobody listens: Ray and Spark try it again for minutes.
+
+    Of several places, as Spark has them for masters that stand by, it is enough that one listens.
+    """
+    problems = []
+    for place in address.rpartition("//")[2].split(","):
+        try:
+            parts = urlsplit(f"//{place}")
+            host, port = parts.hostname, parts.port
+        except ValueError:  # no place at all: the engine knows
+            return
+        if host is None or port is None:
+            return
+        try:
+            socket.create_connection((host, port), PATIENCE).close()
+        except OSError as error:
+            problems.append(os_reason(error))
+        else:
+            return
+    raise InputError(
+        f"{address}: nobody listens here: {problems[0]}; start the cluster, or leave out "
+        "--address for workers on this machine"
+    )

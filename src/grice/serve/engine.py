@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 BATCH_TURNS = 512
 """Turns of a batch, at which no more requests are added to it."""
+BATCH_SECONDS = 2.0
+"""How long a batch may take, as far as it is known before: nobody can end one that has begun."""
+HALF_LIFE = 2.0
+"""Seconds of scoring after which what was measured before counts half."""
 
 Result = TypeVar("Result")
 
@@ -117,7 +121,7 @@ class Engine:
         waiting = self._counters.waiting_turns
         if not self.ready:
             raise Refused(503, "the service is ending", do="ask another one", retry=1)
-        if waiting and waiting + job.turns > self._limits.waiting_turns:
+        if waiting and waiting + job.turns > self._most_waiting():
             raise Refused(
                 429,
                 f"{plural(waiting, 'turn')} wait to be scored already",
@@ -135,6 +139,11 @@ class Engine:
                 do="ask for fewer turns at a time, or again later",
                 retry=max(1, math.ceil(waiting / self._turns_per_second)),
             ) from None
+
+    def _most_waiting(self) -> float:
+        """Return how many turns may wait: no more than can be scored before their time is over."""
+        in_time = self._turns_per_second * self._limits.seconds
+        return min(self._limits.waiting_turns, in_time)
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -159,11 +168,16 @@ class Engine:
                     job.done.set_exception(result)
                 else:
                     job.done.set_result(result)
-            turns = sum(job.turns for job in jobs)
-            self._counters.waiting_turns -= turns
+            self._counters.waiting_turns -= sum(job.turns for job in jobs)
+            turns = sum(job.turns for job in wanted)
             self._counters.scored(len(wanted), turns)
-            rate = turns / max(time.perf_counter() - started, 1e-6)
-            self._turns_per_second += 0.2 * (rate - self._turns_per_second)
+            self._measured(turns, max(time.perf_counter() - started, 1e-6))
+
+    def _measured(self, turns: int, seconds: float) -> None:
+        """Note how fast a batch was; one that was given up before it began says nothing."""
+        if turns:
+            part = 1 - 0.5 ** (seconds / HALF_LIFE)
+            self._turns_per_second += part * (turns / seconds - self._turns_per_second)
 
     async def _gathered(self, first: _Job) -> list[_Job | None]:
         """Return what waits already, and what comes in the next moments if many come at once.
@@ -172,8 +186,9 @@ class Engine:
         """
         batch: list[_Job | None] = [first]
         turns = first.turns
+        most = min(BATCH_TURNS, BATCH_SECONDS * self._turns_per_second)
         patience = self._limits.gather_seconds if self._together > 1 else 0.0
-        while turns < BATCH_TURNS:
+        while turns < most:
             if self._queue.empty():
                 if not patience:
                     break

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 16 << 10
 """Bytes of the head of a request."""
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 BACKLOG = 2048
 IDLE_SECONDS = 15
 ENDING_SECONDS = 120
@@ -104,6 +105,8 @@ def _patient(seconds: float) -> type[H11Protocol]:
 
         def _give_up(self) -> None:
             if self.cycle is None and not self.transport.is_closing():
+                if self.conn.trailing_data[0]:  # a part of the head has come
+                    self.transport.write(TOO_SLOW)
                 self.transport.close()
 
     return Patient
