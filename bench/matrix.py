@@ -26,21 +26,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("amr", "annotate", "arrow", "graphs", "llm", "onnx", "serve", "stats", "stores", "traces")
+EXTRAS = (
+    "amr", "annotate", "arrow", "graphs", "llm", "onnx", "serve", "stats", "stores", "traces",
+)  # fmt: skip
 TOOLS = ("pytest", "pytest-xdist", "pytest-socket", "hypothesis")
 TESTS = (
     "tests/annotate/test_annotate_pages.py", "tests/annotate/test_annotate_study.py",
     "tests/annotate/test_annotate_templates.py", "tests/cli/test_progress.py",
     "tests/formats/test_arrow.py", "tests/formats/test_traces.py", "tests/graphs/test_order.py",
     "tests/graphs/test_scores.py", "tests/integrations/test_stores.py",
-    "tests/integrations/test_tools.py", "tests/perturb/test_perturb.py", "tests/report/test_report_command.py",
-    "tests/report/test_report_writer.py", "tests/runtime/test_conversion.py",
+    "tests/integrations/test_tools.py", "tests/perturb/test_perturb.py",
+    "tests/report/test_report_command.py", "tests/report/test_report_writer.py",
+    "tests/runtime/test_conversion.py",
     "tests/runtime/test_embedded.py", "tests/runtime/test_endpoint.py",
     "tests/runtime/test_engines.py", "tests/runtime/test_generator.py",
     "tests/runtime/test_spans.py", "tests/scoring/test_api.py", "tests/scoring/test_score_table.py",
     "tests/serve", "tests/stats", "tests/test_outputs.py",
 )  # fmt: skip
-"""Those that call a dependency; the whole suite in each environment would take hours."""
+"""Those that call a dependency; the whole suite in each would take hours."""
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 ENVIRONMENTS = ("3.11:oldest", "3.11:newest", "3.13:newest", "3.14:newest")
 """The oldest versions are tried with the oldest Python: newer ones came after them."""
@@ -104,7 +107,7 @@ def tested(python: Path) -> Outcome:
     }
     start = time.perf_counter()
     done = subprocess.run(
-        [python, "-m", "pytest", "-q", "-n", "0", "-W", "default", "-p", "no:cacheprovider", *TESTS],
+        [python, "-m", "pytest", "-q", "-n", "0", "-W", "default", *TESTS],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     seconds = time.perf_counter() - start
@@ -161,8 +164,9 @@ Written by `python bench/matrix.py --write docs/versions.md`, on {machine}; no f
 Instruction sets are tried by `make portability` ([portability](portability.md)).
 
 Each row is an environment of its own: the oldest or newest version of each direct dependency, with
-the optional parts {extras}; of training there are none. The tests are those that need neither data
-nor fetched models in {tests}.
+the optional parts {extras}; of training there are none. Not the whole suite runs, which would take
+hours, but the tests that call a dependency, as far as they need neither data nor fetched models:
+{tests}. What a dependency warns of fails none.
 
 | Python | dependencies | tests |
 |---|---|---|"""

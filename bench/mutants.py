@@ -1,6 +1,6 @@
 """Change the code in small ways and see which changes no test notices.
 
-    python bench/mutants.py [--each 60] [--seed 0] [--minutes 12] [--jobs 2] [--write docs/mutation.md]
+    python bench/mutants.py [--each 60] [--seed 0] [--minutes 12] [--write docs/mutation.md]
 
 Needs mutmut, which ``make mutants`` brings; ``[tool.mutmut]`` in ``pyproject.toml`` says what it
 changes and which tests judge. It draws no sample, so the changes of each room are drawn here by a
@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def mutmut(*words: str, seconds: float | None = None) -> str:
-    """Run mutmut and return what it prints; past its time it is interrupted, which keeps results."""
+    """Run mutmut and return what it prints; past its time it ends with the results so far."""
     command = [str(Path(sys.executable).with_name("mutmut")), *words]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
@@ -131,7 +131,8 @@ Written by `make mutants` (`bench/mutants.py`) with mutmut {version}; no figure 
 mutmut changes the code in small ways, one at a time, and the tests that reach the changed function
 run. A change that makes one fail is noticed. Of each room as many changes are drawn by a seed; the
 score is the share that is noticed, in brackets its 95 % interval (Wilson). Some changes change
-nothing that can be seen, so that 1 is out of reach. The words of errors and `strict=` are left alone.
+nothing that can be seen, so that 1 is out of reach. Left alone are `strict=` and the words of
+errors.
 
 | room | changes there are | tried | noticed | survived | no test reaches it | not tried | score |
 |---|---|---|---|---|---|---|---|"""

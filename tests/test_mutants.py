@@ -44,7 +44,10 @@ def test_a_score_is_the_share_that_is_noticed_of_what_was_tried(script):
 
 
 def test_the_page_shows_the_lines_of_what_no_test_notices(script, monkeypatch):
-    shown = "# x: survived\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n def f(a):\n-    return a < 1\n+    return a <= 1\n"
+    shown = (
+        "# x: survived\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n def f(a):\n"
+        "-    return a < 1\n+    return a <= 1\n"
+    )
     monkeypatch.setattr(script, "mutmut", lambda *_: shown)
     monkeypatch.setattr(script, "version", lambda _: "0")
     name = "grice.stats.x_f__mutmut_2"

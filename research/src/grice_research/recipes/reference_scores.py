@@ -2,10 +2,10 @@
 
     python -m grice_research.recipes.reference_scores
 
-Scores the made-up conversations of the doctor with the default metrics, those of qualities that run
-by name and ``sense``, whose model is the largest that ships, in both modes, and writes them with the
-processor they come from. Run it again whenever one of them or a model of one changes: scores of
-other signatures do not compare.
+Scores the made-up conversations of the doctor with the default metrics, those of qualities that
+run by name and ``sense``, whose model is the largest that ships, in both modes, and writes them
+with the processor they come from. Run it again whenever one of them or a model of one changes:
+scores of other signatures do not compare.
 """
 
 from __future__ import annotations
