@@ -3,7 +3,7 @@
 # make portability: are scores what is promised with every instruction set of this processor?
 # make check: format, lint, types, and the tests with their floor of 95 % of the lines, in one run.
 # make coverage: run the tests without data sets, and fail if they reach under 95 % of the lines.
-# make mutants: change the code in small ways, and see which changes no test notices (half an hour).
+# make mutants: change the code in small ways, and see which changes no test notices (some minutes).
 # make release: build twice, compare, check, and write dist/ with bill of materials and hashes.
 # make site: build the documentation into site/, run its notebooks; open site/index.html by a server.
 # make fuzz SECONDS=300: read damaged files of every format; what breaks a reader is kept as a test.
@@ -51,10 +51,12 @@ coverage: $(VENV)/.developer
 	GRICE_DATA= $(BIN)/python -m pytest -q --cov --cov-report=term
 
 mutants: $(VENV)/.developer
-	$(BIN)/python bench/mutants.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mutmut>=3.8.1'
+	$(BIN)/python bench/mutants.py --write docs/mutation.md
 
+# Not --quiet: that hides the warnings that strict is to count.
 site: $(VENV)/.writer
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 release: $(VENV)/.releaser
 	$(BIN)/python bench/release.py dist

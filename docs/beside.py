@@ -23,7 +23,7 @@ FLAWS = (
     (
         "minimal-pairs",
         "share right",
-        {"small": "relevance", "medium": "sense", "large": "sense (large)"},
+        {"small": "sense", "medium": "sense (medium)", "large": "sense (large)"},
     ),
 )
 """Bench, measure, and the row that stands for each preset: its order of review, or on pairs of
@@ -254,7 +254,9 @@ COST_HEAD = """
 ## What it costs
 
 On the flaws of ABC-Eval; seconds as [presets](presets.md) has them, a core at {price} USD an hour (an
-assumption: scale it to yours). The floors cost next to nothing, and were not measured.
+assumption: scale it to yours). Those of small are of its default metrics: its order of review reads
+five more, `sense` among them, so that it costs more than its row says. The floors cost next to
+nothing, and were not measured.
 """
 FOOT = """
 An LLM judge stands here where a bench was run with one (`grice bench abc-eval --models

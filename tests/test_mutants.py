@@ -1,4 +1,4 @@
-"""``make mutants``: which changes it makes, and that it tells the noticed from the unnoticed."""
+"""``make mutants``: what is drawn, and what the page says of it; mutmut itself is not tested."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-SOURCE = '''
-"""Words stay: 1 < 2."""
-
-def within(low: int = 1, high: int = 2, *more) -> bool:
-    """Nor is this changed: 3 - 1."""
-    total = low - high
-    if not low <= total < 7:
-        raise ValueError(f"{low} is more than {high - 1}")
-    for pair in zip(more, more, strict=True):
-        print(pair)
-    return total == 4 and True
-'''
-
 
 @pytest.fixture(scope="module")
 def script():
@@ -33,70 +20,36 @@ def script():
     return module
 
 
-def test_each_change_is_one_that_a_test_can_notice(script):
-    mutants = [script.changed("a/b.py", SOURCE, *place) for place in script.places(SOURCE)]
-    assert {(mutant.before, mutant.after) for mutant in mutants} == {
-        ("total = low - high", "total = low + high"),
-        ("if not low <= total < 7:", "if not low < total < 7:"),
-        ("if not low <= total < 7:", "if not low <= total <= 7:"),
-        ("if not low <= total < 7:", "if not low <= total < 8:"),
-        ("if not low <= total < 7:", "if not not low <= total < 7:"),
-        ("raise ValueError(f'{low} is more than {high - 1}')", "None"),
-        ("print(pair)", "None"),
-        ("return total == 4 and True", "return total != 4 and True"),
-        ("return total == 4 and True", "return total == 5 and True"),
-        ("return total == 4 and True", "return total == 4 or True"),
-        ("return total == 4 and True", "return total == 4 and False"),
-    }
-    assert len(mutants) == 11
-    for changed in mutants:
-        compile(changed.source, "b.py", "exec")
-        assert changed.source != script.ast.unparse(script.ast.parse(SOURCE))
+def known(script, **statuses):
+    """Ten changes of each room, of which none was tried; and the ones that are stated."""
+    names = {f"grice.{room}.x_f__mutmut_{i}": "not checked" for room in script.ROOMS
+             for i in range(10)}  # fmt: skip
+    return names | {f"grice.stats.x_f__mutmut_{name[1:]}": what for name, what in statuses.items()}
 
 
-def test_a_sample_is_the_same_for_a_seed_and_every_module_has_tests(script):
-    module = "stats/kendall.py"
-    assert script.sample(module, 5, 0) == script.sample(module, 5, 0)
-    assert script.sample(module, 5, 0) != script.sample(module, 5, 1)
-    assert module in script.known_modules()
-    for name in script.known_modules():
-        assert script.tests_of(name)
-        assert all((ROOT / path).exists() for path in script.tests_of(name))
+def test_each_room_gives_as_many_names_and_the_same_ones_for_a_seed(script):
+    names = known(script)
+    drawn = script.sample(names, 4, 0)
+    assert [script.room(name) for name in drawn] == [room for room in script.ROOMS for _ in "1234"]
+    assert drawn == script.sample(names, 4, 0) != script.sample(names, 4, 1)
+    assert {*script.sample(names, 99, 0)} == {*names}
+    assert script.sample({**names, "grice.text.x_f__mutmut_1": "killed"}, 99, 0)[-1] in names
 
 
-def test_a_change_that_no_test_notices_is_told_from_one_that_is(script, monkeypatch, tmp_path):
-    package, tests = tmp_path / "src" / "grice", tmp_path / "tests" / "stats"
-    (package / "stats").mkdir(parents=True)
-    (package / "data").mkdir()
-    tests.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "pytest_plugin.py").write_text("")  # which pytest loads wherever grice is installed
-    (package / "stats" / "__init__.py").write_text("")
-    (package / "stats" / "adult.py").write_text("def adult(age):\n    return age >= 18\n")
-    (tests / "test_adult.py").write_text(
-        "from grice.stats.adult import adult\n"
-        "def test_adult():\n    assert adult(30) and not adult(17)\n"
+def test_a_score_is_the_share_that_is_noticed_of_what_was_tried(script):
+    names = known(script, _0="killed", _1="timeout", _2="survived", _3="no tests")
+    stats, scoring, _ = script.rows(names, names)
+    assert stats == "| `stats` | 10 | 4 | 2 | 1 | 1 | 6 | 0.500 [0.15, 0.85] |"
+    assert scoring == "| `scoring` | 10 | 0 | 0 | 0 | 0 | 10 | – |"
+
+
+def test_the_page_shows_the_lines_of_what_no_test_notices(script, monkeypatch):
+    shown = (
+        "# x: survived\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n def f(a):\n"
+        "-    return a < 1\n+    return a <= 1\n"
     )
-    monkeypatch.setattr(script, "ROOT", tmp_path)
-    monkeypatch.setattr(script, "PACKAGE", package)
-    copies = script.SimpleQueue()
-    copies.put(script.copied(tmp_path / "copy"))
-    script.check_unchanged({"stats/adult.py"}, copies)
-    verdicts = {
-        mutant.after: script.judged(mutant, copies, float("inf"))
-        for mutant in script.sample("stats/adult.py", 9, 0)
-    }
-    assert verdicts == {"return age > 18": "survived", "return age >= 19": "survived"}
-    (tests / "test_adult.py").write_text(
-        "from grice.stats.adult import adult\n"
-        "def test_adult():\n    assert adult(18) and not adult(17)\n"
-    )
-    assert script.judged(first_mutant(script), copies, float("inf")) == "killed"
-    assert script.judged(first_mutant(script), copies, 0) == "not run"
-    (tests / "test_adult.py").write_text("def test_adult():\n    assert False\n")
-    with pytest.raises(SystemExit, match="without any change, tests fail"):
-        script.check_unchanged({"stats/adult.py"}, copies)
-
-
-def first_mutant(script):
-    return script.sample("stats/adult.py", 1, 0)[0]
+    monkeypatch.setattr(script, "mutmut", lambda *_: shown)
+    monkeypatch.setattr(script, "version", lambda _: "0")
+    name = "grice.stats.x_f__mutmut_2"
+    text = script.page(known(script), {name: "survived"}, {name: script.change(name)})
+    assert "`stats.x_f__mutmut_2`\n\n```diff\n- return a < 1\n+ return a <= 1\n```" in text

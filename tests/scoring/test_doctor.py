@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.runtime.bundle import shipped_bundles
 from grice.scoring import doctor
 
-RECORDED = ["relevance", "repetition", "coherence", "commonsense", "engagement"]
+RECORDED = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sense"]
 PLUGIN = """
 from grice import Judgement
 from grice.metrics import Example, metric

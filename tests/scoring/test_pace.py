@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import pytest
 
 from grice.records import Conversation, Score, Turn
 from grice.scoring.pace import Pace
+from grice.stats import ClusteredMean
 
 TALK = Conversation("a", (Turn("A", "Hello."), Turn("B", "Hi."), Turn("A", "Bye.")))
 METRIC = SimpleNamespace(name="m", low=0.0, high=1.0)
@@ -72,6 +74,34 @@ def test_a_sample_is_as_large_as_the_spread_asks_for():
     for k in range(4):
         wider.window(2.0, 0.5 + 0.4 * (-1) ** k)
     assert wider.window(2.0, 0.5).sample > 100
+
+
+def test_a_sample_is_the_smallest_whose_interval_is_narrow_enough():
+    run, mean = Run(1_000_000), ClusteredMean((0.0, 1.0))
+    others = [
+        Score("a", 1, "another", 0.9, "ok", None, (), (), "another:1"),
+        Score("a", 2, "m", None, "failed", "broken", (), (), "m:1"),
+    ]
+    for k in range(8):
+        values = (0.5 + 0.3 * (-1) ** k, 0.5)
+        run.now, run.read = run.now + 1.0, run.read + 1
+        assert run.pace.add(TALK, [*scores(*values), *others]) is None
+        mean.add(values)
+    run.now += 1.0
+    forecast = run.pace.add(TALK, scores(0.5))
+    low, high = mean.estimate().interval
+    # The width falls with the root of the number of conversations, of which eight were scored.
+    half = (high - low) / 2 * math.sqrt(8)
+    sizes = (100, 200, 500, 1000, 2000, 5000, 10_000)
+    assert forecast.sample == next(size for size in sizes if half / math.sqrt(size) <= 0.03)
+    assert forecast.within == pytest.approx(half / math.sqrt(forecast.sample))
+
+
+def test_without_a_mean_of_known_range_no_sample_is_named():
+    run = Run(100_000, metrics=())
+    forecast = next(filter(None, (run.window(2.0, 0.5) for _ in range(6))))
+    assert (forecast.sample, forecast.within) == (0, 0.0)
+    assert forecast.seconds > 0
 
 
 def test_a_sample_that_saves_little_is_not_named():

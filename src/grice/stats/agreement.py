@@ -32,12 +32,13 @@ def krippendorff_alpha(
     For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
     Krippendorff's Alpha-Reliability*). Items with a single rating say nothing and are left out.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         ratings: One list of ratings per item; labels of any kind for ``nominal``.
         scale: What a difference of ratings means. ``ordinal`` counts the ratings in between,
             ``ratio`` takes ratings of one sign.
         groups: Conversation of each item, resampled together.
-        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
@@ -150,13 +151,14 @@ def cohen_kappa(
 ) -> Estimate:
     """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         first: Ratings of the one annotator, as numbers.
         second: Ratings of the other on the same items; items lacking one are left out.
         weights: ``none`` counts any disagreement alike (Cohen 1960); ``linear`` and
             ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
         groups: Conversation of each item, resampled together.
-        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has both ratings, or both give one and the same rating.
@@ -242,10 +244,11 @@ def fleiss_kappa(
 ) -> Estimate:
     """Return Fleiss' kappa (1971) of several annotators on categories without order.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         ratings: One list of labels per item, all of one length.
         groups: Conversation of each item, resampled together.
-        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If items have different numbers of ratings, or all ratings are the same.

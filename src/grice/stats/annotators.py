@@ -31,6 +31,8 @@ def leave_one_annotator_out(
 ) -> Estimate:
     """Return the correlation of one annotator with the mean of the others: a person as a metric.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         ratings: One list of ratings per item.
         kind: As in :func:`~grice.stats.correlation`.
@@ -38,7 +40,6 @@ def leave_one_annotator_out(
             correlation over all (rating, mean of the others) pairs together, where positions
             are not persons.
         groups: Conversation of each item, resampled together.
-        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no annotator's ratings and the others' vary on common items.

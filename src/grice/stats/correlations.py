@@ -227,13 +227,14 @@ def partial_correlation(
     Spearman's is the partial correlation of the ranks. Intervals as for :func:`correlation`,
     with one item fewer per covariate in the analytic ones.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`correlation`.
+
     Args:
         x: One value per item.
         y: The other column.
         covariates: Columns to hold constant, such as the length of the reply.
         kind: ``pearson`` or ``spearman``.
         groups: Conversation of each item.
-        interval, level, resamples, seed: As in :func:`correlation`.
 
     Raises:
         InputError: If there are too few complete items, a column is constant, or a column is

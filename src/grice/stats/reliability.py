@@ -33,12 +33,13 @@ def intraclass(
 ) -> Estimate:
     """Return an intraclass correlation of Shrout and Fleiss (1979), at most 1.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         ratings: One list of ratings per item, all complete and of one length.
         form: ``1`` other annotators for each item, ``2`` the same throughout, ``3`` these
             and no others; then ``1`` for a single rating or ``k`` for their mean.
         groups: Conversation of each item, resampled together.
-        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If a rating is missing, there is one annotator or one item, or all are the same.
@@ -117,11 +118,12 @@ def reliability_of_mean(
     From 0 to 1: Krippendorff's interval alpha, stepped up to the number of annotators
     (Spearman-Brown); 0 where alpha is not positive. Takes missing ratings.
 
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         ratings: One list of ratings per item.
         judges: Number of annotators per mean; by default the longest list.
         groups: Conversation of each item, resampled together.
-        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.

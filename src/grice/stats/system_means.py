@@ -62,6 +62,8 @@ def system_level(
 
     Two systems always correlate with -1 or 1: the interval then spans everything.
 
+    ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
     Args:
         metric: One value per item.
         human: The ratings of the same items.
@@ -69,7 +71,6 @@ def system_level(
         kind: As in :func:`~grice.stats.correlation`.
         contexts: Context of each item, if the systems answered the same ones; contexts are
             then resampled with the replies of all systems, otherwise single items.
-        level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If there are fewer than two systems, or all means are the same.

@@ -2,9 +2,10 @@
 
     python -m grice_research.recipes.reference_scores
 
-Scores the made-up conversations of the doctor with the default metrics and those of qualities that
-run by name, in both modes, and writes them with the processor they come from. Run it again whenever
-one of them or a model of one changes: scores of other signatures do not compare.
+Scores the made-up conversations of the doctor with the default metrics, those of qualities that
+run by name and ``sense``, whose model is the largest that ships, in both modes, and writes them
+with the processor they come from. Run it again whenever one of them or a model of one changes:
+scores of other signatures do not compare.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def main() -> None:
 
 def record_scores(mode: Mode) -> dict[str, Recorded]:
     """Return the scores by the name of the metric."""
-    names = dict.fromkeys((*find_metrics().defaults(), *QUALITIES))
+    names = dict.fromkeys((*find_metrics().defaults(), *QUALITIES, "sense"))
     with grice.load(*names, mode=mode, workers=1) as grader:
         scores = grader.score(conversations())
         return {
