@@ -50,14 +50,22 @@ MODEL = "model:medium"
 STEERING = ("relevance", "engagement")
 BLEND = Blend("product")
 """One of the ways to choose that the recipe ``guide`` can compare on the validation split."""
-HELD_OUT = ("cross_encoder", "sense", "commonsense", "unanswered", "contradiction", "sense (large)")
-COUNTS = (1, 2, 4, 8, 16)
+HELD_OUT = (
+    "cross_encoder",
+    "sense",
+    "commonsense",
+    "unanswered",
+    "contradiction",
+    "sense (medium)",
+    "sense (large)",
+)
+COUNTS = (2, 4, 8, 16)
 BASE, PEOPLE = "base", "people"
 COMPARED = (BASE, "best of 8", "guide of relevance and engagement, strength 4")
 """Systems that the largest judge reads."""
-PARTLY = {"sense (large)": 40}
+PARTLY = {"sense (medium)": 100, "sense (large)": 40}
 """Judges that read the replies to the first contexts alone: a reply takes seconds."""
-WEIGHED = 100
+WEIGHED = 60
 """Contexts whose replies' perplexity is computed."""
 GRAM = 4
 REPEATED = "share of replies that repeat themselves"
