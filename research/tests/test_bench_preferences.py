@@ -56,7 +56,7 @@ class Grader:
 
 class Context:
     def __init__(self, folder, *, fails=False):
-        self.folder, self.fails = folder, fails
+        self.folder, self.fails, self.without = folder, fails, ()
 
     def grader(self, name):
         return Grader(name, fails=self.fails), {name: f"{name}:1"}

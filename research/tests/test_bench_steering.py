@@ -65,8 +65,9 @@ def context(tmp_path):
     folder.mkdir()
     turns = (Turn("A", "What is there?"),)
     drawn = [Drawn(f"t{i}", turns, Turn("B", "cake"), TEXTS) for i in range(12)]
-    guided = [Guided(each.id, {"1": "so", "4": "tea tea"}) for each in drawn]
-    for name, rows in (("test", drawn), ("both", guided)):
+    guided = [Guided(each.id, "tea", 1.0, "so") for each in drawn]
+    guided += [Guided(each.id, "tea", 4.0, "tea tea") for each in drawn[:11]]
+    for name, rows in (("test", drawn), ("guided", guided)):
         lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
         (folder / f"{name}.jsonl").write_bytes(lines)
     return Context(tmp_path)
@@ -80,21 +81,23 @@ def value(rows, row, measure):
 def test_the_best_of_n_is_chosen_by_the_steering_metrics_among_the_first_n(context):
     drawn = read_drawn(context.weights("guides") / "test.jsonl")
     systems = dict(steering.systems_of(context, drawn))
-    chosen = {name: system.texts[0] for name, system in systems.items()}
+    chosen = {name: texts[0] for name, texts in systems.items()}
     assert chosen == {
-        "base": "so", "people": "cake", "best of 1": "tea", "best of 2": "tea",
-        "best of 4": "tea tea good", "guide both, strength 1": "so",
-        "guide both, strength 4": "tea tea",
+        "base": "so", "people": "cake", "best of 2": "tea",
+        "best of 4": "tea tea good", "guide of tea, strength 1": "so",
+        "guide of tea, strength 4": "tea tea",
     }  # fmt: skip
+    assert [len(systems[f"guide of tea, strength {strength}"]) for strength in (1, 4)] == [12, 11]
 
 
 def test_wins_are_counted_by_every_judge_at_hand_with_ties_as_halves(context):
     rows = list(steering.measure(context))
     assert value(rows, "best of 4", "share better than the base by sense") == 1
-    assert value(rows, "guide both, strength 4", "share better than the base by sense") == 0.5
+    assert value(rows, "guide of tea, strength 4", "share better than the base by sense") == 0.5
     assert value(rows, "best of 2", "share better than the base by relevance") == 1
     assert not [row for row in rows if row.measure.endswith("by contradiction")]
-    assert value(rows, "best of 4", steering.CONTRADICTS) == 0
+    assert value(rows, "best of 4", f"{steering.CONTRADICTS} by sense") == 0
+    assert value(rows, "best of 4", "difference of words to the base") == 2
     assert value(rows, "base", steering.PERPLEXITY) == 1
     assert value(rows, "best of 4", "words") == 3
 
@@ -122,7 +125,7 @@ def test_without_replies_nothing_is_measured(context):
 )
 def test_replies_that_repeat_themselves_are_counted(text, repeats):
     given = Drawn("t", (Turn("A", "tea number 0."),), Turn("B", "yes"))
-    assert steering.texts_of(Model(), [given], [text])[steering.REPEATED] == [repeats]
+    assert steering.texts_of([given], [text])[steering.REPEATED] == [repeats]
 
 
 def test_the_bench_is_found():

@@ -69,7 +69,7 @@ class BenchContext:
         self.missing: dict[str, str] = {}
         self._folder = folder
         self._loaded = loaded
-        self._without = without
+        self.without = without
         self._known = known_sets()
         self._sets: dict[str, Rated] = {}
         self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
@@ -129,7 +129,7 @@ class BenchContext:
         Raises:
             Skipped: If it is left out or not there.
         """
-        if name in self._without:
+        if name in self.without:
             raise Skipped(f"{name} was left out of this run")
         if name in self.missing:
             raise Skipped(f"{name} is not in the data folder")
@@ -216,7 +216,7 @@ class BenchContext:
             InputError: If it is not there, or the scorer does not know one of the relations.
         """
         name, _, aspect = on.partition(":")
-        if name in self._without or self._models is None:
+        if name in self.without or self._models is None:
             raise Skipped(f"{name} was left out of this run")
         rows = read_triples(self._folder, aspect)
         if (scorer, on) not in self._triples:

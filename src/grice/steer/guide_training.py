@@ -114,9 +114,65 @@ def train_guide(
     Raises:
         InputError: If all replies satisfy the label, or none, or one context alone is left.
     """
-    labels = [all(sample.labels[name] for name in metrics) for sample in samples]
-    if len(set(labels)) < 2:
-        which = "every" if labels[0] else "no"
+    (trained,) = train_guides(samples, model, [metrics], sampling, fitting)
+    return trained
+
+
+def train_guides(
+    samples: Sequence[Labelled],
+    model: SteerableLM,
+    labels: Sequence[Sequence[str]],
+    sampling: Sampling,
+    fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
+) -> list[tuple[Guide, GuideReport]]:
+    """Return a guide for each set of metrics, as :func:`train_guide` does; replies are read once.
+
+    Args:
+        labels: Metrics that have to be satisfied, for each guide.
+    """
+    for metrics in labels:
+        _check(samples, metrics, sampling)
+    space = token_space(model, samples, fitting.components)
+    positions = read_positions(model, samples, space, sampling.temperature)
+    chosen = np.random.default_rng(fitting.seed).permutation(np.unique(positions.contexts))
+    left_out = np.isin(positions.contexts, chosen[: max(1, round(fitting.left_out * len(chosen)))])
+
+    def trained(metrics: Sequence[str]) -> tuple[Guide, GuideReport]:
+        satisfied = np.array([sample.satisfies(metrics) for sample in samples], np.float32)
+        labelled = positions._replace(labels=satisfied[positions.replies])
+        fitted = _fit(labelled.at(~left_out), labelled.at(left_out), space, fitting)
+        settings = GuideSettings(
+            base=model.identity.partition("/")[0],
+            vocabulary=vocabulary_digest(model.vocabulary),
+            metrics=tuple(metrics),
+            threshold=sampling.threshold,
+            temperature=sampling.temperature,
+            consistency=fitting.consistency,
+            training_loss=tuple(round(loss, 4) for loss in fitted.training),
+            validation_loss=tuple(round(loss, 4) for loss in fitted.validation),
+        )
+        shares = {name: float(np.mean([each.labels[name] for each in samples])) for name in metrics}
+        report = GuideReport(
+            len({sample.context for sample in samples}),
+            len(samples),
+            len(positions.tokens),
+            {**shares, "all": float(satisfied.mean(dtype=float))},
+            settings.training_loss,
+            settings.validation_loss,
+            round(fitted.prior, 4),
+            fitted.epoch,
+            _auc(fitted.network, labelled.at(left_out), space),
+        )
+        return Guide(settings, space, fitted.network), report
+
+    return [trained(metrics) for metrics in labels]
+
+
+def _check(samples: Sequence[Labelled], metrics: Sequence[str], sampling: Sampling) -> None:
+    """Raise InputError where there is nothing to learn."""
+    satisfied = {sample.satisfies(metrics) for sample in samples}
+    if len(satisfied) < 2:
+        which = "every" if True in satisfied else "no"
         raise InputError(
             f"{which} reply that was drawn satisfies {' and '.join(metrics)} at the threshold "
             f"{sampling.threshold:g}: there is nothing to learn; take another threshold, or more "
@@ -124,36 +180,6 @@ def train_guide(
         )
     if len({sample.context for sample in samples}) < 2:
         raise InputError("one context alone was judged: two at least are needed, one is left out")
-    space = token_space(model, samples, fitting.components)
-    positions = read_positions(model, samples, labels, space, sampling.temperature)
-    chosen = np.random.default_rng(fitting.seed).permutation(np.unique(positions.contexts))
-    left_out = np.isin(positions.contexts, chosen[: max(1, round(fitting.left_out * len(chosen)))])
-    fitted = _fit(positions.at(~left_out), positions.at(left_out), space, fitting)
-    settings = GuideSettings(
-        base=model.identity.partition("/")[0],
-        vocabulary=vocabulary_digest(model.vocabulary),
-        metrics=tuple(metrics),
-        threshold=sampling.threshold,
-        temperature=sampling.temperature,
-        consistency=fitting.consistency,
-        training_loss=tuple(round(loss, 4) for loss in fitted.training),
-        validation_loss=tuple(round(loss, 4) for loss in fitted.validation),
-    )
-    satisfied = {
-        name: sum(sample.labels[name] for sample in samples) / len(samples) for name in metrics
-    }
-    report = GuideReport(
-        len({sample.context for sample in samples}),
-        len(samples),
-        len(positions.tokens),
-        {**satisfied, "all": sum(labels) / len(labels)},
-        settings.training_loss,
-        settings.validation_loss,
-        round(fitted.prior, 4),
-        fitted.epoch,
-        _auc(fitted.network, positions.at(left_out), space),
-    )
-    return Guide(settings, space, fitted.network), report
 
 
 class _Fitted(NamedTuple):

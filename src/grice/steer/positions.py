@@ -33,7 +33,8 @@ class Positions(NamedTuple):
     Attributes:
         features: What the network reads before the token.
         tokens: Ids of the tokens.
-        labels: Of the reply, 0 or 1.
+        labels: Of the reply, 0 or 1; all are 0 until they are put there.
+        replies: Number of the reply.
         contexts: Number of the context.
         written: Part of the reply that stands before the token, 0 to 1.
         last: Whether it is the last one of its reply.
@@ -44,6 +45,7 @@ class Positions(NamedTuple):
     features: Array
     tokens: NDArray[np.int64]
     labels: Array
+    replies: NDArray[np.int64]
     contexts: NDArray[np.int64]
     written: Array
     last: NDArray[np.bool_]
@@ -87,7 +89,6 @@ def token_space(model: SteerableLM, samples: Sequence[Labelled], components: int
 def read_positions(
     model: SteerableLM,
     samples: Sequence[Labelled],
-    labels: Sequence[bool],
     space: TokenSpace,
     temperature: float,
 ) -> Positions:
@@ -96,7 +97,6 @@ def read_positions(
     Args:
         model: The base model.
         samples: Replies, each of which is read once.
-        labels: One of each.
         space: The states of the model.
         temperature: Of the base distribution.
     """
@@ -119,12 +119,12 @@ def read_positions(
         lambda logits, ids: (np.array(ids, np.int64), *features(logits, ids)) if ids else None,
     )
     parts = []
-    for sample, label, part in zip(samples, labels, read, strict=True):
+    for number, (sample, part) in enumerate(zip(samples, read, strict=True)):
         if part is not None:
             ids, inputs, likely, weights = part
             size = len(ids)
             written = np.arange(size, dtype=np.float32) / size
-            alike = np.full(size, label, np.float32), np.full(size, sample.context)
+            alike = np.zeros(size, np.float32), np.full(size, number), np.full(size, sample.context)
             last = np.arange(size) == size - 1
             parts.append((inputs, ids, *alike, written, last, likely, weights))
     return Positions(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -66,10 +66,9 @@ class Labelled(NamedTuple):
     text: str
     labels: dict[str, bool]
 
-    @property
-    def satisfies(self) -> bool:
-        """Whether it satisfies all of them."""
-        return all(self.labels.values())
+    def satisfies(self, metrics: Iterable[str]) -> bool:
+        """Return whether it satisfies all of these."""
+        return all(self.labels[name] for name in metrics)
 
 
 def draw_contexts(

@@ -20,7 +20,7 @@ from grice_research.recipes.sense.sources import lines_of
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice_research.context import BenchContext
@@ -47,6 +47,8 @@ CONVERSATION = frozenset(
 """Kinds of Auto-J's prompts that are like a conversation; the others ask for essays, code, sums."""
 EMPTY = frozenset(("", "<nooutput>"))
 LENGTH, COSINE = "log_length", "cosine_last_turn"
+FLAWS = "sense"
+"""It looks for flaws, of which people's preference is one sign."""
 BLEND = "mean of the default metrics"
 """What ``grice rerank`` and ``grice prefer`` choose by."""
 RIGHT = "share right"
@@ -70,11 +72,11 @@ class Preferred(NamedTuple):
     rejected: str
 
 
-def read_preferred(folder: Path) -> list[Preferred]:
-    """Return the decided pairs of all sets, without those that hold an empty reply."""
+def read_preferred(folder: Path, names: Iterable[str] = SETS) -> list[Preferred]:
+    """Return the decided pairs of sets, without those that hold an empty reply."""
     return [
         pair
-        for name in SETS
+        for name in names
         for row in lines_of(folder / "llm_pairs" / f"{name}.jsonl.gz")
         if not row.get("tie")
         and (pair := _pair(name, row)) is not None
@@ -108,8 +110,9 @@ def parts_of(pair: Preferred) -> Iterator[str]:
 
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how often each metric prefers what people prefer, by set and part."""
-    pairs = read_preferred(context.folder)
+    pairs = read_preferred(context.folder, [name for name in SETS if name not in context.without])
     metrics = [name for name in quality_metrics("response") if name != LENGTH]
+    metrics += [FLAWS]
     metrics += [name for name in FETCHED if not missing_model(context, name)]
     values = {name: _values(context, name, pairs) for name in (*metrics, LENGTH, COSINE)}
     signatures = {name: f"{context.grader(name)[1][name]}|on:llm_pairs" for name in values}

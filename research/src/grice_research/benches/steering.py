@@ -2,14 +2,15 @@
 
 Contexts are those of the thesis, up to four turns at a random position, of Topical-Chat's test
 conversations. The base draws at temperature 0.7; the best of n is chosen out of further draws, by
-their product of relevance and engagement; a guide draws under its estimate, for rising
+their product of relevance and engagement; guides draw under their estimates, for rising
 strengths. Stated are the steering metrics, metrics that had no part, length, repetition,
 contradictions, distinct-2, perplexity under the base, and how often each is better than the base,
 as it is and at one length. What people said in that place stands beside them.
 
 Replies are read from the folder ``guides`` of the weights, where the recipe ``guide`` keeps them:
-``test.jsonl`` those of the base, ``NAME.jsonl`` those of a guide. Replies of fewer contexts give
-the figures of fewer.
+``test.jsonl`` those of the base, ``guided.jsonl`` those of guides. Contexts stand in an order that
+was drawn, so that the first ones are a random part: a guide whose replies go to so many, the
+perplexity, and the largest judge rest on such parts, and their n says on how many.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from grice_research.context import Skipped
 from grice_research.length_controlled import length_controlled
 from grice_research.recipes.guide.draw import read_drawn
 from grice_research.recipes.guide.guided import read_guided
-from grice_research.rows import Row
+from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from grice_research.recipes.guide.draw import Drawn
     from grice_research.rows import Kind
 
-__all__ = ["System", "chosen_of", "measure", "systems_of", "texts_of"]
+__all__ = ["chosen_of", "measure", "systems_of", "texts_of"]
 
 TITLE = "Steered replies on kept contexts: reranked, guided, judged by what did not steer"
 PAPER = "thesis on automatic metrics of dialogue, chapter 6; NADO (Meng et al., NeurIPS 2022)"
@@ -49,22 +50,29 @@ MODEL = "model:medium"
 STEERING = ("relevance", "engagement")
 BLEND = Blend("product")
 """One of the ways to choose that the recipe ``guide`` can compare on the validation split."""
-HELD_OUT = ("sense (large)", "sense", "cross_encoder", "commonsense", "unanswered", "contradiction")
-GUIDES = ("both", "relevance", "engagement")
-COUNTS = (1, 2, 4, 8, 16)
+HELD_OUT = (
+    "cross_encoder",
+    "sense",
+    "commonsense",
+    "unanswered",
+    "contradiction",
+    "sense (medium)",
+    "sense (large)",
+)
+COUNTS = (2, 4, 8, 16)
 BASE, PEOPLE = "base", "people"
+COMPARED = (BASE, "best of 8", "guide of relevance and engagement, strength 4")
+"""Systems that the largest judge reads."""
+PARTLY = {"sense (medium)": 100, "sense (large)": 40}
+"""Judges that read the replies to the first contexts alone: a reply takes seconds."""
+WEIGHED = 60
+"""Contexts whose replies' perplexity is computed."""
 GRAM = 4
 REPEATED = "share of replies that repeat themselves"
 CONTRADICTS = "share of replies that contradict"
 DISTINCT = "distinct-2 of a reply"
 PERPLEXITY = "nats a token under the base"
 FLAW = "contradiction"
-
-
-class System(NamedTuple):
-    """A reply to each context."""
-
-    texts: list[str]
 
 
 class _Judged(NamedTuple):
@@ -82,24 +90,32 @@ def measure(context: BenchContext) -> Iterator[Row]:
         name: {
             judge: each
             for judge in (*STEERING, *HELD_OUT)
-            if (each := _judged(context, judge, drawn, system.texts))
+            if judge not in PARTLY or name in COMPARED
+            if (each := _judged(context, judge, drawn, texts[: PARTLY.get(judge)]))
         }
-        for name, system in systems.items()
+        for name, texts in systems.items()
     }
     try:
         model = context.models().open(MODEL, CausalLM)
     except GriceError as error:
         raise Skipped(str(error)) from None
     signature = f"{model.identity}|topical_chat test, {len(drawn)} contexts"
-    for name, system in systems.items():
-        columns = {judge: each.values for judge, each in judged[name].items()}
-        flaws = [each.contradicts for each in judged[name].values() if each.contradicts]
-        columns |= {CONTRADICTS: [float(chance > 0.5) for chance in flaws[0]]} if flaws else {}
-        columns |= texts_of(model, drawn, system.texts)
-        for what, column in columns.items():
+    columns = {
+        name: {
+            **{judge: each.values for judge, each in judged[name].items()},
+            **_contradictions(judged[name]),
+            **texts_of(drawn, texts),
+            PERPLEXITY: _nats(model, drawn, texts[:WEIGHED]),
+        }
+        for name, texts in systems.items()
+    }
+    for name, texts in systems.items():
+        for what, column in columns[name].items():
             yield _row(name, what, _mean(what, column), signature)
+            if name != BASE:
+                yield _difference(name, what, column, columns[BASE][what], signature)
         if name != BASE:
-            yield from _wins(name, system, systems[BASE], judged, signature)
+            yield from _wins(name, texts, systems[BASE], judged, signature)
 
 
 def _drawn(context: BenchContext) -> list[Drawn]:
@@ -109,10 +125,10 @@ def _drawn(context: BenchContext) -> list[Drawn]:
     return drawn
 
 
-def systems_of(context: BenchContext, drawn: Sequence[Drawn]) -> Iterator[tuple[str, System]]:
-    """Yield each system by its name, the base first."""
-    yield BASE, System([each.texts[0] for each in drawn])
-    yield PEOPLE, System([each.reply.text for each in drawn])
+def systems_of(context: BenchContext, drawn: Sequence[Drawn]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the replies of each system to the first contexts by its name, the base first."""
+    yield BASE, [each.texts[0] for each in drawn]
+    yield PEOPLE, [each.reply.text for each in drawn]
     most = min(len(each.texts) for each in drawn) - 1
     repeated = [each for each in drawn for _ in range(most)]
     texts = [text for each in drawn for text in each.texts[1 : most + 1]]
@@ -123,13 +139,14 @@ def systems_of(context: BenchContext, drawn: Sequence[Drawn]) -> Iterator[tuple[
                                for name, each in scores.items() if each})
             for start in range(0, len(texts), most)
         ]  # fmt: skip
-        yield f"best of {count}", System([texts[place] for place in places])
-    for name in GUIDES:
-        guided = read_guided(context.weights("guides") / f"{name}.jsonl")
-        if len(guided) >= len(drawn):
-            for strength in guided[0].texts:
-                replies = [each.texts[strength] for each in guided[: len(drawn)]]
-                yield f"guide {name}, strength {strength}", System(replies)
+        yield f"best of {count}", [texts[place] for place in places]
+    guided: dict[str, dict[str, str]] = {}
+    for each in read_guided(context.weights("guides") / "guided.jsonl"):
+        name = f"guide of {each.guide}, strength {each.strength:g}"
+        guided.setdefault(name, {})[each.id] = each.text
+    for name, replies in guided.items():
+        count = next((n for n, each in enumerate(drawn) if each.id not in replies), len(drawn))
+        yield name, [replies[each.id] for each in drawn[:count]]
 
 
 def chosen_of(scores: Mapping[str, Sequence[float]]) -> int:
@@ -138,17 +155,26 @@ def chosen_of(scores: Mapping[str, Sequence[float]]) -> int:
     return int(np.argmax([BLEND.value(row) for row in rows]))
 
 
-def texts_of(
-    model: CausalLM, contexts: Sequence[Drawn], texts: Sequence[str]
-) -> dict[str, list[float]]:
-    """Return what needs no metric of each reply: length, repetition, distinct-2, perplexity."""
-    prompts = [chat_prompt(each.turns) for each in contexts]
-    filled = [text or " " for text in texts]
+def texts_of(contexts: Sequence[Drawn], texts: Sequence[str]) -> dict[str, list[float]]:
+    """Return what needs no model of each reply: length, repetition, distinct-2."""
     return {
         "words": [float(len(text.split())) for text in texts],
-        REPEATED: [float(_repeats(text, each)) for text, each in zip(texts, contexts, strict=True)],
+        REPEATED: [float(_repeats(*each)) for each in zip(texts, contexts, strict=False)],
         DISTINCT: [_distinct(text) for text in texts],
-        PERPLEXITY: [-value for value in model.log_probabilities(prompts, filled)],
+    }
+
+
+def _nats(model: CausalLM, contexts: Sequence[Drawn], texts: Sequence[str]) -> list[float]:
+    prompts = [chat_prompt(each.turns) for each in contexts[: len(texts)]]
+    return [-value for value in model.log_probabilities(prompts, [text or " " for text in texts])]
+
+
+def _contradictions(judged: Mapping[str, _Judged]) -> dict[str, list[float]]:
+    """Return by judge that says so whether each reply contradicts."""
+    return {
+        f"{CONTRADICTS} by {judge}": [float(chance > 0.5) for chance in each.contradicts]
+        for judge, each in judged.items()
+        if each.contradicts
     }
 
 
@@ -179,7 +205,7 @@ def _judged(
         return None
     talks = [
         Conversation(f"{number}", (*each.turns, Turn(each.reply.speaker, text)), (len(each.turns),))
-        for number, (each, text) in enumerate(zip(contexts, texts, strict=True))
+        for number, (each, text) in enumerate(zip(contexts, texts, strict=False))
     ]
     scores = list(grader.score(talks))
     values = [score.value for score in scores if score.value is not None]
@@ -198,22 +224,30 @@ def _judged(
 
 def _wins(
     name: str,
-    system: System,
-    base: System,
+    texts: Sequence[str],
+    base: Sequence[str],
     judged: Mapping[str, Mapping[str, _Judged]],
     signature: str,
 ) -> Iterator[Row]:
     """Yield how often a system is better than the base, ties half, as it is and at one length."""
     sizes = [
-        (len(own.split()), len(theirs.split()))
-        for own, theirs in zip(system.texts, base.texts, strict=True)
+        (len(own.split()), len(theirs.split())) for own, theirs in zip(texts, base, strict=False)
     ]
     for judge, own in judged[name].items():
-        pairs = zip(own.values, judged[BASE][judge].values, strict=True)
+        pairs = zip(own.values, judged[BASE][judge].values, strict=False)
         won = [0.5 if mine == theirs else float(mine > theirs) for mine, theirs in pairs]
         what = f"share better than the base by {judge}"
         yield _row(name, what, _mean(what, won), signature)
-        yield _row(name, f"{what}, at one length", length_controlled(won, sizes), signature)
+        controlled = length_controlled(won, sizes[: len(won)])
+        yield _row(name, f"{what}, at one length", controlled, signature)
+
+
+def _difference(
+    name: str, what: str, own: Sequence[float], base: Sequence[float], signature: str
+) -> Row:
+    """Return how far a system is above the base on the same contexts."""
+    estimate = mean([mine - theirs for mine, theirs in zip(own, base, strict=False)])
+    return _row(name, f"{DIFFERENCE}{what} to the base", estimate, signature)
 
 
 def _mean(what: str, values: Sequence[float]) -> Estimate:

@@ -3,14 +3,14 @@ r"""Write the replies of a guided model to the contexts of drawn ones and keep t
     python -m grice_research.recipes.guide.guided GUIDE DRAWN.jsonl OUT.jsonl --strengths 1,4
 
 Tokens are drawn at the temperature that the guide was trained at, by the same random numbers for
-every strength. A run that was stopped goes on behind the last line.
+every strength and guide. One file takes the replies of all guides; what it holds is not written
+again, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 import zlib
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,10 +29,12 @@ __all__ = ["Guided", "read_guided", "write_guided"]
 
 
 class Guided(msgspec.Struct, frozen=True):
-    """The replies to a context, by strength."""
+    """A reply to a context under a guide, which is named by its metrics."""
 
     id: str
-    texts: dict[str, str]
+    guide: str
+    strength: float
+    text: str
 
 
 class Given(NamedTuple):
@@ -40,7 +42,7 @@ class Given(NamedTuple):
 
     model: SteerableLM
     guide: Guide
-    strengths: tuple[float, ...]
+    strength: float
 
 
 def read_guided(path: Path) -> list[Guided]:
@@ -49,17 +51,19 @@ def read_guided(path: Path) -> list[Guided]:
     return [decode(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
 
+def name_of(guide: Guide) -> str:
+    """Return the name of a guide among others: its metrics."""
+    return " and ".join(guide.settings.metrics)
+
+
 def write_guided(context: Drawn, given: Given) -> Guided:
-    """Return the replies to one context."""
-    prompt = chat_prompt(context.turns)
-    seeds = (np.random.default_rng(zlib.crc32(context.id.encode())) for _ in given.strengths)
-    choosers = [
-        GuidedChoice(given.guide, strength, partial(random.random))
-        for strength, random in zip(given.strengths, seeds, strict=True)
-    ]
-    written = given.model.choose([prompt] * len(choosers), choosers, stop=END, max_tokens=TOKENS)
-    named = zip(given.strengths, written, strict=True)
-    return Guided(context.id, {f"{strength:g}": text.text for strength, text in named})
+    """Return the reply to one context."""
+    random = np.random.default_rng(zlib.crc32(context.id.encode())).random
+    chooser = GuidedChoice(given.guide, given.strength, random)
+    (written,) = given.model.choose(
+        [chat_prompt(context.turns)], [chooser], stop=END, max_tokens=TOKENS
+    )
+    return Guided(context.id, name_of(given.guide), given.strength, written.text)
 
 
 def main() -> None:
@@ -72,17 +76,22 @@ def main() -> None:
     parser.add_argument("--strengths", default="1,4")
     parser.add_argument("--contexts", type=int, default=200)
     asked = parser.parse_args()
-    strengths = tuple(float(text) for text in asked.strengths.split(","))
     contexts = read_drawn(asked.drawn)[: asked.contexts]
-    done = len(read_guided(asked.output))
+    done = {(each.id, each.guide, each.strength) for each in read_guided(asked.output)}
     with Models(mode="fast", workers=1, cache=None) as models:
         model = models.open(asked.model, SteerableLM)
         guide = load_guide(asked.guide)
         guide.check(model)
-        given = Given(model, guide, strengths)
+        missing = [
+            (context, strength)
+            for strength in map(float, asked.strengths.split(","))
+            for context in contexts
+            if (context.id, name_of(guide), strength) not in done
+        ]
         with asked.output.open("ab") as lines:
-            for context in track(contexts[done:], "contexts", len(contexts) - done):
-                lines.write(msgspec.json.encode(write_guided(context, given)) + b"\n")
+            for context, strength in track(missing, "replies", len(missing)):
+                written = write_guided(context, Given(model, guide, strength))
+                lines.write(msgspec.json.encode(written) + b"\n")
                 lines.flush()
 
 

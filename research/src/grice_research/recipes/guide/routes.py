@@ -1,6 +1,6 @@
 r"""Compare ways to choose out of drawn replies, by metrics that have no part in any of them.
 
-    python -m grice_research.recipes.guide.routes valid.jsonl [--judges cross_encoder,sense]
+    python -m grice_research.recipes.guide.routes valid.jsonl [--judges cross_encoder]
 
 Of each context the first reply is the base's; each route chooses one of the others. Printed is how
 often that is better than the first by each judge, ties half, as it is and at one length, with the
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUTES"]
 
-METRICS = ("relevance", "engagement", "repetition")
+METRICS = ("relevance", "engagement")
 SMALL = 1e-3
 
 
@@ -49,10 +49,8 @@ ROUTES: dict[str, Callable[[dict[str, Table]], Table]] = {
     "mean": lambda v: v["relevance"] + v["engagement"],
     "product": lambda v: v["relevance"] * v["engagement"],
     "lowest": lambda v: np.minimum(v["relevance"], v["engagement"]),
-    "product, veto on repetition": lambda v: (
-        v["relevance"] * v["engagement"] - 2.0 * (v["repetition"] < 0.5)
-    ),
     "relevance twice": lambda v: v["relevance"] ** 2 * v["engagement"],
+    "relevance alone": lambda v: v["relevance"],
     "engagement less length": lambda v: (
         _odds(v["relevance"]) + _without_length(v["engagement"], v["words"])
     ),
@@ -65,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("drawn", type=Path)
     parser.add_argument("--judges", type=lambda text: text.split(","),
-                        default=["cross_encoder", "sense"])  # fmt: skip
+                        default=["cross_encoder"])  # fmt: skip
     given = parser.parse_args()
     drawn = read_drawn(given.drawn)
     words = np.array([[float(len(text.split())) for text in each.texts] for each in drawn])

@@ -1,8 +1,8 @@
-"""Draw ``docs/guidance.svg``: replies as more is chosen from, or a guide gets stronger.
+"""Draw ``docs/steering.svg``: replies as more is chosen from, or a guide gets stronger.
 
-    python docs/guidance.py
+    python docs/steering.py
 
-The figures are those of ``docs/results/guidance.json``, which ``grice bench guidance --record
+The figures are those of ``docs/results/steering.json``, which ``grice bench steering --record
 docs/results`` writes.
 """
 
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 HERE = Path(__file__).parent
-FIGURES = HERE / "results" / "guidance.json"
+FIGURES = HERE / "results" / "steering.json"
 MEASURES = {
     "relevance": "relevance (steers)",
     "engagement": "engagement (steers)",
+    "cross_encoder": "cross_encoder",
     "sense": "sense",
     "commonsense": "commonsense",
     "unanswered": "unanswered",
-    "cross_encoder": "cross_encoder",
     "words": "words",
     "share of replies that repeat themselves": "repeat themselves",
+    "share of replies that contradict by sense": "contradict, by sense",
     "distinct-2 of a reply": "distinct-2",
     "nats a token under the base": "nats a token under the base",
 }
+GUIDE = "relevance and engagement"
 STEERING = 2
 """How many of them steer; the others had no part."""
 LEFT, TOP, WIDE, HIGH, GAP = 190, 64, 250, 46, 22
@@ -75,8 +77,8 @@ def drawing(figures: Sequence[dict[str, object]]) -> str:
 
 def _row(figures: Sequence[dict[str, object]], measure: str, y: float) -> Iterable[str]:
     columns = [
-        points(figures, measure, r"best of (\d+)", first="1"),
-        points(figures, measure, r"guide both, strength (.+)", first="0"),
+        points(figures, measure, r"best of (\d+)"),
+        points(figures, measure, rf"guide of {re.escape(GUIDE)}, strength (.+)", first="0"),
     ]
     people = next(iter(points(figures, measure, "people()")), None)
     shown = [each for column in columns for each in column] + ([people] if people else [])
@@ -129,13 +131,13 @@ def points(
             assert isinstance(value, float)
             bounds = (value if low is None else low, value if high is None else high)
             series.append(Point(matched[1], value, *map(float, bounds)))  # type: ignore[arg-type]
-    return series
+    return sorted(series, key=lambda point: float(point.step or 0))
 
 
 def main() -> None:
     """Write the picture."""
     figures = json.loads(FIGURES.read_text("utf-8"))["figures"]
-    (HERE / "guidance.svg").write_text(drawing(figures), "utf-8")
+    (HERE / "steering.svg").write_text(drawing(figures), "utf-8")
 
 
 if __name__ == "__main__":
