@@ -41,6 +41,7 @@ ACCEPTED = {
     **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
+    "contradiction model": {"decomposable-attention"},
     "fluency model": {"fluency"},
     "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
     "plausibility": {"triple-head"} | KNOWLEDGE,

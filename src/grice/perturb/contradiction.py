@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from grice.perturb.declaration import Material
     from grice.records import Conversation
 
+__all__ = ["contradiction", "opposite"]
+
 SHARE = 0.1
 """Share of the turns that are contradicted, at least one (DEAM)."""
 SOURCE = "contradiction, DEAM (Ghazarian et al. 2022), on the words instead of AMR"
@@ -50,16 +52,16 @@ def _contradict(
     by_antonym = draw.random() < 0.5
     for indirect in (by_antonym, not by_antonym):
         for text in texts:
-            opposite = _opposite(text, draw) if indirect else negated(text)
-            if opposite is not None and later:
+            other = opposite(text, draw) if indirect else negated(text)
+            if other is not None and later:
                 host = draw.choice(later)
                 before = broken.turns[host].text
-                what = f'says "{opposite}" after "{text}" in turn {place}'
-                return Change("contradiction", (host,), what, before, _joined(before, opposite))
+                what = f'says "{other}" after "{text}" in turn {place}'
+                return Change("contradiction", (host,), what, before, _joined(before, other))
     return None
 
 
-def _opposite(sentence: str, draw: Random) -> str | None:
+def opposite(sentence: str, draw: Random) -> str | None:
     """Return a statement with one word turned into its antonym; None if none has one."""
     context = () if sentence.endswith("?") else words(sentence)
     places = [i for i, word in enumerate(context) if word.kind and antonyms(word.lower, word.kind)]

@@ -52,6 +52,7 @@ KINDS = {
     "comet": "grice.knowledge.comet:comet",
     "context-tagger": "grice.situated.models:context_tagger",
     "contrast-head": "grice.situated.models:contrast_head",
+    "decomposable-attention": "grice.metrics.contradiction.attention:decomposable_attention",
     "dialogue-classifier": "grice.metrics.coherence.deam:deam_classifier",
     "encoder": "grice.runtime.embedded:encoder",
     "engagement-network": "grice.metrics.engagement.networks:engagement_network",

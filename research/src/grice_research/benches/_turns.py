@@ -36,7 +36,7 @@ __all__ = [
 
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
 """Metrics of one quality of a reply or a conversation, whether they run by default or not."""
-DETECTORS = ("repetition", "unanswered", "friction", "sense")
+DETECTORS = ("contradiction", "repetition", "unanswered", "friction", "sense")
 """Metrics of one kind of flaw."""
 FETCHED = ("likelihood", "sense (medium)", "sense (large)")
 """Metrics whose model does not ship; of another preset than medium where it is named."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.sense.pairs import Item
 
-__all__ = ["WRITTEN", "epoch", "training_items"]
+__all__ = ["WRITTEN", "epoch", "evaluated", "is_stated", "training_items"]
 
 WRITTEN = "written"
 SHARES = {"nli": 0.2, "comve": 0.08, "ecare": 0.06, "codah": 0.04, "defeasible": 0.04}
@@ -40,16 +40,21 @@ def training_items(data: Path, sources: Sequence[str] = tuple(SOURCES)) -> dict[
     """
     items = {WRITTEN: list(written_items())}
     items |= {name: list(SOURCES[name](data)) for name in sources}
-    evaluated = {normalise(text) for text in _evaluated(data)}
+    stated = evaluated(data)
     return {
         name: [
             item
             for item in some
             if not item.validation
-            and not any(_is_stated(reading.reply, evaluated) for reading in item.readings)
+            and not any(is_stated(reading.reply, stated) for reading in item.readings)
         ]
         for name, some in items.items()
     }
+
+
+def evaluated(data: Path) -> set[str]:
+    """Return the normalised texts of the sets that are reported."""
+    return {normalise(text) for text in _evaluated(data)}
 
 
 def _evaluated(data: Path) -> Iterator[str]:
@@ -65,9 +70,9 @@ def _evaluated(data: Path) -> Iterator[str]:
         yield from (*pair.history, pair.good, pair.bad)
 
 
-def _is_stated(reply: str, evaluated: set[str]) -> bool:
+def is_stated(reply: str, stated: set[str]) -> bool:
     """Return whether a reply that is no everyday phrase stands in an evaluated set."""
-    return len(reply) >= SHORT and normalise(reply) in evaluated
+    return len(reply) >= SHORT and normalise(reply) in stated
 
 
 def epoch(groups: Mapping[str, Sequence[T]], draw: np.random.Generator) -> list[T]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["SOURCES", "lines_of"]
+__all__ = ["SOURCES", "lines_of", "snli_dev", "table_of"]
 
 FILLERS = (
     "Oh, I see.", "Right.", "Really?", "Tell me more.", "Okay, go on.", "And then?", "Interesting!",
@@ -38,14 +38,14 @@ TURNS = 4
 
 def nli(data: Path) -> Iterator[Item]:
     """Yield premises with what contradicts them and what does not; revised ones both ways."""
-    yield from _by_premise("snli", _snli(data))
+    yield from _by_premise("snli", snli_dev(data))
     rows = [row for row in lines_of(data / "nli_contradiction/cf_snli.jsonl.gz")
             if row["split"] != "test"]  # fmt: skip
     for _, group in groupby(rows, key=lambda row: row["group"]):
         yield from _revised(list(group))
     broken = lines_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
     yield from _by_premise("broken", ((r["premise"], r["hypothesis"], r["label"]) for r in broken))
-    negated = _table(data / "negated_nli/negated_nli.tsv.gz")
+    negated = table_of(data / "negated_nli/negated_nli.tsv.gz")
     yield from _by_hypothesis((r["premise"], r["hypothesis"], r["label"]) for r in negated)
 
 
@@ -53,7 +53,7 @@ def defeasible(data: Path) -> Iterator[Item]:
     """Yield what makes a conclusion likelier, and what less, before the same conclusion."""
     rows = [
         ((row["premise"], row["hypothesis"]), row)
-        for row in _table(data / "defeasible_nli/snli.tsv.gz")
+        for row in table_of(data / "defeasible_nli/snli.tsv.gz")
         if row["update"]
     ]
     for (premise, hypothesis), group in groupby(rows, key=lambda row: row[0]):
@@ -68,7 +68,7 @@ def defeasible(data: Path) -> Iterator[Item]:
 
 def comve(data: Path) -> Iterator[Item]:
     """Yield statements that make sense beside those that do not."""
-    for row in _table(data / "comve/comve.tsv.gz"):
+    for row in table_of(data / "comve/comve.tsv.gz"):
         if row["split"] in ("train", "trial"):
             history = (_chosen(FILLERS, row["sensible"]),)
             readings = (Reading(history, row["sensible"]), Reading(history, row["nonsensical"]))
@@ -78,7 +78,7 @@ def comve(data: Path) -> Iterator[Item]:
 def ecare(data: Path) -> Iterator[Item]:
     """Yield an event with its cause or effect and another that is none."""
     ask = {"cause": ("Why?", "How come?"), "effect": ("And then?", "So what happened?")}
-    for row in _table(data / "ecare/ecare.tsv.gz"):
+    for row in table_of(data / "ecare/ecare.tsv.gz"):
         if row["split"] == "train":
             history = (row["premise"], _chosen(ask[row["asks_for"]], row["premise"]))
             right = int(row["label"])
@@ -88,7 +88,7 @@ def ecare(data: Path) -> Iterator[Item]:
 
 def codah(data: Path) -> Iterator[Item]:
     """Yield a beginning with its right ending and three that people wrote to be wrong."""
-    for row in _table(data / "codah/codah.tsv.gz"):
+    for row in table_of(data / "codah/codah.tsv.gz"):
         right = int(row["label"])
         places = [right, *(i for i in range(4) if i != right)]
         whole = re.match(r"(.*[.!?])\s+(\S.*)", row["prompt"])
@@ -136,8 +136,9 @@ SOURCES: dict[str, Callable[[Path], Iterator[Item]]] = {
 """By name; each yields items from the folder of data sets."""
 
 
-def _snli(data: Path) -> Iterator[tuple[str, str, str]]:
-    for row in _table(data / "snli_devtest/snli_devtest.tsv.gz"):
+def snli_dev(data: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield premise, hypothesis and label of the development part of SNLI."""
+    for row in table_of(data / "snli_devtest/snli_devtest.tsv.gz"):
         if row["split"] == "dev":
             texts = (re.sub(r" (?=[.,!?'])", "", row[name]) for name in ("premise", "hypothesis"))
             yield (*texts, row["label"])
@@ -257,6 +258,7 @@ def lines_of(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _table(path: Path) -> Iterator[dict[str, str]]:
+def table_of(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table parted by tabs, packed by gzip."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)

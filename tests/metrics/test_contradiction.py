@@ -1,0 +1,72 @@
+"""The metric ``contradiction``: what goes against what its speaker said, and where that stood."""
+
+from __future__ import annotations
+
+import pytest
+
+import grice
+from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
+
+DOGS = "I have two dogs."
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with grice.load("contradiction") as loaded:
+        yield loaded
+
+
+def judged(grader, *texts, speakers="AB"):
+    turns = tuple(Turn(speakers[i % len(speakers)], text) for i, text in enumerate(texts))
+    (score,) = grader.score(Conversation("c", turns, targets=(len(turns) - 1,)))
+    return score
+
+
+@pytest.mark.parametrize(
+    ("before", "against", "beside"),
+    [
+        (DOGS, "I do not have any dogs.", "My dogs are in the garden."),
+        ("I have never been to Spain.", "I have been to Spain.", "I would like to see Spain."),
+        ("My house is very big.", "My house is very small.", "My house has four rooms."),
+        ("The shop is closed today.", "The shop is open today.", "I went to the shop."),
+    ],
+)
+def test_the_opposite_of_what_was_said_scores_lower(grader, before, against, beside):
+    low = judged(grader, before, "Oh, I see.", against)
+    high = judged(grader, before, "Oh, I see.", beside)
+    assert low.value < 0.5 < high.value
+
+
+def test_the_evidence_points_at_both_turns_and_at_the_words(grader):
+    texts = ["Hi there, how are you?", "Fine.", DOGS, "How nice!", "Well. I do not have any dogs."]
+    score = judged(grader, *texts)
+    (earlier,) = [piece for piece in score.evidence if isinstance(piece, TurnEvidence)]
+    assert (earlier.turn, earlier.effect < 0) == (2, True)
+    spans = {
+        piece.name: texts[piece.span.turn][piece.span.start : piece.span.end]
+        for piece in score.evidence
+        if isinstance(piece, FeatureEvidence)
+    }
+    assert spans.pop("contradicts") == "I do not have any dogs."
+    assert spans.pop("said before") == DOGS
+    assert "not" in spans.values()
+    assert score.reason.startswith("contradicts turn 2 ")
+
+
+def test_what_the_partner_said_is_not_compared(grader):
+    score = judged(grader, "I like tea a lot.", DOGS, "I do not have any dogs.")
+    assert (score.status, score.value > 0.5) == ("ok", True)
+
+
+def test_where_nothing_was_stated_before_it_abstains(grader):
+    assert judged(grader, "Hello.", DOGS).reason == "its speaker stated nothing before it"
+    asked = judged(grader, DOGS, "Nice!", "Do you have dogs?")
+    assert asked.reason == "it states nothing that could contradict"
+    assert (asked.status, asked.value) == ("abstained", 1.0)
+
+
+def test_a_conversation_of_thousands_of_turns_is_judged(grader):
+    texts = [f"I have {n} sheep and they all eat grass." for n in range(20)] * 100
+    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
+    scores = list(grader.score(Conversation("long", turns, targets=(1998, 1999))))
+    assert {score.status for score in scores} == {"ok"}
