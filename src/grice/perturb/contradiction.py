@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice.perturb.declaration import Material
     from grice.records import Conversation
 
-__all__ = ["contradiction", "opposite"]
-
 SHARE = 0.1
 """Share of the turns that are contradicted, at least one (DEAM)."""
 SOURCE = "contradiction, DEAM (Ghazarian et al. 2022), on the words instead of AMR"

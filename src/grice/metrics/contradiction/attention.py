@@ -31,15 +31,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-__all__ = [
-    "FLAGS",
-    "MOST",
-    "AttentionSettings",
-    "DecomposableAttention",
-    "Tokens",
-    "decomposable_attention",
-    "tokens",
-]
 
 NEGATIONS = frozenset(
     ("not", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without", "cannot",
