@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,7 @@ from grice.formats import SilenceError, check_arrow, read, records_of
 from grice.scoring.api import load
 from grice.scoring.presets import SMALL
 from grice.scoring.run import run
-from grice.scoring.sink import NoSink, ScoreFile, ScoreStream, ScoreTableFile
+from grice.scoring.sink import NoSink, ScoreFile, ScoreStream, write_table
 from grice.scoring.summary import Sampled
 
 if TYPE_CHECKING:
@@ -269,5 +270,6 @@ def _open_sink(output: str | Path | None, identity: str, stack: ExitStack, *, re
         return ScoreStream(stack.enter_context(streaming(path)), identity, path)
     if path.suffix in (".parquet", ".arrow"):
         check_arrow()
-        return ScoreTableFile(path, identity, resume=resume)
+        complete = partial(write_table, path.suffix)
+        return ScoreFile(path, identity, resume=resume, complete=complete)
     return ScoreFile(path, identity, resume=resume)

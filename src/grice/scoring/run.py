@@ -86,10 +86,11 @@ class Scorer(NamedTuple):
             for loaded in costly_first
         }
         by_metric |= {blend.column.name: blend.score(by_metric) for blend in self.blends}
-        columns = [by_metric[column.name] for column in self.columns]
+        names = [loaded.metric.name for loaded in self.metrics]
+        names += [blend.column.name for blend in self.blends]
         return [
             sorted(
-                (score for column in columns for score in column[i]),
+                (score for name in names for score in by_metric[name][i]),
                 key=lambda score: (score.turn is None, score.turn or 0),
             )
             for i in range(len(conversations))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import msgspec
@@ -21,8 +22,7 @@ from grice.files import cannot_write, destination, keep_permissions, open_own, r
 from grice.records import Score, json_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
 
 KEPT = "what was scored before is kept beside it, and the same command goes on from there"
@@ -135,14 +135,24 @@ class ScoreFile:
         run: Signatures and whatever else decides the numbers; an unfinished file of another
             run is not continued.
         resume: Continue an unfinished file; if false, start over.
+        complete: Makes the finished file of the unfinished one, which is then gone: gives it its
+            name, or writes a table of its lines (:func:`write_table`).
 
     Raises:
         InputError: If the unfinished file belongs to another run.
         OutputError: If the file cannot be written, is a stream, or another run is writing it.
     """
 
-    def __init__(self, path: Path, run: str, *, resume: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        run: str,
+        *,
+        resume: bool,
+        complete: Callable[[Path, Path], object] = Path.replace,
+    ) -> None:
         self.path = path
+        self._complete = complete
         target = destination(path)
         if target is None:
             raise OutputError(f"{path}: a device or a pipe keeps no unfinished file")
@@ -209,10 +219,10 @@ class ScoreFile:
             raise cannot_write(self.path, error, KEPT) from error
 
     def finish(self) -> None:
-        """Give the file its name."""
+        """Make the finished file."""
         try:
             self._file.close()
-            self._partial.replace(self._target)
+            self._complete(self._partial, self._target)
             self._state.unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(self.path, error, KEPT) from error
@@ -224,29 +234,20 @@ class ScoreFile:
             self._file.close()
 
 
-class ScoreTableFile(ScoreFile):
-    """Scores as a Parquet or Arrow file; see :mod:`grice.scoring.score_tables`.
+def write_table(suffix: str, lines: Path, target: Path) -> None:
+    """Turn lines of scores into a Parquet or Arrow file; see :mod:`grice.scoring.score_tables`.
 
-    Until the run ends they stand in the unfinished file as JSON lines: such a table ends with what
-    its reader begins with, and what is unfinished of one is lost.
+    Such a table ends with what its reader begins with: what is unfinished of one would be lost.
     """
+    from grice.scoring.score_tables import write_lines_as
 
-    def finish(self) -> None:
-        """Write the table from the lines."""
-        from grice.scoring.score_tables import write_lines_as
-
-        self.close()
-        try:
-            with (
-                os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as lines,
-                renaming(self._target) as fresh,
-                fresh.open("wb") as table,
-            ):
-                write_lines_as(self.path.suffix, lines, table)
-            self._state.unlink(missing_ok=True)
-            self._partial.unlink(missing_ok=True)
-        except OSError as error:
-            raise cannot_write(self.path, error, KEPT) from error
+    with (
+        os.fdopen(open_own(lines, os.O_RDONLY), "rb") as unfinished,
+        renaming(target) as fresh,
+        fresh.open("wb") as table,
+    ):
+        write_lines_as(suffix, unfinished, table)
+    lines.unlink(missing_ok=True)
 
 
 def _gzipped(path: Path | None) -> bool:
