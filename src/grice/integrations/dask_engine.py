@@ -25,11 +25,10 @@ SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
 }
-"""What Dask does by default for workers of many small tasks, and what costs those that score: every
-large array is given back to the system at once, which doubles the processor time; what threads do is
-looked at a hundred times a second, and the event loop wakes fifty times."""
+"""By default every large array is given back to the system at once, which doubles the processor time
+of scoring, threads are looked at a hundred times a second, and the event loop wakes fifty times."""
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-"""No dashboard; what the scheduler serves all the same goes to any free port, not that of another."""
+"""No dashboard; what the scheduler serves all the same goes to any free port of this machine."""
 
 
 def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
