@@ -25,7 +25,7 @@ SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
 }
-"""By default every large array is given back to the system at once, which doubles the processor time
+"""By default every large array is given back to the system at once, which doubles the cost
 of scoring, threads are looked at a hundred times a second, and the event loop wakes fifty times."""
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """No dashboard; what the scheduler serves all the same goes to any free port of this machine."""
