@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import dask
@@ -17,19 +18,21 @@ if TYPE_CHECKING:
 
 PATIENCE = 10
 """Seconds that a scheduler may take to answer."""
+SETTINGS = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
+"""By default every large array is given back to the system at once, which doubles the cost
+of scoring, threads are looked at a hundred times a second, and the event loop wakes fifty times."""
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-"""No dashboard; what the scheduler serves all the same goes to any free port, not that of another."""
-TRIMMED = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
-"""What Dask sets for its workers gives every large array back to the system at once, and twice the
-processor time goes into asking for it again."""
+"""No dashboard; what the scheduler serves all the same goes to any free port of this machine."""
 
 
 def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
     """Yield what workers answer as they finish files, one task a file."""
-    workers = min(default_workers(), len(tasks))
-    here = {"n_workers": workers, "threads_per_worker": 1, "scheduler_kwargs": QUIET}
-    with dask.config.set({TRIMMED: None}):
-        cluster = None if address else LocalCluster(**here)
+    with dask.config.set(SETTINGS):
+        cluster = None if address else _local(min(default_workers(), len(tasks)))
     try:
         client = Client(address or cluster, timeout=PATIENCE)
     except (OSError, ValueError) as error:
@@ -41,3 +44,13 @@ def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> It
         client.close()
         if cluster is not None:
             cluster.close()
+
+
+def _local(workers: int) -> LocalCluster:
+    """Start workers here; one that is slow to end is no news for whoever scores."""
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        scheduler_kwargs=QUIET,
+        silence_logs=logging.ERROR,
+    )
