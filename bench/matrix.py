@@ -171,9 +171,9 @@ Instruction sets are tried by `make portability` ([portability](portability.md))
 |---|---|---|"""
 TRIED = (
     "Each row is an environment of its own: the oldest or newest version of each direct "
-    "dependency, with the optional parts {extras}; of training there are none. Not the whole suite "
-    "runs, which would take hours, but the tests that call a dependency, as far as they need neither data nor "
-    "fetched models: {tests}. What a dependency warns of fails none."
+    "dependency, with the optional parts {extras}; of training there are none. Not the whole "
+    "suite runs, which would take hours, but the tests that call a dependency, as far as they "
+    "need neither data nor fetched models: {tests}. What a dependency warns of fails none."
 )
 VERSIONS = """
 ## What was installed
