@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import tomllib
 from pathlib import Path
@@ -75,7 +76,8 @@ def main() -> None:
             outcomes[name] = tried(uv, python, RESOLUTIONS[label])
             print(name, outcomes[name].tests, flush=True)
             if state:
-                state.write_text(json.dumps(outcomes), "utf-8")
+                state.with_suffix(".new").write_text(json.dumps(outcomes), "utf-8")
+                state.with_suffix(".new").replace(state)
     runs = {name: Outcome(*outcome) for name, outcome in outcomes.items()}
     if arguments.write:
         arguments.write.write_text(page(runs), "utf-8")
@@ -149,9 +151,9 @@ def page(runs: dict[str, Outcome]) -> str:
         + " |"
         for name, bound in dependencies().items()
     ]
+    tests = TRIED.format(extras=", ".join(EXTRAS), tests=", ".join(f"`{name}`" for name in TESTS))
     head = PAGE.format(
-        extras=", ".join(EXTRAS),
-        tests=", ".join(f"`{name}`" for name in TESTS),
+        tests=textwrap.fill(tests, 100, break_on_hyphens=False, break_long_words=False),
         machine=f"{platform.system()}, {platform.machine()}",
     )
     parts = [head, *rows, VERSIONS + " | ".join(names) + " |", "|---" * (2 + len(runs)) + "|"]
@@ -163,13 +165,16 @@ PAGE = """# Versions that it was tested with
 Written by `python bench/matrix.py --write docs/versions.md`, on {machine}; no figure is typed.
 Instruction sets are tried by `make portability` ([portability](portability.md)).
 
-Each row is an environment of its own: the oldest or newest version of each direct dependency, with
-the optional parts {extras}; of training there are none. Not the whole suite runs, which would take
-hours, but the tests that call a dependency, as far as they need neither data nor fetched models:
-{tests}. What a dependency warns of fails none.
+{tests}
 
 | Python | dependencies | tests |
 |---|---|---|"""
+TRIED = (
+    "Each row is an environment of its own: the oldest or newest version of each direct "
+    "dependency, with the optional parts {extras}; of training there are none. Not the whole "
+    "suite runs, which would take hours, but the tests that call a dependency, as far as they "
+    "need neither data nor fetched models: {tests}. What a dependency warns of fails none."
+)
 VERSIONS = """
 ## What was installed
 

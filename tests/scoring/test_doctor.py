@@ -85,6 +85,7 @@ def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
     row = next(line for line in shown.splitlines() if line.startswith(" crowd "))
     assert row.split() == ["crowd", "37", "37", "by", "0.3", "same", "same"]
     _, report = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
+    assert report["cache"] == os.environ["GRICE_CACHE"]
     alone, *others = report["arrangements"]
     assert (alone["differing"], [row["differing"] for row in others]) == (37, [0, 0])
     assert alone["largest"] == pytest.approx(1 / 3 - 1 / 37)

@@ -75,6 +75,23 @@ def test_a_row_that_cannot_be_used_fails_alone(grader):
     assert len(rows) == 1 + 2 * len(METRICS)
 
 
+def test_a_conversation_that_breaks_what_is_around_metrics_fails_by_its_name(grader, monkeypatch):
+    whole = type(grader.scorer).score
+
+    def score(scorer, conversations):
+        if any(conversation.id == "b" for conversation in conversations):
+            raise MemoryError("of its size")
+        return whole(scorer, conversations)
+
+    monkeypatch.setattr(type(grader.scorer), "score", score)
+    turns = [{"speaker": "Ann", "text": "Is it far?"}]
+    table = pa.Table.from_pylist([{"id": name, "turns": turns} for name in "abc"])
+    rows = score_table(grader, table).to_pylist()
+    [failed] = [row for row in rows if row["status"] == "failed"]
+    assert (failed["conversation"], failed["reason"]) == ("b", "MemoryError: of its size")
+    assert {row["conversation"] for row in rows} == {"a", "b", "c"}
+
+
 def test_columns_that_mean_nothing_are_an_error(grader):
     with pytest.raises(InputError, match="'text' for 'txt'"):
         score_table(grader, pa.table({"txt": ["Hello."]}))

@@ -215,6 +215,17 @@ def test_intraclass_correlations_of_shrout_and_fleiss(form, published):
         assert stats.intraclass(moved, form=form).value < estimate.value
 
 
+@pytest.mark.parametrize("form", ["1,1", "2,k", "3,1"])
+@pytest.mark.parametrize("interval", ["jackknife", "percentile"])
+def test_intraclass_intervals_do_not_depend_on_the_unit_of_the_ratings(form, interval):
+    def measured(unit):
+        table = [[unit * rating for rating in row] for row in SHROUT]
+        result = stats.intraclass(table, form=form, interval=interval, resamples=200)
+        return result.value, result.low, result.high
+
+    assert measured(10) == pytest.approx(measured(1))
+
+
 def test_intraclass_takes_full_tables_only():
     with pytest.raises(InputError, match=r"ratings\[1\] has no rating 1"):
         stats.intraclass([[1, 2], [3, None]])
