@@ -64,7 +64,7 @@ BASE, PEOPLE = "base", "people"
 LARGER = ("sense (medium)", "sense (large)")
 COMPARED = (BASE, "best of 8", "guide of relevance and engagement, strength 4")
 """Systems that the larger judges read."""
-PARTLY = {"sense": 100, "sense (medium)": 60, "sense (large)": 40}
+PARTLY = {"sense": 60, "sense (medium)": 60, "sense (large)": 40}
 """Judges that read the replies to the first contexts alone: a reply takes seconds."""
 WEIGHED = 40
 """Contexts whose replies' perplexity is computed."""
