@@ -78,7 +78,7 @@ def drawing(figures: Sequence[dict[str, object]]) -> str:
 def _row(figures: Sequence[dict[str, object]], measure: str, y: float) -> Iterable[str]:
     columns = [
         points(figures, measure, r"best of (\d+)", first="1"),
-        points(figures, measure, rf"guide of {re.escape(GUIDE)}, strength (.+)", first="0"),
+        points(figures, measure, rf"guide of {re.escape(GUIDE)}, strength (.+)"),
     ]
     people = next(iter(points(figures, measure, "people()")), None)
     shown = [each for column in columns for each in column] + ([people] if people else [])
