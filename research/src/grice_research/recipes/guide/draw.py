@@ -32,7 +32,7 @@ from grice_research.recipes.sense.sources import lines_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["Drawn", "contexts", "read_drawn"]
+__all__ = ["Drawn", "contexts", "read_drawn", "shuffled"]
 
 TEMPERATURE = 0.7
 TOKENS = 40
@@ -138,7 +138,9 @@ def main() -> None:
             sizes = [min(BATCH, given.replies - start) for start in range(0, given.replies, BATCH)]
             texts = [text for size in sizes for text in engine.texts(prompt, size)]
             texts = shuffled(texts, each.id)
-            lines.write(msgspec.json.encode(msgspec.structs.replace(each, texts=tuple(texts))) + b"\n")
+            lines.write(
+                msgspec.json.encode(msgspec.structs.replace(each, texts=tuple(texts))) + b"\n"
+            )
             lines.flush()
 
 
