@@ -62,7 +62,7 @@ def drawing(figures: Sequence[dict[str, object]]) -> str:
         f'<text x="{LEFT}" y="20" font-weight="600">the best of n</text>',
         f'<text x="{LEFT + WIDE + GAP}" y="20" font-weight="600">guided, by strength</text>',
         f'<text x="{LEFT}" y="38" font-size="11" fill="{PEOPLE}">'
-        "dashed: what people said; bars: 95 % intervals</text>",
+        "dashed: what people said; bars: 95 % intervals; guided: fewer contexts, see the record</text>",
     ]
     for row, measure in enumerate(measures):
         y = TOP + row * (HIGH + GAP)
@@ -77,8 +77,8 @@ def drawing(figures: Sequence[dict[str, object]]) -> str:
 
 def _row(figures: Sequence[dict[str, object]], measure: str, y: float) -> Iterable[str]:
     columns = [
-        points(figures, measure, r"best of (\d+)"),
-        points(figures, measure, rf"guide of {re.escape(GUIDE)}, strength (.+)", first="0"),
+        points(figures, measure, r"best of (\d+)", first="1"),
+        points(figures, measure, rf"guide of {re.escape(GUIDE)}, strength (.+)"),
     ]
     people = next(iter(points(figures, measure, "people()")), None)
     shown = [each for column in columns for each in column] + ([people] if people else [])

@@ -12,7 +12,7 @@ from grice.records import FeatureEvidence, Score, Turn
 from grice_research.benches import steering
 from grice_research.context import Skipped
 from grice_research.length_controlled import length_controlled
-from grice_research.recipes.guide.draw import Drawn, read_drawn
+from grice_research.recipes.guide.draw import Drawn, read_drawn, shuffled
 from grice_research.recipes.guide.guided import Guided
 from grice_research.rows import find_task
 
@@ -130,3 +130,11 @@ def test_replies_that_repeat_themselves_are_counted(text, repeats):
 
 def test_the_bench_is_found():
     assert find_task("steering").title == steering.TITLE
+
+
+def test_drawn_replies_lose_the_order_that_the_engine_gives_them():
+    texts = [str(place) for place in range(9)]
+    orders = [shuffled(texts, f"t{number}") for number in range(60)]
+    assert all(sorted(order) == texts for order in orders)
+    assert shuffled(texts, "t1") == orders[1]
+    assert len({order[0] for order in orders}) > 5

@@ -61,11 +61,12 @@ HELD_OUT = (
 )
 COUNTS = (2, 4, 8, 16)
 BASE, PEOPLE = "base", "people"
+LARGER = ("sense (medium)", "sense (large)")
 COMPARED = (BASE, "best of 8", "guide of relevance and engagement, strength 4")
-"""Systems that the largest judge reads."""
-PARTLY = {"sense (medium)": 100, "sense (large)": 40}
+"""Systems that the larger judges read."""
+PARTLY = {"sense": 60, "sense (medium)": 60, "sense (large)": 40}
 """Judges that read the replies to the first contexts alone: a reply takes seconds."""
-WEIGHED = 60
+WEIGHED = 40
 """Contexts whose replies' perplexity is computed."""
 GRAM = 4
 REPEATED = "share of replies that repeat themselves"
@@ -89,8 +90,8 @@ def measure(context: BenchContext) -> Iterator[Row]:
     judged = {
         name: {
             judge: each
-            for judge in (*STEERING, *HELD_OUT)
-            if judge not in PARTLY or name in COMPARED
+            for judge in (*STEERING, *HELD_OUT, *LARGER)
+            if judge not in LARGER or name in COMPARED
             if (each := _judged(context, judge, drawn, texts[: PARTLY.get(judge)]))
         }
         for name, texts in systems.items()

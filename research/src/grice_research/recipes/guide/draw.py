@@ -12,6 +12,7 @@ quarter of the time that one by one takes it; a run that was stopped goes on beh
 from __future__ import annotations
 
 import argparse
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,9 @@ from grice_research.recipes.relevance.corpora import evaluated_texts
 from grice_research.recipes.sense.sources import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["Drawn", "contexts", "read_drawn"]
+__all__ = ["Drawn", "contexts", "read_drawn", "shuffled"]
 
 TEMPERATURE = 0.7
 TOKENS = 40
@@ -106,6 +107,16 @@ class Engine:
         return [self._tokenizer.decode(ids).strip() for ids in result.sequences_ids]
 
 
+def shuffled(texts: Sequence[str], name: str) -> list[str]:
+    """Return the replies to a context in an order that says nothing of them.
+
+    The engine gives them by their probability: the first one is no draw of the model, but the
+    likeliest of so many.
+    """
+    order = np.random.default_rng(zlib.crc32(name.encode())).permutation(len(texts))
+    return [texts[place] for place in order]
+
+
 def main() -> None:
     """Draw what is not there."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -125,8 +136,11 @@ def main() -> None:
         for each in track(chosen[done:], "contexts", len(chosen) - done):
             prompt = chat_prompt(each.turns)
             sizes = [min(BATCH, given.replies - start) for start in range(0, given.replies, BATCH)]
-            texts = tuple(text for size in sizes for text in engine.texts(prompt, size))
-            lines.write(msgspec.json.encode(msgspec.structs.replace(each, texts=texts)) + b"\n")
+            texts = [text for size in sizes for text in engine.texts(prompt, size)]
+            texts = shuffled(texts, each.id)
+            lines.write(
+                msgspec.json.encode(msgspec.structs.replace(each, texts=tuple(texts))) + b"\n"
+            )
             lines.flush()
 
 
