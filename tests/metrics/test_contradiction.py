@@ -28,7 +28,7 @@ def judged(grader, *texts, speakers="AB"):
         (DOGS, "I do not have any dogs.", "My dogs are in the garden."),
         ("I have never been to Spain.", "I have been to Spain.", "I would like to see Spain."),
         ("My house is very big.", "My house is very small.", "My house has four rooms."),
-        ("The shop is closed today.", "The shop is open today.", "I went to the shop."),
+        ("The shop is closed today.", "The shop is open today.", "I bought my bread elsewhere."),
     ],
 )
 def test_the_opposite_of_what_was_said_scores_lower(grader, before, against, beside):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
@@ -19,12 +20,18 @@ if TYPE_CHECKING:
     from grice.records import Response
     from grice.text.content import Stretch
 
-__all__ = ["contradiction"]
+__all__ = ["SHIFT", "contradiction"]
 
 HALF = 0.5
 """Below it a reply is said to contradict."""
 NEUTRAL = 1.0
 """What nobody said before cannot be contradicted."""
+SHIFT = 0.83
+"""Of the log odds of the pair that most likely contradicts, since many pairs are compared.
+
+By ``grice_research.recipes.contradiction.threshold``: one in twenty replies that contradict nothing
+is below one half.
+"""
 FEWEST_WORDS = 3
 """Less ("Yes.", "Thank you.") states nothing."""
 NEAREST = 4
@@ -73,7 +80,8 @@ def contradiction(
         texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
         vectors = dict(zip(texts, encoder.encode(texts), strict=True))
         compared = [list(_nearest(response, vectors)) for response in judged]
-        chances = iter(model.classify([_pair(two) for every in compared for two in every]))
+        pairs = [_pair(two) for every in compared for two in every]
+        chances = map(_shifted, model.classify(pairs))
         cut = encoder.truncated([response.text for response in judged])
         for response, every, long in zip(judged, compared, cut, strict=True):
             worst = _worst([(next(chances), two) for two in every])
@@ -140,6 +148,13 @@ def _nearest(response: Response, vectors: Mapping[str, Array]) -> Iterator[_Two]
             yield _Two(position, sentence, now)
 
 
+def _shifted(chance: float) -> float:
+    """Return a probability whose log odds are shifted."""
+    if chance in (0.0, 1.0):
+        return chance
+    return 1 / (1 + (1 - chance) / chance * math.exp(-SHIFT))
+
+
 def _pair(two: _Two) -> Pair:
     return Pair((two.before.text,), two.now.text)
 
@@ -185,7 +200,7 @@ def _words(turn: int, chance: float, two: _Two, model: PairClassifier) -> Iterat
     text, start = two.now.text, two.now.start
     words = list(PLAIN_CONTRACTIONS.finditer(text))
     without = [Pair((two.before.text,), text[: w.start()] + text[w.end() :]) for w in words]
-    effects = [chance - other for other in model.classify(without)]
+    effects = [chance - _shifted(other) for other in model.classify(without)]
     for effect, word in sorted(zip(effects, words, strict=True), key=lambda e: -e[0])[:WORDS]:
         if effect > 0:
             span = Span(turn, start + word.start(), start + word.end())

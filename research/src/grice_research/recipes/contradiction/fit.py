@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PROJECTED, HIDDEN, DROPOUT = 96, 128, 0.2
 SEEDS = (0, 1, 2)
 EPOCHS, BATCH, RATE, DECAY = 6, 128, 1.5e-3, 0.05
-WEIGHTS = {"written": 2.0, "opposite": 0.5}
+WEIGHTS = {"written": 2.0, "opposite": 0.5, "unrelated": 0.5}
 """How much a pair of a source counts; the others count one."""
 PORTION = 2000
 """Sentences that are read at once."""

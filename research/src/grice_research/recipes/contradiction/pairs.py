@@ -8,7 +8,7 @@ says the opposite. Only sets that may train what ships are read.
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
+from itertools import islice, product
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["SOURCES", "Sentences", "pairs"]
+__all__ = ["SOURCES", "Sentences", "is_kept_back", "pairs"]
 
 FOLDS = 6
 """Every sixth premise is kept back."""
@@ -33,6 +33,8 @@ WINDOWS = 4
 """Pairs of turns of each speaker of a conversation."""
 CHARACTERS = 400
 """Of a premise the last and of a hypothesis the first are read."""
+MADE = 8
+"""Pairs of statements that are made of the turns of each speaker."""
 SHORTEST, LONGEST = 4, 14
 """Words of a statement that is turned into its opposite."""
 
@@ -53,10 +55,18 @@ class Sentences(NamedTuple):
     validation: bool
 
 
+def is_kept_back(group: str) -> bool:
+    """Return whether pairs of a premise, a group or a conversation are not learned from."""
+    return crc32(group.encode()) % FOLDS == 0
+
+
 def _pair(first: str, second: str, source: str, group: str, *, contradicts: bool) -> Sentences:
-    validation = crc32(group.encode()) % FOLDS == 0
     return Sentences(
-        first.strip()[-CHARACTERS:], second.strip()[:CHARACTERS], contradicts, source, validation
+        first.strip()[-CHARACTERS:],
+        second.strip()[:CHARACTERS],
+        contradicts,
+        source,
+        is_kept_back(group),
     )
 
 
@@ -124,8 +134,8 @@ def written(_: Path) -> Iterator[Sentences]:
 def turns(data: Path) -> Iterator[Sentences]:
     """Yield two turns of one speaker, which go together, and statements with their opposites.
 
-    Statement and opposite stand first in turn, and each is paired with itself, too, so that neither
-    side alone tells.
+    Statement and opposite stand first in turn, each is paired with itself, too, and with another
+    statement and its opposite, so that neither side alone tells.
     """
     draw = Random(0)
     for talk in lines_of(data / "synthetic_persona_chat/valid.jsonl.gz"):
@@ -137,7 +147,7 @@ def turns(data: Path) -> Iterator[Sentences]:
                 for _ in range(WINDOWS):
                     i, j = sorted(draw.sample(range(1, len(texts)), 2))
                     yield _pair(texts[i], texts[j], "turns", talk["id"], contradicts=False)
-                yield from islice(_opposites(texts[1:], talk["id"], draw), 4)
+                yield from islice(_opposites(texts[1:], talk["id"], draw), MADE)
 
 
 def _opposites(texts: list[str], group: str, draw: Random) -> Iterator[Sentences]:
@@ -148,11 +158,16 @@ def _opposites(texts: list[str], group: str, draw: Random) -> Iterator[Sentences
         if SHORTEST <= len(sentence.text.split()) <= LONGEST and not sentence.text.endswith("?")
     ]
     draw.shuffle(statements)
+    last = None
     for text in statements:
         other = negated(text) if draw.random() < 0.5 else opposite(text, draw)
         if other and other != text:
-            for first, second in ((text, other), (other, text), (text, text), (other, other)):
+            both = (text, other)
+            for first, second in product(last or (), both):
+                yield _pair(first, second, "unrelated", group, contradicts=False)
+            for first, second in product(both, both):
                 yield _pair(first, second, "opposite", group, contradicts=first != second)
+            last = both
 
 
 SOURCES: dict[str, Callable[[Path], Iterator[Sentences]]] = {

@@ -47,6 +47,7 @@ SHIPPED = (
     Asked("commonsense", "senseless"),
     Asked("coherence", "irrelevant"),
     Asked("repetition", "repeats"),
+    Asked("contradiction", "contradicts"),
     Asked("friction", "friction"),
 )
 FETCHED = (
