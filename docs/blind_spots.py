@@ -26,6 +26,8 @@ FLAWS = {
     "incorrect fact": "states something false",
     "lack of empathy": "lacks empathy",
     "any of six flaws": "has any of the first six of these flaws",
+    "RGM": "contradicts an earlier turn of the chatbot (RGM)",
+    "DECODE": "contradicts an earlier turn of the chatbot (DECODE)",
     "breakdown": "breaks the conversation: one does not know how to go on",
 }
 RULES = {

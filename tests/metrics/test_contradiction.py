@@ -23,18 +23,28 @@ def judged(grader, *texts, speakers="AB"):
 
 
 @pytest.mark.parametrize(
-    ("before", "against", "beside"),
+    ("before", "against"),
     [
-        (DOGS, "I do not have any dogs.", "My dogs are in the garden."),
-        ("I have never been to Spain.", "I have been to Spain.", "I would like to see Spain."),
-        ("My house is very big.", "My house is very small.", "My house has four rooms."),
-        ("The shop is closed today.", "The shop is open today.", "I bought my bread elsewhere."),
+        (DOGS, "I do not have any dogs."),
+        ("I have never been to Spain.", "I have been to Spain."),
+        ("My house is very big.", "My house is very small."),
+        ("The shop is closed today.", "The shop is open today."),
     ],
 )
-def test_the_opposite_of_what_was_said_scores_lower(grader, before, against, beside):
-    low = judged(grader, before, "Oh, I see.", against)
-    high = judged(grader, before, "Oh, I see.", beside)
-    assert low.value < 0.5 < high.value
+def test_the_opposite_of_what_was_said_is_below_one_half(grader, before, against):
+    assert judged(grader, before, "Oh, I see.", against).value < 0.5
+
+
+@pytest.mark.parametrize(
+    ("before", "beside"),
+    [
+        (DOGS, "My dogs are in the garden."),
+        ("I have never been to Spain.", "I would like to see Spain."),
+        ("I like tea a lot.", "I do not have any dogs."),
+    ],
+)
+def test_what_goes_with_it_is_above_one_half(grader, before, beside):
+    assert judged(grader, before, "Oh, I see.", beside).value > 0.5
 
 
 def test_the_evidence_points_at_both_turns_and_at_the_words(grader):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice import Grader
+    from grice.scoring.api import Grader
     from grice_research.recipes.sense.pairs import Reading
 
 ALARMS = 0.05
