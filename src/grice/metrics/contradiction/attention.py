@@ -8,11 +8,12 @@ whether it negates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+import msgspec
 import numpy as np
 
-from grice.errors import BundleError
 from grice.numeric import sigmoid, softmax
 from grice.runtime.memo import Memo, MemoEncoder, remember
 from grice.runtime.mlp import Mlp
@@ -38,6 +39,8 @@ NEGATIONS = frozenset(
 )  # fmt: skip
 MOST = 40
 """Tokens of a sentence that are read."""
+PORTION = 2000
+"""Pairs whose token states are held at once: those of a long conversation would fill the memory."""
 FLAGS = 2
 """Of a token, beside its state: whether it stands in the other sentence; whether it negates."""
 
@@ -45,7 +48,7 @@ FLAGS = 2
 class AttentionSettings(Settings, frozen=True):
     """Of a bundle of kind ``decomposable-attention``: how many networks are averaged."""
 
-    networks: int
+    networks: Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Tokens(NamedTuple):
@@ -122,7 +125,7 @@ class DecomposableAttention:
         memo: Keeps the answers.
 
     Raises:
-        BundleError: If the networks do not read states of this length.
+        BundleError: If a file of a network is missing or changed.
     """
 
     def __init__(
@@ -135,8 +138,6 @@ class DecomposableAttention:
             _Network(*(Mlp.load(bundle.path(f"{part}-{i}.npz")) for part in _Network._fields))
             for i in range(settings.networks)
         ]
-        if not self._networks:
-            raise BundleError(f"{bundle.folder / 'card.toml'}: settings.networks: 1 or more")
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that the right side contradicts the left, 0 to 1."""
@@ -154,7 +155,11 @@ class DecomposableAttention:
         return self._encoder.truncated(texts)
 
     def _computed(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        parts = (pairs[start : start + PORTION] for start in range(0, len(pairs), PORTION))
+        return list(chain.from_iterable(map(self._portion, parts)))
+
+    def _portion(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        texts = list(dict.fromkeys(chain.from_iterable(pairs)))
         read = {
             text: tokens(text, hidden)
             for text, hidden in zip(texts, self._encoder.hidden(texts), strict=True)
