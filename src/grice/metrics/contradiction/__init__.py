@@ -9,16 +9,15 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.runtime.protocols import Encoder, Pair, PairClassifier
-from grice.text.content import sentences
+from grice.text.content import Stretch, sentences
 from grice.text.script import unreadable
 from grice.text.tokens import PLAIN_CONTRACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.numeric import Array
-    from grice.records import Response
-    from grice.text.content import Stretch
+    from grice.records import Evidence, Response
 
 __all__ = ["SHIFT", "contradiction"]
 
@@ -77,15 +76,17 @@ def contradiction(
     """
 
     def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
-        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
+        stated = list(map(_stated, judged))
+        texts = list(dict.fromkeys(text for each in stated for text in _texts(each)))
         vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-        compared = [list(_nearest(response, vectors)) for response in judged]
-        pairs = [_pair(two) for every in compared for two in every]
-        chances = map(_shifted, model.classify(pairs))
+        compared = [list(_nearest(each, vectors)) for each in stated]
+        chances = map(_shifted, model.classify([_pair(two) for every in compared for two in every]))
+        worst = [_worst([(next(chances), two) for two in every]) for every in compared]
+        words = _words([each for each in worst if each.chance > HALF], model)
         cut = encoder.truncated([response.text for response in judged])
-        for response, every, long in zip(judged, compared, cut, strict=True):
-            worst = _worst([(next(chances), two) for two in every])
-            yield _judgement(response, worst, model, ("truncated",) if long else ())
+        for response, each, long in zip(judged, worst, cut, strict=True):
+            shown = next(words) if each.chance > HALF else ()
+            yield _judgement(response.turn, each, shown, ("truncated",) if long else ())
 
     return judge_or_abstain(responses, _nothing_to_compare, judge, NEUTRAL)
 
@@ -129,22 +130,32 @@ def _earlier(response: Response) -> Iterator[tuple[int, Stretch]]:
                 yield position, sentence
 
 
-def _texts(response: Response) -> Iterator[str]:
-    for sentence in _statements(response.text):
+class _Stated(NamedTuple):
+    """What a reply states, and what its speaker stated before, each with the place of its turn."""
+
+    now: list[Stretch]
+    before: list[tuple[int, Stretch]]
+
+
+def _stated(response: Response) -> _Stated:
+    return _Stated(_statements(response.text), list(_earlier(response)))
+
+
+def _texts(stated: _Stated) -> Iterator[str]:
+    for sentence in stated.now:
         yield sentence.text
-    for _, sentence in _earlier(response):
+    for _, sentence in stated.before:
         yield sentence.text
 
 
-def _nearest(response: Response, vectors: Mapping[str, Array]) -> Iterator[_Two]:
+def _nearest(stated: _Stated, vectors: Mapping[str, Array]) -> Iterator[_Two]:
     """Yield each sentence of a reply beside the earlier ones that are nearest to it."""
     import numpy as np  # metrics are listed without it
 
-    earlier = list(_earlier(response))
-    before = np.stack([vectors[sentence.text] for _, sentence in earlier])
-    for now in _statements(response.text):
+    before = np.stack([vectors[sentence.text] for _, sentence in stated.before])
+    for now in stated.now:
         for i in np.argsort(-(before @ vectors[now.text]), kind="stable")[:NEAREST]:
-            position, sentence = earlier[i]
+            position, sentence = stated.before[i]
             yield _Two(position, sentence, now)
 
 
@@ -177,31 +188,58 @@ def _worst(chances: Sequence[tuple[float, _Two]]) -> _Worst:
     return _Worst(chance, two, max(others, default=0.0))
 
 
+def _words(
+    flagged: Sequence[_Worst], model: PairClassifier
+) -> Iterator[list[tuple[float, Stretch]]]:
+    """Yield of each pair the words without which it would contradict least, with the effect."""
+    words = [_words_of(each.two.now) for each in flagged]
+    others = map(
+        _shifted,
+        model.classify(
+            [
+                Pair((each.two.before.text,), _without(each.two.now, word))
+                for each, own in zip(flagged, words, strict=True)
+                for word in own
+            ]
+        ),
+    )
+    for each, own in zip(flagged, words, strict=True):
+        effects = [(each.chance - next(others), word) for word in own]
+        effects.sort(key=lambda effect: -effect[0])
+        yield [(effect, word) for effect, word in effects[:WORDS] if effect > 0]
+
+
+def _words_of(sentence: Stretch) -> list[Stretch]:
+    """Return the words of a sentence, at their places in the turn."""
+    return [
+        Stretch(sentence.start + word.start(), sentence.start + word.end(), word[0])
+        for word in PLAIN_CONTRACTIONS.finditer(sentence.text)
+    ]
+
+
+def _without(sentence: Stretch, word: Stretch) -> str:
+    before, after = word.start - sentence.start, word.end - sentence.start
+    return sentence.text[:before] + sentence.text[after:]
+
+
 def _judgement(
-    response: Response, worst: _Worst, model: PairClassifier, flags: tuple[str, ...]
+    turn: int,
+    worst: _Worst,
+    words: Iterable[tuple[float, Stretch]],
+    flags: tuple[str, ...],
 ) -> Judgement:
     chance, two, elsewhere = worst
-    before = Span(two.position, two.before.start, two.before.end)
-    now = Span(response.turn, two.now.start, two.now.end)
-    contradicts = chance > HALF
-    evidence = (
+    evidence: list[Evidence] = [
         TurnEvidence(two.position, elsewhere - chance),
-        FeatureEvidence("contradicts", chance, span=now),
-        FeatureEvidence("said before", chance, span=before),
-        *(_words(response.turn, chance, two, model) if contradicts else ()),
-    )
-    what = "contradicts" if contradicts else "goes with"
+        FeatureEvidence("contradicts", chance, span=_span(turn, two.now)),
+        FeatureEvidence("said before", chance, span=_span(two.position, two.before)),
+    ]
+    for effect, word in words:
+        evidence.append(FeatureEvidence(f"word: {word.text!r}", effect, span=_span(turn, word)))
+    what = "contradicts" if chance > HALF else "goes with"
     reason = f"{what} turn {two.position} (probability {chance:.2f})"
-    return Judgement(1 - chance, "ok", reason, flags, evidence)
+    return Judgement(1 - chance, "ok", reason, flags, tuple(evidence))
 
 
-def _words(turn: int, chance: float, two: _Two, model: PairClassifier) -> Iterator[FeatureEvidence]:
-    """Yield the words of a sentence without which it would contradict least."""
-    text, start = two.now.text, two.now.start
-    words = list(PLAIN_CONTRACTIONS.finditer(text))
-    without = [Pair((two.before.text,), text[: w.start()] + text[w.end() :]) for w in words]
-    effects = [chance - _shifted(other) for other in model.classify(without)]
-    for effect, word in sorted(zip(effects, words, strict=True), key=lambda e: -e[0])[:WORDS]:
-        if effect > 0:
-            span = Span(turn, start + word.start(), start + word.end())
-            yield FeatureEvidence(f"word: {word[0]!r}", effect, span=span)
+def _span(turn: int, stretch: Stretch) -> Span:
+    return Span(turn, stretch.start, stretch.end)
