@@ -118,10 +118,12 @@ def test_an_endpoint_is_asked_for_several_candidates(talk, tmp_path, capsys):
 
 
 @pytest.mark.enable_socket
-def test_an_endpoint_that_gives_fewer_leaves_those_that_it_gave(talk, tmp_path, capsys):
+def test_an_endpoint_that_gives_fewer_leaves_those_that_it_gave_and_says_so(talk, tmp_path, capsys):
     with StubEndpoint(answering("I teach.", "I teach.", "")) as stub:
         assert ranked_by_endpoint(talk, tmp_path, stub) == 0
-    assert len(json.loads(capsys.readouterr().out)["candidates"]) == 1
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)["candidates"]) == 1
+    assert "1 of 1 context with fewer than 3 candidates" in " ".join(printed.err.split())
 
 
 @pytest.mark.enable_socket

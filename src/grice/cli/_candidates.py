@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.cli import flags
 from grice.cli._steering import BASE, add_guide, open_base, open_guide
 from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
-from grice.errors import InputError, RecordError
+from grice.errors import InputError, RecordError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,6 +114,12 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
                 ranked.append(item)
     if not ranked:
         raise InputError("no record could be used: each needs turns and candidates")
+    if fewer := sum(len(item.candidates) < (arguments.generate or 0) for item in ranked):
+        warn(
+            f"{fewer:,} of {plural(len(ranked), 'context')} with fewer than "
+            f"{arguments.generate} candidates: {arguments.generator} repeated itself, or left "
+            "requests unanswered; what it wrote was ranked"
+        )
     return Ranking(ranked, blend, broken)
 
 
