@@ -6,13 +6,12 @@ into one shard, so that a worker that dies costs that file alone.
 
 from __future__ import annotations
 
-import socket
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
 
-from grice.errors import GriceError, InputError, did_you_mean, excerpt, os_reason
+from grice.errors import GriceError, InputError, did_you_mean, excerpt
+from grice.integrations.addresses import check_listens
 from grice.integrations.shards import ENGINES, Grading, Shard, planned, score_encoded, shard_of
 from grice.records import json_line
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from grice.integrations.shards import Engine, Scoring
 
 __all__ = ["ENGINES", "Grading", "Shard", "score_on"]
-
-PATIENCE = 10
-"""Seconds that a cluster may take to answer."""
 
 
 def score_on(
@@ -62,7 +58,7 @@ def score_on(
                 f'"grice[{engine}]"'
             )
     if address is not None:
-        _check_listens(address)
+        check_listens(address)
     tasks, finished = planned(paths, folder, grading)
     yield from finished
     if tasks:
@@ -84,29 +80,3 @@ def _answers(
             f"{engine} gave up: {type(error).__name__}: {excerpt(str(error), 300)}; shards that "
             "were written are kept, and the same command scores the other files"
         ) from error
-
-
-def _check_listens(address: str) -> None:
-    """Refuse an address at which nobody listens: Ray and Spark try it again for minutes.
-
-    Of several places, as Spark has them for masters that stand by, it is enough that one listens.
-    """
-    problems = []
-    for place in address.rpartition("//")[2].split(","):
-        try:
-            parts = urlsplit(f"//{place}")
-            host, port = parts.hostname, parts.port
-        except ValueError:  # no place at all: the engine knows
-            return
-        if host is None or port is None:
-            return
-        try:
-            socket.create_connection((host, port), PATIENCE).close()
-        except OSError as error:
-            problems.append(os_reason(error))
-        else:
-            return
-    raise InputError(
-        f"{address}: nobody listens here: {problems[0]}; start the cluster, or leave out "
-        "--address for workers on this machine"
-    )

@@ -9,6 +9,7 @@ import dask
 from distributed import Client, LocalCluster, as_completed
 
 from grice.errors import InputError
+from grice.integrations.addresses import first_answer
 from grice.runtime.models import default_workers
 
 if TYPE_CHECKING:
@@ -25,12 +26,18 @@ SETTINGS = {
 }
 """By default every large array is given back to the system at once, which doubles the cost
 of scoring, threads are looked at a hundred times a second, and the event loop wakes fifty times."""
+LENGTH = bytes(4)
+"""A scheduler speaks first: a length of eight bytes, little-endian, whose upper half is zero."""
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """No dashboard; what the scheduler serves all the same goes to any free port of this machine."""
 
 
 def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
     """Yield what workers answer as they finish files, one task a file."""
+    if address is not None and address.startswith("tcp://"):
+        answer = first_answer(address)
+        if answer is not None and answer[4:8] != LENGTH:
+            raise InputError(f"{address}: what listens here is no Dask scheduler")
     with dask.config.set(SETTINGS):
         cluster = None if address else _local(min(default_workers(), len(tasks)))
     try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 import ray
 
 from grice.errors import InputError
+from grice.integrations.addresses import first_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 SHARE = 0.5
 """Part of a core that an actor reserves. It uses a whole one; were all reserved, the tasks that
 hand it its input would wait for ever."""
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How gRPC begins: the preface of HTTP/2 and an empty frame of settings (RFC 9113, 3.4)."""
+SETTINGS_FRAME = bytes((4,))
+"""Type of the frame that is answered, its fourth byte."""
 
 
 class _Worker:
@@ -32,6 +38,10 @@ class _Worker:
 def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> Iterator[bytes]:
     """Yield what actors answer as they finish files, one actor a core."""
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    if address is not None and os.environ.get("RAY_USE_TLS", "0") == "0":
+        answer = first_answer(address, GREETING)
+        if answer is not None and answer[3:4] != SETTINGS_FRAME:
+            raise InputError(f"{address}: what listens here is no Ray cluster")
     try:
         ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
     except (ConnectionError, ValueError) as error:
