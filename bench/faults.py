@@ -1,6 +1,6 @@
 """Kill workers, schedulers, drivers and the service at random points, and look what is lost.
 
-    python bench/faults.py [--times 20] [--write docs/scale.md]
+    python bench/faults.py [--times 20] [--what worker …] [--write docs/scale.md]
 
 Small files are scored by relevance on Dask: a scheduler and two workers, each a process of its own,
 and a driver that calls :func:`grice.integrations.score_on`. One of them is killed (SIGKILL) once a
@@ -56,6 +56,10 @@ FILES, CONVERSATIONS = 8, 2
 SEVERAL = 4
 """So many workers die in each run of an engine that is slow to start, which has more files, too."""
 WHAT = ["worker", "scheduler", "driver", "worker-of-ray", "worker-of-spark", "service"]
+HEAD = (
+    "| killed | times | acknowledged before | of these lost | twice or of nothing | "
+    "bytes or values differ in the end | more |\n|---|---|---|---|---|---|---|"
+)
 PATIENCE = 60
 """Seconds until a driver that lost its scheduler is ended, and started again."""
 CLIENTS, REQUESTS = 4, 24
@@ -360,23 +364,26 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     random.seed(arguments.seed)
-    rows = [
-        "| killed | times | acknowledged before | of these lost | twice or of nothing | "
-        "bytes or values differ in the end | more |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = rows_of(arguments.write.read_text("utf-8")) if arguments.write else {}
     for what in arguments.what:
         counts = service(arguments.times) if what == "service" else engines(arguments.times, what)
         differ = counts.pop("bytes differ", 0) + counts.pop("values differ", 0)
         shown = [counts.pop(n, 0) for n in ("kills", "acknowledged", "lost", "twice or other")]
         more = ", ".join(f"{name}: {count}" for name, count in counts.items() if count)
-        rows.append(f"| {what} | {' | '.join(f'{n:,}' for n in (*shown, differ))} | {more} |")
-        print(rows[-1], flush=True)
-    written = "\n".join(rows) + "\n"
-    print(written)
-    if arguments.write:
-        page = arguments.write.read_text("utf-8")
-        arguments.write.write_text(written_between(page, MARKS, written), "utf-8")
+        rows[what] = f"| {what} | {' | '.join(f'{n:,}' for n in (*shown, differ))} | {more} |"
+        print(rows[what], flush=True)
+        if arguments.write:
+            lines = [HEAD, *(rows[what] for what in WHAT if what in rows)]
+            page = written_between(
+                arguments.write.read_text("utf-8"), MARKS, "\n".join(lines) + "\n"
+            )
+            arguments.write.write_text(page, "utf-8")
+
+
+def rows_of(page: str) -> dict[str, str]:
+    """Return the rows that a page has, by what was killed: some may be run again alone."""
+    lines = (line for line in page.splitlines() if line.startswith("| "))
+    return {what: line for line in lines if (what := line.split(" | ")[0][2:]) in WHAT}
 
 
 if __name__ == "__main__":
