@@ -57,7 +57,7 @@ OTHER_DOORS = re.compile(
 )
 
 REGISTRIES = {
-    "grice.metrics.registry": r"grice\.metrics\.(?!declaration|page|registry|unjudged)\w+",
+    "grice.metrics.registry": r"grice\.metrics\.\w+",
     "grice.formats._registry": r"grice\.formats\.[^_]\w+",
     "grice.perturb.registry": r"grice\.perturb\.[^_]\w+",
     "grice.annotate.templates": r"grice\.annotate\.templates\.[^_]\w+",

@@ -10,8 +10,8 @@ import grice
 from grice.cli import main
 from grice.errors import MetricError
 from grice.evaluation.scores import read_scores
+from grice.evaluation.signature import current_signature
 from grice.metrics.declaration import Example, metric
-from grice.metrics.signature import current_signature
 from grice.records import Judgement, Score, to_json
 from grice.runtime.bundle import open_bundle, shipped_model
 

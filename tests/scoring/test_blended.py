@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from grice.cli import main
 def chat(tmp_path):
     path = tmp_path / "chat.jsonl"
     turns = [("A", "Do you like tea?"), ("B", "I like green tea."), ("A", "Да"), ("B", "Yes.")]
+    turns += [("A", "And coffee?"), ("B", "I like green tea more than coffee.")]
     record = {"id": "c", "turns": [{"speaker": s, "text": t} for s, t in turns]}
     path.write_text(json.dumps(record) + "\n", "utf-8")
     return path
@@ -55,6 +57,58 @@ def test_a_run_with_a_blend_is_summed_up_and_goes_on(chat, tmp_path, capsys):
         names = [metric["metric"] for metric in summary["metrics"]]
         assert names == ["relevance", "repetition", "mean_relevance_repetition"]
     assert "mean_relevance_repetition" in page.read_text("utf-8")
+
+
+@pytest.fixture
+def scored(chat, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["score", str(chat), "-m", "relevance,repetition", "-o", "out.jsonl"]
+    assert main([*words, "--relevance-history", "2", "--blend", "mean:relevance,repetition"]) == 0
+    capsys.readouterr()
+    return tmp_path / "out.jsonl"
+
+
+def test_a_report_of_a_file_says_what_a_blend_is(scored, chat):
+    assert main(["report", "out.jsonl", str(chat), "-o", "page.html"]) == 0
+    assert "The mean of relevance, repetition" in Path("page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", "out.jsonl", "out.jsonl"],
+        ["review", "out.jsonl"],
+        ["gate", "out.jsonl", "--min", "mean_relevance_repetition=0.01", "--allow-uncertain"],
+        ["health", "chat.jsonl", "--scores", "out.jsonl"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_reads_scores_reads_a_blend(command, scored, capsys):
+    assert main(command) == 0
+
+
+def test_a_blend_lies_between_0_and_1(scored, capsys):
+    assert main(["gate", "out.jsonl", "--min", "mean_relevance_repetition=1.5"]) == 2
+    assert "mean_relevance_repetition" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["-m", "mean_relevance_repetition"]])
+def test_a_blend_is_verified_by_its_metrics(words, scored, chat, capsys):
+    def verified():
+        status = main(["verify", "out.jsonl", str(chat), "--json", *words])
+        return status, json.loads(capsys.readouterr().out)
+
+    lines = [json.loads(line) for line in scored.read_text("utf-8").splitlines()]
+    status, result = verified()
+    assert (status, result["differences"]) == (0, [])
+    tallies = {(tally["metric"], tally["kind"]): tally["verified"] for tally in result["tallies"]}
+    assert tallies["mean_relevance_repetition", "value"] == len(lines) / 3
+    changed = next(line for line in lines if line["metric"] == "mean_relevance_repetition")
+    changed["value"] += 0.1
+    scored.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    status, result = verified()
+    assert status == 1
+    assert [it["metric"] for it in result["differences"]] == ["mean_relevance_repetition"]
 
 
 @pytest.mark.parametrize(

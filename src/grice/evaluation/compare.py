@@ -117,7 +117,7 @@ def compare(
     joins = _joins(first, second, across_signatures=across_signatures)
     if not any(len(joined.items) for joined in joins.values()) and not _share_items(first, second):
         return _unpaired_result(first, second, tuple(joins), level, seed)
-    tests = _tests(joins, level, seed)
+    tests = _tests(joins, first, level, seed)
     furthest = moved_conversations((baseline, other), joins, ids, moved, texts)
     metrics = [
         _difference(name, joined, tests.get(name), first, second, furthest[name], difference)
@@ -223,20 +223,24 @@ def _check_signatures(first: ScoreTable, second: ScoreTable, shared: Sequence[st
         )
 
 
-def _tests(joins: Mapping[str, Joined], level: float, seed: int) -> dict[str, Ranking]:
+def _tests(
+    joins: Mapping[str, Joined], first: ScoreTable, level: float, seed: int
+) -> dict[str, Ranking]:
     """Return means and comparison of each metric, p-values corrected over the metrics."""
     tests = {
-        name: _test(name, joined, level, seed) for name, joined in joins.items() if joined.units > 1
+        name: _test(name, first.metrics[name].signatures[0], joined, level, seed)
+        for name, joined in joins.items()
+        if joined.units > 1
     }
     return corrected(tests, level)
 
 
-def _test(name: str, joined: Joined, level: float, seed: int) -> Ranking:
+def _test(name: str, signature: str, joined: Joined, level: float, seed: int) -> Ranking:
     return compare_systems(
         {BASELINE: joined.baseline, OTHER: joined.other},
         groups=joined.conversations,
         baseline=BASELINE,
-        bounds=metric_range(name, joined.baseline, joined.other),
+        bounds=metric_range(name, signature, joined.baseline, joined.other),
         level=level,
         seed=seed,
     )

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from grice.records import Evidence, KnownTail
-    from grice.scoring.loaded import LoadedMetric
 
 
 @runtime_checkable
@@ -29,7 +28,7 @@ def problems(
     piece: Evidence,
     texts: Sequence[str],
     derived: Mapping[Hashable, Evidence],
-    loaded: LoadedMetric,
+    models: Mapping[str, object],
     tolerance: float,
 ) -> list[str]:
     """Return why a piece does not follow; nothing if it does.
@@ -38,12 +37,13 @@ def problems(
         piece: What a file says.
         texts: The turns of the conversation.
         derived: What the metric says now, by identity.
+        models: Its models.
         tolerance: Largest difference of two figures that count as the same.
     """
     return [
         *_misplaced(piece, texts),
         *_different(piece, derived, tolerance),
-        *_unsourced(piece, loaded),
+        *_unsourced(piece, models),
     ]
 
 
@@ -87,12 +87,12 @@ def _underived(piece: Evidence, derived: Mapping[Hashable, Evidence]) -> str:
     return "does not follow from the text"
 
 
-def _unsourced(piece: Evidence, loaded: LoadedMetric) -> Iterator[str]:
+def _unsourced(piece: Evidence, models: Mapping[str, object]) -> Iterator[str]:
     """Yield that what a piece calls known is not in the knowledge, or has another source."""
     if not isinstance(piece, TripleEvidence) or piece.known is None:
         return
     known, relation = piece.known, piece.triple.relation
-    stores = [model for model in loaded.models.values() if isinstance(model, _Sourced)]
+    stores = [model for model in models.values() if isinstance(model, _Sourced)]
     origins = [store.origin(known.head, relation, known.tail) for store in stores]
     if stores and known.source not in origins:
         source = next((origin for origin in origins if origin is not None), None)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.scores import ScoreLine
     from grice.records import Score, Status
+    from grice.stats.clusters import Bounds
 
     Scored: TypeAlias = Score | ScoreLine
 
@@ -73,13 +74,13 @@ class GateResult(msgspec.Struct, frozen=True):
 class _Tally:
     """One metric, conversation by conversation: a few numbers each."""
 
-    def __init__(self, metric: str, thresholds: Iterable[float]) -> None:
-        self.mean = ClusteredMean(metric_range(metric))
+    def __init__(self, bounds: Bounds | None, thresholds: Iterable[float]) -> None:
+        self.mean = ClusteredMean(bounds)
         self.sizes = array("q")
         self.below = {threshold: array("q") for threshold in thresholds}
         self.statuses: dict[Status, int] = {"ok": 0, "abstained": 0, "failed": 0}
         self.conversations = 0
-        self.range = metric_range(metric) or (-math.inf, math.inf)
+        self.range = bounds or (-math.inf, math.inf)
 
     def add(self, scores: Iterable[Scored]) -> None:
         values = []
@@ -166,10 +167,10 @@ def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> Ga
     named = rules.metrics()
     tallies: dict[str, _Tally] = {}
     for group in groups:
-        for metric in dict.fromkeys(score.metric for score in group):
+        for metric, signature in {score.metric: score.signature for score in group}.items():
             if metric not in tallies:
                 below = {rule.below for rule in rules.share_below if rule.metric == metric}
-                tallies[metric] = _Tally(metric, below)
+                tallies[metric] = _Tally(metric_range(metric, signature), below)
             tallies[metric].add(score for score in group if score.metric == metric)
     if not tallies:
         raise InputError(f"{where}: there is no score in it")

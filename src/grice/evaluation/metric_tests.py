@@ -58,7 +58,8 @@ def _unpaired_test(
         name: Sample(scores.values, scores.conversations.tolist())
         for name, scores in ((OTHER, other), (BASELINE, baseline))
     }
-    return compare_unpaired(samples, bounds=metric_range(name, *given), level=level)
+    bounds = metric_range(name, baseline.signatures[0], *given)
+    return compare_unpaired(samples, bounds=bounds, level=level)
 
 
 def unpaired_says(name: str, test: Ranking | None) -> str:

@@ -17,8 +17,8 @@ import msgspec
 
 from grice.errors import InputError, RecordError, os_reason
 from grice.evaluation.other_scores import column_of, other_scores
+from grice.evaluation.signature import current_signature
 from grice.formats import recognise
-from grice.metrics.signature import current_signature
 from grice.records import Score, Status
 from grice.scoring.score_tables import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from grice.errors import InputError, did_you_mean
+from grice.errors import InputError, MetricError, did_you_mean
 from grice.evaluation.sample import windows
 from grice.evaluation.scores import ScoreLine, read_score_lines
 from grice.records import Status
@@ -337,15 +337,17 @@ def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) ->
     return table._replace(metrics=stated)
 
 
-def metric_range(name: str, *columns: Floats) -> Bounds | None:
-    """Return the least and the greatest value of a metric.
+def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
+    """Return the least and the greatest value of a metric, or of a blend of metrics.
 
-    None if the metric is not installed here, or if a column has values of another scale.
+    None if a metric is not installed here, or if a column has values of another scale.
     """
     from grice.metrics.registry import find_metrics
+    from grice.scoring.blended import written_column
 
-    metric = find_metrics().metrics.get(name)
-    if metric is None:
+    try:
+        column = written_column(name, signature, find_metrics())
+    except MetricError:
         return None
-    inside = all(((metric.low <= values) & (values <= metric.high)).all() for values in columns)
-    return (metric.low, metric.high) if inside else None
+    inside = all(((column.low <= values) & (values <= column.high)).all() for values in columns)
+    return (column.low, column.high) if inside else None

@@ -2,14 +2,14 @@
 
 Nothing of a file is believed. The metric judges each reply again, and each piece of evidence is
 held against what the text, the metric and the knowledge say (:mod:`grice.evaluation.derivation`).
-None of it looks at which metric it is.
+None of it looks at which metric it is. A blend is made again of its metrics, judged again.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -21,12 +21,14 @@ from grice.evaluation.scores import by_conversation, read_scores
 from grice.formats import part_read, read, records_of
 from grice.progress import track
 from grice.records import Conversation, Score
+from grice.scoring.blended import blend_of, written_blend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from grice.metrics.declaration import Metric
     from grice.scoring.api import Grader
+    from grice.scoring.blended import Blend, WrittenBlend
     from grice.scoring.loaded import LoadedMetric
 
 AT_ONCE = 256
@@ -93,11 +95,14 @@ class Stated(NamedTuple):
     """How a file says that its scores were computed.
 
     Attributes:
+        signatures: What exactly was computed, by metric; those that are blended are there, too.
+        blends: The blends by name, of the scores.
         options: Options of each metric that is installed here.
         fast: Whether they were computed in fast mode.
     """
 
     signatures: dict[str, str]
+    blends: dict[str, WrittenBlend]
     options: dict[str, dict[str, object]]
     fast: bool
 
@@ -119,11 +124,15 @@ def stated(file: str, metrics: Mapping[str, Metric]) -> Stated:
                 f"{file}:{number}: {score.metric} was computed in two ways in one file:"
                 f"\n  {known}\n  {score.signature}"
             )
+    written = {name: written_blend(text) for name, text in signatures.items()}
+    blends = {name: blend for name, blend in written.items() if blend is not None}
+    for blend in blends.values():
+        signatures = blend.parts | signatures
     options = {
         name: _options(metrics[name], text) for name, text in signatures.items() if name in metrics
     }
     fast = any("mode:fast" in signatures[name].split("|") for name in options)
-    return Stated(signatures, options, fast)
+    return Stated(signatures, blends, options, fast)
 
 
 def _options(metric: Metric, signature: str) -> dict[str, object]:
@@ -164,9 +173,17 @@ def verify_files(
             raise InputError(
                 f"{scores}: no scores of metric {name!r}; it has {', '.join(how.signatures)}"
             )
-    with load(metrics or list(how.signatures), how) as grader:
-        records = _scored(files, format)
-        return verify(scores, records, grader.scorer.metrics, tolerance=tolerance)
+    with load(_computed(metrics or [*how.signatures], how), how) as grader:
+        loaded = grader.scorer.metrics
+        wanted = [name for name in how.blends if name in (metrics or how.blends)]
+        blends = [blend_of(how.blends[name].stated, loaded) for name in wanted]
+        return verify(scores, _scored(files, format), loaded, blends, tolerance=tolerance)
+
+
+def _computed(names: Iterable[str], how: Stated) -> list[str]:
+    """Return the metrics that are judged again for scores of these names."""
+    parts = (how.blends[name].parts if name in how.blends else (name,) for name in names)
+    return list(dict.fromkeys(chain.from_iterable(parts)))
 
 
 def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
@@ -181,6 +198,7 @@ def verify(
     file: str,
     records: Iterable[Conversation | RecordError],
     metrics: Sequence[LoadedMetric],
+    blends: Sequence[Blend] = (),
     *,
     tolerance: float = TOLERANCE,
 ) -> VerifyResult:
@@ -191,18 +209,44 @@ def verify(
         records: The conversations it was written for, in the same order; further ones are
             passed over. Of several files, each carries its name as ``grice score`` writes it.
         metrics: The metrics of the file, loaded as it was written; others are passed over.
+        blends: The blends of the file, of these metrics.
         tolerance: Largest difference of two figures that count as the same.
 
     Raises:
         InputError: If a scored conversation is not among the records.
     """
-    known = {loaded.metric.name: loaded for loaded in metrics}
+    known = {
+        loaded.metric.name: _Source(loaded.signature, loaded.score, loaded.models)
+        for loaded in metrics
+    }
+    known |= {
+        blend.column.name: _Source(blend.column.signature, partial(_blended, blend, known))
+        for blend in blends
+    }
     book = _Book(file, tolerance)
     scores = (score for _, score in read_scores(file) if score.metric in known)
     for window in _joined(file, by_conversation(scores), records):
-        for name, loaded in known.items():
-            _verify_window(book, name, loaded, window)
+        for name, source in known.items():
+            _verify_window(book, name, source, window)
     return book.result()
+
+
+class _Source(NamedTuple):
+    """What gives the scores of one name again.
+
+    Attributes:
+        models: What may know the sources of their evidence.
+    """
+
+    signature: str
+    score: Callable[[Sequence[Conversation]], list[list[Score]]]
+    models: Mapping[str, object] = {}
+
+
+def _blended(
+    blend: Blend, sources: Mapping[str, _Source], conversations: Sequence[Conversation]
+) -> list[list[Score]]:
+    return blend.score({part: sources[part].score(conversations) for part in blend.parts})
 
 
 class _Item(NamedTuple):
@@ -239,17 +283,17 @@ def _is_of(record: Conversation, score: Score) -> bool:
     return same_file and record.id == score.conversation
 
 
-def _verify_window(book: _Book, name: str, loaded: LoadedMetric, window: Sequence[_Item]) -> None:
+def _verify_window(book: _Book, name: str, source: _Source, window: Sequence[_Item]) -> None:
     own = [
         _Item(item.conversation, [score for score in item.scores if score.metric == name])
         for item in window
     ]
     own = [item for item in own if item.scores]
-    for item, group in zip(own, loaded.score([*map(_asked, own)]), strict=True):
+    for item, group in zip(own, source.score([*map(_asked, own)]), strict=True):
         derived = {score.turn: score for score in group}
         texts = [turn.text for turn in item.conversation.turns]
         for score in item.scores:
-            _verify_score(book, score, derived.get(score.turn), texts, loaded)
+            _verify_score(book, score, derived.get(score.turn), texts, source)
 
 
 def _asked(item: _Item) -> Conversation:
@@ -258,11 +302,11 @@ def _asked(item: _Item) -> Conversation:
 
 
 def _verify_score(
-    book: _Book, score: Score, derived: Score | None, texts: Sequence[str], loaded: LoadedMetric
+    book: _Book, score: Score, derived: Score | None, texts: Sequence[str], source: _Source
 ) -> None:
     book.scores += 1
-    if score.signature != loaded.signature:
-        book.other_signature(score, loaded.signature)
+    if score.signature != source.signature:
+        book.other_signature(score, source.signature)
     if derived is None:
         book.note(score, "value", "", [f"turn {score.turn} is not judged in this conversation"])
         return
@@ -274,7 +318,7 @@ def _verify_score(
     book.note(score, "value", "", value)
     pieces = {identity(piece): piece for piece in derived.evidence}
     for piece in score.evidence:
-        reasons = problems(piece, texts, pieces, loaded, book.tolerance)
+        reasons = problems(piece, texts, pieces, source.models, book.tolerance)
         book.note(score, kind(piece), describe(piece), reasons)
     written = {identity(piece) for piece in score.evidence}
     for key, piece in pieces.items():

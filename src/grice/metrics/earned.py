@@ -9,7 +9,6 @@ shortness.
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.limits import NOT_MEASURED, TRIVIAL, recorded
@@ -74,6 +73,8 @@ def _low(comparison: Comparison, sets: int) -> float:
 
 
 def _quantile(level: float) -> float:
+    from statistics import NormalDist  # slow to load, and few commands ask
+
     return NormalDist().inv_cdf((1 + level) / 2)
 
 

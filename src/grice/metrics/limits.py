@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from statistics import median
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -252,6 +251,8 @@ def _of_rated(baseline: str, each: Sequence[Comparison]) -> list[str]:
 
 
 def _ranks_alike(each: Sequence[Comparison]) -> bool:
+    from statistics import median  # slow to load, and few commands ask
+
     known = [comparison.alike for comparison in each if comparison.alike is not None]
     return bool(known) and median(known) >= ALIKE
 

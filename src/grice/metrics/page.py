@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.earned import verdict_on
 from grice.metrics.limits import NOT_MEASURED, TRIVIAL, explained
-from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +30,8 @@ def metric_page(metric: Metric, known: Recorded | None = None) -> str:
 
 def model_cards(metric: Metric) -> list[tuple[str, str]]:
     """Return the title and the Markdown of the card of each model that ships with a metric."""
+    from grice.runtime.bundle import open_bundle  # slow to load, and few commands ask
+
     cards = []
     for reference in dict.fromkeys(metric.models.values()):
         scheme, _, name = reference.partition(":")

@@ -1,5 +1,6 @@
-"""Finds metrics: the modules of :mod:`grice.metrics`, other people's packages, single files.
+"""Finds metrics: in the modules of :mod:`grice.metrics`, other people's packages, single files.
 
+Whatever :func:`~grice.metrics.metric` has declared in one of them is a metric, and nothing else is.
 A package offers metrics through the entry point group ``grice.metrics``; each entry point names
 a module or a :class:`~grice.metrics.Metric`. A plugin that cannot be loaded is reported and
 leaves the others alone.
@@ -21,18 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 GROUP = "grice.metrics"
-_MACHINERY = (
-    "declaration",
-    "earned",
-    "judging",
-    "limits",
-    "page",
-    "readings",
-    "registry",
-    "sides",
-    "signature",
-    "unjudged",
-)
 
 
 class Registry(NamedTuple):
@@ -68,9 +57,8 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     registry = Registry({}, {}, ())
     problems: list[str] = []
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.name not in _MACHINERY:
-            loaded = importlib.import_module(f"{__package__}.{module.name}")
-            _add(registry, loaded, "grice", problems)
+        loaded = importlib.import_module(f"{__package__}.{module.name}")
+        _add(registry, loaded, "grice", problems)
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         origin = entry.dist.name if entry.dist else entry.value
         try:

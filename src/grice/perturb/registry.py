@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GROUP = "grice.perturbations"
-_MACHINERY = ("declaration", "meaning", "mixture", "negation", "registry", "run", "wording")
 
 
 def find_perturbations() -> dict[str, Perturbation]:
@@ -48,11 +47,8 @@ def _all() -> dict[str, Perturbation]:
 
 def _built_in() -> Iterator[Perturbation]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not module.name.startswith("_") and module.name not in _MACHINERY:
-            declared = importlib.import_module(f"{__package__}.{module.name}")
-            yield from (
-                value for value in vars(declared).values() if isinstance(value, Perturbation)
-            )
+        declared = importlib.import_module(f"{__package__}.{module.name}")
+        yield from (value for value in vars(declared).values() if isinstance(value, Perturbation))
 
 
 def find_perturbation(name: str) -> Perturbation:

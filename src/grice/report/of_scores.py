@@ -11,7 +11,7 @@ from grice.evaluation.scores import read_score_lines
 from grice.metrics.registry import find_metrics
 from grice.report.panels import panel_of
 from grice.report.writer import ReportWriter
-from grice.scoring.columns import column_of
+from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def report_scores(
         RecordError: For a line that is no score.
         InputError: If a conversation is not in the files, or not in the order of its scores, or
             the scores come from standard input.
-        MetricError: If a metric is neither shipped nor installed nor declared by a plugin.
+        MetricError: If a metric, or a part of a blend, is neither shipped nor installed nor
+            declared by a plugin.
         OutputError: If the page cannot be written.
     """
     if scores == "-":
@@ -56,7 +57,7 @@ def report_scores(
     for _, line in read_score_lines(scores):
         signatures.setdefault(line.metric, line.signature)
     registry = find_metrics(plugins)
-    columns = [column_of(registry.named(name), signatures[name]) for name in signatures]
+    columns = [written_column(name, text, registry) for name, text in signatures.items()]
     summary = SummaryBuilder(columns, speakers=EVERYBODY)
     panels = list(map(panel_of, columns))
     with ReportWriter(Path(report), title=scores, metrics=panels, command=command) as page:

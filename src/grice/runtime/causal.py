@@ -56,30 +56,20 @@ class CausalSettings(Settings, frozen=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
 
 
-class Decoder:
-    """What reads passages by a decoder in the format of CTranslate2."""
+def decoder_identity(bundle: Bundle, mode: Mode) -> str:
+    """Return what the answers of a decoder depend on."""
+    return f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
 
-    def __init__(
-        self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
-    ) -> None:
-        self.identity = f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
-        self._max_tokens = settings.max_tokens
-        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
-        self._memo = memo
-        self._threads = threads
-        self._open = partial(
-            ctranslate2.Generator,
-            str(bundle.folder),
-            device="auto",
-            compute_type=COMPUTE[mode],
-            inter_threads=threads,
-            intra_threads=1,
-        )
-        self._engine = self._open()
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return self._tokenizer.truncated(texts)
+def open_decoder(bundle: Bundle, mode: Mode, threads: int) -> ctranslate2.Generator:
+    """Open a decoder in the format of CTranslate2."""
+    return ctranslate2.Generator(
+        str(bundle.folder),
+        device="auto",
+        compute_type=COMPUTE[mode],
+        inter_threads=threads,
+        intra_threads=1,
+    )
 
 
 class _Asked(NamedTuple):
@@ -89,14 +79,22 @@ class _Asked(NamedTuple):
     max_tokens: int
 
 
-class EmbeddedCausalLM(Decoder):
+class EmbeddedCausalLM:
     """A causal language model."""
 
     def __init__(
         self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
     ) -> None:
-        super().__init__(bundle, settings, memo, mode=mode, threads=threads)
+        self.identity = decoder_identity(bundle, mode)
+        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
+        self._max_tokens, self._memo, self._threads = settings.max_tokens, memo, threads
+        self._open = partial(open_decoder, bundle, mode, threads)
+        self._engine = self._open()
         self._together = MAX_BATCH_TOKENS if mode == "fast" else 1
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        return self._tokenizer.truncated(texts)
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
         """Return for each passage the tokens of each of its scored segments, in order.

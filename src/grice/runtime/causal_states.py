@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.runtime.batching import run_apart
-from grice.runtime.causal import CausalSettings, Decoder
+from grice.runtime.causal import CausalSettings, decoder_identity, open_decoder
 from grice.runtime.memo import remember
+from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import PassageEncoder
 from grice.runtime.registry import model_kind
 
@@ -36,14 +37,21 @@ class StateSettings(CausalSettings, frozen=True):
     scale: str
 
 
-class EmbeddedStates(Decoder):
+class EmbeddedStates:
     """A decoder without its last layers and its vocabulary."""
 
     def __init__(
         self, bundle: Bundle, settings: StateSettings, memo: Memo, *, mode: Mode, threads: int
     ) -> None:
-        super().__init__(bundle, settings, memo, mode=mode, threads=threads)
+        self.identity = decoder_identity(bundle, mode)
         self.dimensions = len(settings.scale)
+        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
+        self._max_tokens, self._memo, self._threads = settings.max_tokens, memo, threads
+        self._engine = open_decoder(bundle, mode, threads)
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        return self._tokenizer.truncated(texts)
 
     def mean_states(self, passages: Sequence[Passage]) -> list[list[Vector]]:
         """Return for each passage the mean state of each of its scored segments, in order.

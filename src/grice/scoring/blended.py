@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.scoring.columns import ScoreColumn
+from grice.scoring.columns import ScoreColumn, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from grice.metrics.registry import Registry
     from grice.records import Score
     from grice.scoring.loaded import LoadedMetric
 
@@ -22,6 +24,8 @@ HOW: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda values: math.fsum(values) / len(values),
     "geometric": lambda values: math.prod(values) ** (1 / len(values)),
 }
+_SIGNATURE = re.compile(rf"({'|'.join(HOW)})_\w+:1\|of:\[(.+)\]")
+"""Signature of a blend: how it is made, and the signatures of its parts."""
 
 
 class Blend(NamedTuple):
@@ -103,18 +107,63 @@ def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
                 f"--blend {stated}: {part.metric.name} goes from {part.metric.low:g} to "
                 f"{part.metric.high:g}; scores from 0 to 1 are blended"
             )
+    return Blend(_column(how, [part.column for part in parts]), how, tuple(names))
+
+
+def _column(how: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
+    names = [part.name for part in parts]
     name = "_".join((how, *names))
-    return Blend(
-        ScoreColumn(
-            name,
-            f"The {how} of {', '.join(names)}",
-            parts[0].metric.judges,
-            low=0.0,
-            high=1.0,
-            neutral=HOW[how]([part.metric.neutral for part in parts]),
-            source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
-            signature=f"{name}:1|of:{'+'.join(f'[{part.signature}]' for part in parts)}",
-        ),
-        how,
-        tuple(names),
+    return ScoreColumn(
+        name,
+        f"The {how} of {', '.join(names)}",
+        parts[0].judges,
+        low=0.0,
+        high=1.0,
+        neutral=HOW[how]([part.neutral for part in parts]),
+        source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
+        signature=f"{name}:1|of:{'+'.join(f'[{part.signature}]' for part in parts)}",
     )
+
+
+class WrittenBlend(NamedTuple):
+    """What the signature of a blend says of it.
+
+    Attributes:
+        how: One of :data:`HOW`.
+        parts: Signatures of its metrics, by their names.
+    """
+
+    how: str
+    parts: dict[str, str]
+
+    @property
+    def stated(self) -> str:
+        """The same as :func:`blend_of` reads it."""
+        return f"{self.how}:{','.join(self.parts)}"
+
+
+def written_blend(signature: str) -> WrittenBlend | None:
+    """Return what a signature says of the blend that it is of; None if it is of a metric."""
+    match = _SIGNATURE.match(signature)
+    if match is None:
+        return None
+    parts = match[2].split("]+[")
+    return WrittenBlend(match[1], {part.partition(":")[0]: part for part in parts})
+
+
+def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn:
+    """Return what is said of scores in a file, of a metric or of a blend.
+
+    Args:
+        name: The metric that they name.
+        signature: Their signature.
+        registry: The metrics that are installed.
+
+    Raises:
+        MetricError: If the metric, or one of those that are blended, is not installed.
+    """
+    blend = written_blend(signature)
+    if blend is None:
+        return column_of(registry.named(name), signature)
+    parts = [column_of(registry.named(part), text) for part, text in blend.parts.items()]
+    return _column(blend.how, parts)._replace(name=name, signature=signature)

@@ -36,7 +36,7 @@ class GuideLogitsProcessor:
         self._guide, self._prompt_length = guide, prompt_length
         self._factor = np.float32(strength * guide.settings.temperature)
 
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
         """Return the logits of a batch with the guide's part, on the device where they were.
 
         Args:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from grice.training.published.recipes import HyperParameters
 
-IGNORED = -100
-"""Label of a place that counts for nothing."""
-
 
 def torch_module() -> Any:  # noqa: ANN401 - the module
     """Return torch.
@@ -67,16 +64,17 @@ class Checkpoint:
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint in the layout of Hugging Face."""
-        self.save_as(folder, self.network)
-
-    def save_as(self, folder: Path, network: Any) -> None:  # noqa: ANN401 - a model
-        """Write a model of transformers with the tokenizer."""
         import transformers
 
         with no_bars(transformers):
-            network.save_pretrained(folder)
+            self.network.save_pretrained(folder)
         self.tokenizer.no_truncation()
         self.tokenizer.save(str(folder / "tokenizer.json"))
+
+    def cross_entropy(self, logits: Any, targets: Sequence[int]) -> Any:  # noqa: ANN401 - tensors
+        """Return the mean cross entropy of the right column of each row of logits."""
+        right = self.torch.tensor(targets, device=self.device)
+        return self.torch.nn.functional.cross_entropy(logits, right)
 
     def ids(self, texts: Sequence[str], most: int) -> list[list[int]]:
         """Return the ids of texts, so many at most."""

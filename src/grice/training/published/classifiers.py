@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import InputError
 from grice.runtime.conversion.huggingface import read_config
 from grice.training.published.checkpoint import Checkpoint
+from grice.training.published.learner import Learner, learner_of, likelier, next_other
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,135 +20,100 @@ if TYPE_CHECKING:
     from grice.training.published.recipes import HyperParameters, Recipe
 
 
-class Classifier(Checkpoint):
-    """A classifier of texts, or of pairs; its head is new unless the checkpoint has such a one.
-
-    Args:
-        base: The checkpoint.
-        recipe: States the labels.
-        values: The hyper-parameters.
-    """
-
+def open_classifier(base: Path, recipe: Recipe, values: HyperParameters) -> Learner:
+    """Open a classifier of texts or pairs; its head is new unless the checkpoint has such a one."""
+    labels = {name: number for number, name in enumerate(recipe.labels)}
+    # A published head keeps the order of its labels, if it has the same.
+    stated = read_config(base).get("id2label") or {}
+    own = {str(name).lower(): int(number) for number, name in stated.items()}
+    if own.keys() == labels.keys():
+        labels = own
+    checkpoint = Checkpoint(
+        base,
+        "AutoModelForSequenceClassification",
+        values,
+        num_labels=len(labels),
+        id2label={number: name for name, number in labels.items()},
+        label2id=labels,
+        ignore_mismatched_sizes=own.keys() != labels.keys(),
+    )
     measure = "share of held-out texts whose label is likelier than another one"
-
-    def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
-        self._labels = {name: number for number, name in enumerate(recipe.labels)}
-        # A published head keeps the order of its labels, if it has the same.
-        stated = read_config(base).get("id2label") or {}
-        own = {str(name).lower(): int(number) for number, name in stated.items()}
-        if own.keys() == self._labels.keys():
-            self._labels = own
-        names = {number: name for name, number in self._labels.items()}
-        super().__init__(
-            base,
-            "AutoModelForSequenceClassification",
-            values,
-            num_labels=len(names),
-            id2label=names,
-            label2id=self._labels,
-            ignore_mismatched_sizes=own.keys() != self._labels.keys(),
-        )
-
-    def loss(self, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
-        """Return the cross entropy of the labels."""
-        labels = self.torch.tensor([self._label(e) for e in examples], device=self.device)
-        return self.torch.nn.functional.cross_entropy(self._logits(examples), labels)
-
-    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
-        """Return whether each label is likelier than the next other one among the examples."""
-        right = []
-        with self.torch.inference_mode():
-            for place, example in enumerate(examples):
-                logits = self._logits([example])[0].tolist()
-                other = self._label(next_other(examples, place))
-                right.append(likelier(logits[self._label(example)], logits[other]))
-        return right
-
-    def _label(self, example: TrainingExample) -> int:
-        if example.target not in self._labels:
-            raise InputError(f"the label {example.target!r} is none of {', '.join(self._labels)}")
-        return self._labels[example.target]
-
-    def _logits(self, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
-        seconds = [example.options[0] for example in examples if example.options]
-        return self.network(**self.inputs([e.source for e in examples], seconds)).logits
+    return learner_of(checkpoint, measure, _label_loss, next_other)
 
 
-class Chooser(Checkpoint):
-    """Reads a text with each of some options and says which fits it."""
+def _label_loss(checkpoint: Checkpoint, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
+    labels: dict[str, int] = checkpoint.config.label2id
+    for example in examples:
+        if example.target not in labels:
+            raise InputError(f"the label {example.target!r} is none of {', '.join(labels)}")
+    seconds = [example.options[0] for example in examples if example.options]
+    given = checkpoint.inputs([example.source for example in examples], seconds)
+    logits = checkpoint.network(**given).logits
+    return checkpoint.cross_entropy(logits, [labels[example.target] for example in examples])
 
+
+def open_chooser(base: Path, values: HyperParameters) -> Learner:
+    """Open a network that reads a text with each of some options and says which fits it."""
+    checkpoint = Checkpoint(base, "AutoModelForMultipleChoice", values)
     measure = "share of held-out texts whose right option is likelier than another one"
-
-    def __init__(self, base: Path, values: HyperParameters) -> None:
-        super().__init__(base, "AutoModelForMultipleChoice", values)
-
-    def loss(self, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
-        """Return the mean cross entropy of the right options."""
-        losses = [
-            self.torch.nn.functional.cross_entropy(
-                self._logits(example)[None],
-                self.torch.tensor([int(example.target)], device=self.device),
-            )
-            for example in examples
-        ]
-        return self.torch.stack(losses).mean()
-
-    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
-        """Return whether the right option is likelier than the one behind it."""
-        right = []
-        with self.torch.inference_mode():
-            for example in examples:
-                logits, place = self._logits(example).tolist(), int(example.target)
-                right.append(likelier(logits[place], logits[(place + 1) % len(logits)]))
-        return right
-
-    def _logits(self, example: TrainingExample) -> Any:  # noqa: ANN401 - a tensor
-        given = self.inputs([example.source] * len(example.options), list(example.options))
-        return self.network(**{name: value[None] for name, value in given.items()}).logits[0]
+    return learner_of(checkpoint, measure, _option_loss, _next_option)
 
 
-class SpanReader(Checkpoint):
-    """Reads a question and a text and says where the answer begins and ends."""
+def _option_loss(checkpoint: Checkpoint, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
+    losses = []
+    for example in examples:
+        given = checkpoint.inputs([example.source] * len(example.options), list(example.options))
+        logits = checkpoint.network(**{name: value[None] for name, value in given.items()}).logits
+        losses.append(checkpoint.cross_entropy(logits, [int(example.target)]))
+    return checkpoint.torch.stack(losses).mean()
 
+
+def _next_option(examples: Sequence[TrainingExample], place: int) -> str:
+    """Return the number of the option behind the right one."""
+    return str((int(examples[place].target) + 1) % len(examples[place].options))
+
+
+def open_span_reader(base: Path, values: HyperParameters) -> Learner:
+    """Open a network that reads a question and a text and says where the answer begins and ends."""
+    checkpoint = Checkpoint(base, "AutoModelForQuestionAnswering", values)
     measure = "share of held-out questions whose answer is likelier than a span elsewhere"
+    loss, rights = (partial(task, checkpoint) for task in (_span_loss, _span_rights))
+    return Learner(checkpoint.network, checkpoint.device, measure, loss, rights, checkpoint.save)
 
-    def __init__(self, base: Path, values: HyperParameters) -> None:
-        super().__init__(base, "AutoModelForQuestionAnswering", values)
 
-    def loss(self, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
-        """Return the mean cross entropy of first and last piece; answers cut off are at 0."""
-        starts, ends, places = self._read(examples)
-        entropy = self.torch.nn.functional.cross_entropy
-        losses = [
-            entropy(side, self.torch.tensor([place[i] for place in places], device=self.device))
-            for i, side in enumerate((starts, ends))
-        ]
-        return (losses[0] + losses[1]) / 2
+def _span_loss(checkpoint: Checkpoint, examples: Sequence[TrainingExample]) -> Any:  # noqa: ANN401 - a tensor
+    """Return the mean cross entropy of first and last piece; answers cut off are at 0."""
+    starts, ends, places = _span_logits(checkpoint, examples)
+    firsts, lasts = zip(*places, strict=True)
+    return (checkpoint.cross_entropy(starts, firsts) + checkpoint.cross_entropy(ends, lasts)) / 2
 
-    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
-        """Return whether each answer is likelier than that of the next example is at its place."""
-        right = []
-        with self.torch.inference_mode():
-            spans = [self._read([example]) for example in examples]
-        for place, (starts, ends, ((first, last),)) in enumerate(spans):
-            other, behind = spans[(place + 1) % len(spans)][2][0]
-            size = starts.shape[1] - 1
-            away, end = min(other, size), min(behind, size)
-            own = float(starts[0, first] + ends[0, last])
-            right.append(likelier(own, float(starts[0, away] + ends[0, end])))
-        return right
 
-    def _read(self, examples: Sequence[TrainingExample]) -> tuple[Any, Any, list[tuple[int, int]]]:
-        """Return logits of first and last pieces, and the pieces of each answer."""
-        questions = [example.source for example in examples]
-        texts = [example.options[0] for example in examples]
-        output = self.network(**self.inputs(questions, texts, cut="only_second"))
-        encodings = self.tokenizer.encode_batch(list(zip(questions, texts, strict=True)))
-        places = [
-            _pieces(encoding, example)
-            for encoding, example in zip(encodings, examples, strict=True)
-        ]
-        return output.start_logits, output.end_logits, places
+def _span_rights(checkpoint: Checkpoint, examples: Sequence[TrainingExample]) -> list[float]:
+    """Return whether each answer is likelier than that of the next example is at its place."""
+    right = []
+    with checkpoint.torch.inference_mode():
+        spans = [_span_logits(checkpoint, [example]) for example in examples]
+    for place, (starts, ends, ((first, last),)) in enumerate(spans):
+        other, behind = spans[(place + 1) % len(spans)][2][0]
+        size = starts.shape[1] - 1
+        away, end = min(other, size), min(behind, size)
+        own = float(starts[0, first] + ends[0, last])
+        right.append(likelier(own, float(starts[0, away] + ends[0, end])))
+    return right
+
+
+def _span_logits(
+    checkpoint: Checkpoint, examples: Sequence[TrainingExample]
+) -> tuple[Any, Any, list[tuple[int, int]]]:
+    """Return logits of first and last pieces, and the pieces of each answer."""
+    questions = [example.source for example in examples]
+    texts = [example.options[0] for example in examples]
+    output = checkpoint.network(**checkpoint.inputs(questions, texts, cut="only_second"))
+    encodings = checkpoint.tokenizer.encode_batch(list(zip(questions, texts, strict=True)))
+    places = [
+        _pieces(encoding, example) for encoding, example in zip(encodings, examples, strict=True)
+    ]
+    return output.start_logits, output.end_logits, places
 
 
 def _pieces(encoding: Encoding, example: TrainingExample) -> tuple[int, int]:
@@ -154,22 +121,3 @@ def _pieces(encoding: Encoding, example: TrainingExample) -> tuple[int, int]:
     start, end = map(int, example.target.split(":"))
     first, last = encoding.char_to_token(start, 1), encoding.char_to_token(end - 1, 1)
     return (0, 0) if first is None or last is None else (first, last)
-
-
-def next_other(examples: Sequence[TrainingExample], place: int) -> TrainingExample:
-    """Return the next example whose target differs, of the same kind if there is one.
-
-    Raises:
-        InputError: If there is none.
-    """
-    own = examples[place]
-    around = [*examples[place + 1 :], *examples[:place]]
-    differing = [example for example in around if example.target != own.target]
-    if not differing:
-        raise InputError("all held-out targets are the same: there is nothing to compare with")
-    return next((example for example in differing if example.kind == own.kind), differing[0])
-
-
-def likelier(own: float, other: float) -> float:
-    """Return 1 if the first is larger, 0 if the second is, 0.5 if neither."""
-    return 0.5 if own == other else float(own > other)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.training.published.files import TrainingExample
-    from grice.training.published.networks import Learner
+    from grice.training.published.learner import Learner
     from grice.training.published.recipes import HyperParameters
 
 STATE, CURVE = "state.pt", "curve.jsonl"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.training.published.course import Point
     from grice.training.published.files import TrainingExample
-    from grice.training.published.networks import Learner
+    from grice.training.published.learner import Learner
     from grice.training.published.recipes import HyperParameters, Recipe
 
 TENTH = 10
