@@ -59,7 +59,8 @@ def test_an_answer_stands_where_its_record_says(data, tmp_path):
 def test_so_many_dialogues_are_drawn_as_are_asked_for(data, tmp_path):
     from grice_research.recipes.published.systems import CiderTask
 
-    path = CiderTask("entailment", learned=3, measured=1).prepare(data, tmp_path)
+    drawn = CiderTask("entailment", (), data=data, folder=tmp_path, learned=3, measured=1)
+    path = drawn.prepare()
     kept = [json.loads(line)["dialogue"] for line in path.read_text().splitlines()]
     assert len(kept) == 24
     assert len(set(kept)) == 3
@@ -77,9 +78,10 @@ def test_a_task_is_trained_measured_and_not_done_twice(task, data, tmp_path, mon
     monkeypatch.setattr(train, "FIGURES", tmp_path / "work" / "figures.jsonl")
     cider = load_cider(data / "cider")
     base = tiny.write_encoder(tmp_path / "bert", [cider.text(name) for name in cider.dialogues])
-    system = CiderTask(task, ("epochs=2", "learning_rate=0.001"))
+    changes = ("epochs=2", "learning_rate=0.001")
+    system = CiderTask(task, changes, data=data, folder=tmp_path / "work" / "files")
     for _ in range(2):
-        train.run("made", system, data, base, 0)
+        train.run("made", system, base, 0)
     rows = list(map(json.loads, (tmp_path / "work" / "figures.jsonl").read_text().splitlines()))
     assert capsys.readouterr().out.count("\n") == len(rows)
     ours = [row for row in rows if "floor" not in row]
@@ -93,7 +95,7 @@ def test_a_task_is_trained_measured_and_not_done_twice(task, data, tmp_path, mon
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert all(row["changes"] == ["epochs=2", "learning_rate=0.001"] for row in ours)
     before = len(rows)
-    train.run("made", system, data, base, 1)
+    train.run("made", system, base, 1)
     again = list(map(json.loads, (tmp_path / "work" / "figures.jsonl").read_text().splitlines()))
     assert len(again) == before + len(ours)  # floors have no seed
 

@@ -51,16 +51,16 @@ def main() -> None:
     names = options.systems.split(",")
     for seed in range(options.seeds):
         for name in names:
-            run(name, SYSTEMS[name], options.data, options.base, seed)
+            system = SYSTEMS[name](data=options.data, folder=WORK / name.replace(" ", "-"))
+            run(name, system, options.base, seed)
 
 
-def run(name: str, system: System, data: Path, base: Path, seed: int) -> None:
+def run(name: str, system: System, base: Path, seed: int) -> None:
     """Train a system with a seed, measure it and write its figures, unless they stand there."""
     if any((row["system"], row.get("seed")) == (name, seed) for row in written()):
         return
-    folder = WORK / name.replace(" ", "-")
-    train = system.prepare(data, folder)
-    report = trained(system, train, base, WORK / f"{folder.name}-{seed}", seed)
+    model = WORK / f"{name.replace(' ', '-')}-{seed}"
+    report = trained(system, system.prepare(), base, model, seed)
     about = {
         "system": name,
         "seed": seed,
@@ -70,14 +70,13 @@ def run(name: str, system: System, data: Path, base: Path, seed: int) -> None:
         "differs": system.differs,
     }
     with Models(mode="exact", workers=1, cache=None) as models:
-        bundle = f"file:{(WORK / f'{folder.name}-{seed}').resolve()}"
-        figures = list(system.figures(models, bundle, data, folder))
+        figures = list(system.figures(models, f"file:{model.resolve()}"))
     rows = [about | {"measure": f.measure, **fields(f.estimate)} for f in figures]
     if seed == 0:
         rows += [
             {"system": name, "floor": floor.name, "measure": floor.figure.measure}
             | fields(floor.figure.estimate)
-            for floor in system.floors(data, folder)
+            for floor in system.floors()
         ]
     lines = [json.dumps(row) + "\n" for row in rows]
     with FIGURES.open("a", encoding="utf-8") as log:
