@@ -33,7 +33,7 @@ from grice_research.cross_validation import transferred
 from grice_research.places import work_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TextIO
 
     from grice.stats import Estimate
@@ -147,50 +147,87 @@ def labelled(records: Sequence[dict[str, object]], group: str = "") -> Labelled:
     return Labelled(pairs, [int(str(row["label"])) for row in records], groups)
 
 
-def run(data: Path, seeds: int) -> None:
-    """Fit and measure with each seed; write a line a figure."""
+class Sets(NamedTuple):
+    """What is learned from and measured on.
+
+    Attributes:
+        parts: Of ConvAI: ``train``, ``test`` and ``valid``.
+        study: The 297 pairs that people labelled one by one.
+        tune: 210 pairs of DailyDialog.
+        held: The 90 that were kept apart.
+        rated: Pairs of each rated set with people's mean rating.
+    """
+
+    parts: dict[str, Labelled]
+    study: Labelled
+    tune: Labelled
+    held: Labelled
+    rated: dict[str, tuple[Pairs, list[float]]]
+
+
+def read_sets(data: Path) -> Sets:
+    """Return the sets of a data folder."""
     folder = data / "predictive_engagement"
-    vectors, parts = Vectors(), convai(data)
     study = labelled(rows(folder / "convai_amt_297.jsonl.gz"), "places")
     fine = rows(folder / "dd_finetune_300.jsonl.gz")
     tune, held = (labelled([r for r in fine if r["split"] == s]) for s in ("train", "valid"))
-    rated = rows(folder / "rated_600.jsonl.gz")
+    return Sets(convai(data), study, tune, held, ratings(rows(folder / "rated_600.jsonl.gz")))
+
+
+def run(data: Path, seeds: int) -> None:
+    """Fit and measure with each seed, then the trivial scores; write a line a figure.
+
+    What stands in the file is not computed again.
+    """
+    sets, vectors = read_sets(data), Vectors()
     WORK.mkdir(parents=True, exist_ok=True)
-    with (WORK / "published.jsonl").open("w", encoding="utf-8") as log:
+    path = WORK / "published.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    written = [json.loads(line) for line in lines]
+    with path.open("a", encoding="utf-8") as log:
         for seed in range(seeds):
-            torch.manual_seed(seed)
-            read = {name: (vectors(part.pairs), part.labels) for name, part in parts.items()}
-            model = fit(network(), read["train"], read["valid"])
-            figures = [
-                ("ConvAI test", accuracy(model, vectors, parts["test"])),
-                ("297 pairs of the study", accuracy(model, vectors, study)),
-                ("90 held-out DailyDialog pairs, not transferred", accuracy(model, vectors, held)),
-            ]
-            tuned = fit(
-                model,
-                (vectors(tune.pairs), tune.labels),
-                (vectors(tune.pairs), tune.labels),
-            )
-            figures.append(("90 held-out DailyDialog pairs", accuracy(tuned, vectors, held)))
-            for name, (pairs, people) in ratings(rated).items():
-                values = scores(tuned, vectors(pairs))
-                figures.append((name, correlation(values, people, kind="spearman")))
-            for on, estimate in figures:
-                _write(log, {"on": on, "seed": seed, **_fields(estimate)})
-        told = {"ConvAI test": (parts["train"], parts["test"]),
-                "297 pairs of the study": (parts["train"], study),
-                "90 held-out DailyDialog pairs": (tune, held)}  # fmt: skip
+            if not any(row.get("seed") == seed for row in written):
+                figures = fitted(sets, vectors, seed)
+                _write(log, [{"on": on, "seed": seed, **fields} for on, fields in figures])
+        if not any("floor" in row for row in written):
+            _write(log, list(floors(sets, vectors)))
+
+
+def fitted(sets: Sets, vectors: Vectors, seed: int) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield what a network gets before and after the transfer."""
+    torch.manual_seed(seed)
+    learned = [sets.parts[name] for name in ("train", "valid")]
+    model = fit(network(), *((vectors(part.pairs), part.labels) for part in learned))
+    yield "ConvAI test", _fields(accuracy(model, vectors, sets.parts["test"]))
+    yield "297 pairs of the study", _fields(accuracy(model, vectors, sets.study))
+    apart = "90 held-out DailyDialog pairs"
+    yield f"{apart}, not transferred", _fields(accuracy(model, vectors, sets.held))
+    own = vectors(sets.tune.pairs), sets.tune.labels
+    tuned = fit(model, own, own)
+    yield apart, _fields(accuracy(tuned, vectors, sets.held))
+    for name, (pairs, people) in sets.rated.items():
+        values = scores(tuned, vectors(pairs))
+        yield name, _fields(correlation(values, people, kind="spearman"))
+
+
+def floors(sets: Sets, vectors: Vectors) -> Iterator[dict[str, object]]:
+    """Yield what length and cosine get; always the same answer gets 0.5 by definition.
+
+    Where labels are hard the level is the best one of the pairs that were learned from.
+    """
+    told = {
+        "ConvAI test": (sets.parts["train"], sets.parts["test"]),
+        "297 pairs of the study": (sets.parts["train"], sets.study),
+        "90 held-out DailyDialog pairs": (sets.tune, sets.held),
+    }
+    for name, rule in rules(vectors).items():
         for on, (learned, measured) in told.items():
-            for name, rule in rules(vectors).items():
-                level = best_level(rule(learned.pairs), learned.labels)
-                values = [float(value >= level) for value in rule(measured.pairs)]
-                _write(log, {"on": on, "floor": name, **_fields(_balanced(values, measured))})
-            same = _balanced([1.0] * len(measured.pairs), measured)
-            _write(log, {"on": on, "floor": "always engaging", **_fields(same)})
-        for on, (pairs, people) in ratings(rated).items():
-            for name, rule in rules(vectors).items():
-                estimate = correlation(rule(pairs), people, kind="spearman")
-                _write(log, {"on": on, "floor": name, **_fields(estimate)})
+            level = best_level(rule(learned.pairs), learned.labels)
+            values = [float(value >= level) for value in rule(measured.pairs)]
+            yield {"on": on, "floor": name} | _fields(_balanced(values, measured))
+        for on, (pairs, people) in sets.rated.items():
+            estimate = correlation(rule(pairs), people, kind="spearman")
+            yield {"on": on, "floor": name} | _fields(estimate)
 
 
 def rules(vectors: Vectors) -> dict[str, Callable[[Pairs], list[float]]]:
@@ -236,9 +273,11 @@ def _balanced(values: Sequence[float], data: Labelled) -> Estimate:
     return balanced_accuracy(values, truth, groups=data.groups)
 
 
-def _write(log: TextIO, stated: dict[str, object]) -> None:
-    log.write(json.dumps(stated) + "\n")
-    print(json.dumps(stated), flush=True)
+def _write(log: TextIO, records: Sequence[dict[str, object]]) -> None:
+    lines = [json.dumps(record) + "\n" for record in records]
+    log.writelines(lines)
+    log.flush()
+    print("".join(lines), end="", flush=True)
 
 
 def _fields(estimate: Estimate) -> dict[str, object]:
