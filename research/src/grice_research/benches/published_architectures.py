@@ -1,7 +1,8 @@
-"""Published architectures, trained here: RUBER's grid and predictive engagement on a small encoder.
+"""Published architectures, trained here on a small encoder, beside the figures of their papers.
 
-The figures are those that recipes wrote into the folder of weights; nothing is computed here. Each
-network was fitted with three seeds, of which the one in the middle stands in the row.
+The figures are those that the recipes ``ruber``, ``engagement`` and ``published`` wrote into the
+folder of weights; nothing is computed here. Of several seeds the one in the middle stands in the
+row.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from grice_research.context import Skipped
 from grice_research.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice_research.context import BenchContext
 
+    Record = dict[str, Any]
+
 TITLE = "Published architectures, trained here on a small encoder"
 PAPER = (
     "Ghazarian et al., Better Automatic Evaluation of Open-Domain Dialogue Systems with "
-    "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020"
+    "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020; DEAM, ACL 2022; "
+    "Ghosal et al., CIDER, SIGDIAL 2021; Saha et al., ExplaGraphs, EMNLP 2021"
 )
 
 ENCODER = "all-MiniLM-L6-v2 (22 million) frozen, in place of BERT-base (110 million)"
@@ -51,13 +55,25 @@ ENGAGEMENT = {
     "all replies": ("spearman", 0.45),
 }
 """Figures 3.4 and the released checkpoint's validation; table 3.5, mean pooling."""
-BASELINES = (
-    ("RUBER", "cosine of query and reply", "spearman", 0.251),
-    ("RUBER", "shorter is better (log characters)", "spearman", 0.367),
-    ("engagement human replies", "log characters", "spearman", 0.730),
-    ("engagement all replies", "cosine of query and reply", "spearman", 0.544),
-)
-"""Recorded with the protocols (``ruber_predeng_baselines.json``)."""
+PUBLISHED = {
+    "cider entailment": {"macro_f1": (0.6915, "RoBERTa-MNLI, fold 1")},
+    "cider spans": {"em": (0.2920, "SpanBERT, fold 1"), "f1": (0.4372, "SpanBERT, fold 1")},
+    "cider choices alone": {"accuracy": (0.4721, "BERT, question only, fold 1")},
+    "cider relations alone": {
+        "accuracy": (0.3946, "RoBERTa without context, fold 1"),
+        "macro_f1": (0.1629, "RoBERTa without context, fold 1"),
+    },
+    "explagraphs stance": {"accuracy": (0.847, "RoBERTa")},
+    "deam": {
+        "spearman, fed_dialogue:coherent": (0.47, "DEAM"),
+        "spearman, fed_dialogue:overall": (0.55, "DEAM"),
+        "spearman, dstc9_dialogue:coherent": (0.19, "DEAM"),
+        "spearman, dstc9_dialogue:overall": (0.20, "DEAM"),
+    },
+}
+"""Tables 4, 5, 6 and 8 of CIDER, table 5 of ExplaGraphs, table 4.2 of the thesis for DEAM."""
+TRAINED_ON = "all-MiniLM-L6-v2 (22 million), all of it trained"
+SEEDS = {1: "one seed", 2: "two seeds", 3: "three seeds"}
 
 
 class _Fitted(NamedTuple):
@@ -68,7 +84,11 @@ class _Fitted(NamedTuple):
 
     @property
     def seeds(self) -> str:
-        return ", ".join(f"{value:.3f}" for value in self.values)
+        """Say how many seeds there are, and what each gave."""
+        count = len(self.values)
+        said = SEEDS.get(count, f"{count} seeds")
+        each = ", ".join(f"{value:.3f}" for value in self.values)
+        return said if count == 1 else f"{said}: {each}"
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
@@ -79,10 +99,20 @@ def measure(context: BenchContext) -> Iterator[Row]:
     """
     grid = _records(context.weights("ruber") / "grid_research.jsonl")
     engagement = _records(context.weights("engagement") / "published.jsonl")
-    if not grid and not engagement:
-        raise Skipped("no figures of the recipes ruber and engagement in the folder of weights")
+    systems = _records(context.weights("published") / "figures.jsonl")
+    if not grid and not engagement and not systems:
+        raise Skipped(
+            "no figures of the recipes ruber, engagement and published in the folder of weights"
+        )
+    yield from _grid(grid)
+    yield from _engagement(engagement)
+    for name, printed in PUBLISHED.items():
+        yield from _system(name, printed, [row for row in systems if row["system"] == name])
+
+
+def _grid(records: Sequence[Record]) -> Iterator[Row]:
     for cell, printed in RUBER.items():
-        of_cell = [record for record in grid if record["cell"] == cell]
+        of_cell = [record for record in records if record["cell"] == cell]
         for measured, value in zip(("pearson", "spearman"), printed, strict=True):
             if of_cell:
                 fitted = _middle([record[measured] for record in of_cell])
@@ -90,24 +120,51 @@ def measure(context: BenchContext) -> Iterator[Row]:
                 what = f"{pairs:,} pairs of DailyDialog of 22,000, {epochs} epochs"
                 static = "PPMI and SVD of these pairs in place of word2vec"
                 below = static if cell.startswith("static") else ENCODER
-                why = f"{below}; {what}; three seeds: {fitted.seeds}"
+                why = f"{below}; {what}; {fitted.seeds}"
                 yield _row(f"RUBER {cell}", measured, fitted.estimate, value, "RUBER", why)
-    for on, (measured, printed_value) in ENGAGEMENT.items():
-        of_set = [record for record in engagement if record["on"] == on]
-        if of_set:
-            fitted = _middle(of_set)
-            why = f"{ENCODER}; another order of conversations; three seeds: {fitted.seeds}"
+
+
+def _engagement(records: Sequence[Record]) -> Iterator[Row]:
+    for on, (measured, printed) in ENGAGEMENT.items():
+        of_set = [record for record in records if record["on"] == on]
+        fitted = [record for record in of_set if "floor" not in record]
+        if fitted:
+            middle = _middle(fitted)
+            why = f"{ENCODER}; another order of conversations; {middle.seeds}"
             name = f"engagement {on}"
-            yield _row(name, measured, fitted.estimate, printed_value, "MLP BERT(mean)", why)
-    for about, name, measured, value in BASELINES:
-        yield Row(
-            row=f"{about}: {name}",
-            measure=measured,
-            estimate=None,
-            kind="baseline",
-            published=value,
-            why="recorded with the protocol; not computed here",
-        )
+            yield _row(name, measured, middle.estimate, printed, "MLP BERT(mean)", why)
+        for record in of_set:
+            if "floor" in record:
+                yield _floor(f"engagement {on}: {record['floor']}", measured, record)
+
+
+def _system(
+    name: str, printed: Mapping[str, tuple[float, str]], records: Sequence[Record]
+) -> Iterator[Row]:
+    for measured, (value, beside) in printed.items():
+        of_measure = [record for record in records if record["measure"] == measured]
+        fitted = [record for record in of_measure if "floor" not in record]
+        what, _, on = measured.partition(", ")
+        about = f"{name}, {on}" if on else name
+        if fitted:
+            middle, one = _middle(fitted), fitted[0]
+            changes = ", ".join(change.replace("=", " ") for change in one["changes"])
+            notes = (
+                TRAINED_ON,
+                f"{one['examples']:,} examples, {one['epochs']} epochs",
+                changes and f"not the paper's: {changes}",
+                one["differs"],
+                middle.seeds,
+            )
+            why = "; ".join(filter(None, notes))
+            yield _row(about, what, middle.estimate, value, beside, why)
+        for record in of_measure:
+            if "floor" in record:
+                yield _floor(f"{about}: {record['floor']}", what, record)
+
+
+def _floor(name: str, measured: str, record: Record) -> Row:
+    return Row(row=name, measure=measured, estimate=_estimate(record), kind="baseline")
 
 
 def _row(
@@ -125,16 +182,18 @@ def _row(
     )
 
 
-def _middle(records: list[dict[str, float]]) -> _Fitted:
+def _middle(records: Sequence[Record]) -> _Fitted:
     ordered = sorted(records, key=lambda record: record["value"])
     middle = ordered[(len(ordered) - 1) // 2]
-    estimate = Estimate(
-        middle["value"], middle["low"], middle["high"], 0.95, int(middle["n"]), "the recipe's"
-    )
-    return _Fitted(estimate, tuple(record["value"] for record in ordered))
+    return _Fitted(_estimate(middle), tuple(record["value"] for record in ordered))
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _estimate(record: Record) -> Estimate:
+    value, low, high = (record[name] for name in ("value", "low", "high"))
+    return Estimate(value, low, high, 0.95, int(record["n"]), "the recipe's")
+
+
+def _records(path: Path) -> list[Record]:
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -1,0 +1,134 @@
+"""Published systems trained by recipe: CIDER's files, the figures that are left, going on."""
+
+from __future__ import annotations
+
+import json
+
+import made_tasks
+import pytest
+
+from grice.training.published.examples import read_examples
+from grice_research.recipes.published.cider import NO_DIALOGUE, TASKS, write_fold
+from grice_research.recipes.relevance.corpora import SOURCES
+from grice_research.triplets.cider import load_cider
+
+
+@pytest.fixture
+def data(tmp_path):
+    made_tasks.cider(tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_a_fold_is_what_the_trainers_read(data, tmp_path):
+    write_fold(load_cider(data / "cider"), 1, tmp_path / "fold")
+    counts = {}
+    for task in TASKS:
+        system = f"cider-{task.removesuffix('-alone')}"
+        sides = [
+            read_examples(system, [tmp_path / "fold" / f"{task}-{side}.jsonl"])
+            for side in ("train", "test")
+        ]
+        counts[task] = tuple(map(len, sides))
+        groups = [{example.group for example in side} for side in sides]
+        assert not groups[0] & groups[1]
+    # Eight dialogues against two; four triplets each, of the five negatives four may train.
+    assert counts == {
+        "entailment": (64, 18),
+        "spans": (32, 8),
+        "choices": (32, 8),
+        "choices-alone": (32, 8),
+        "relations": (32, 8),
+        "relations-alone": (32, 8),
+    }
+
+
+def test_without_the_dialogue_no_word_of_it_is_read(data, tmp_path):
+    write_fold(load_cider(data / "cider"), 2, tmp_path)
+    for task in TASKS[3::2]:
+        lines = (tmp_path / f"{task}-train.jsonl").read_text().splitlines()
+        assert {json.loads(line)["context"] for line in lines} == {NO_DIALOGUE}
+
+
+def test_an_answer_stands_where_its_record_says(data, tmp_path):
+    write_fold(load_cider(data / "cider"), 1, tmp_path)
+    for line in (tmp_path / "spans-test.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        assert record["context"].startswith(record["tail"], record["start"])
+
+
+def test_so_many_dialogues_are_drawn_as_are_asked_for(data, tmp_path):
+    from grice_research.recipes.published.systems import CiderTask
+
+    drawn = CiderTask("entailment", (), data=data, folder=tmp_path, learned=3, measured=1)
+    path = drawn.prepare()
+    kept = [json.loads(line)["dialogue"] for line in path.read_text().splitlines()]
+    assert len(kept) == 24
+    assert len(set(kept)) == 3
+
+
+@pytest.mark.parametrize("task", ["spans", "choices-alone", "relations", "entailment"])
+def test_a_task_is_trained_measured_and_not_done_twice(task, data, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch", reason="torch is not installed (grice[train])")
+    pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
+    tiny = pytest.importorskip("tiny_published", reason="the tests of the product are not here")
+    from grice_research.recipes.published import train
+    from grice_research.recipes.published.systems import CiderTask
+
+    monkeypatch.setattr(train, "WORK", tmp_path / "work")
+    monkeypatch.setattr(train, "FIGURES", tmp_path / "work" / "figures.jsonl")
+    cider = load_cider(data / "cider")
+    base = tiny.write_encoder(tmp_path / "bert", [cider.text(name) for name in cider.dialogues])
+    changes = ("epochs=2", "learning_rate=0.001")
+    system = CiderTask(task, changes, data=data, folder=tmp_path / "work" / "files")
+    for _ in range(2):
+        train.run("made", system, base, 0)
+    rows = list(map(json.loads, (tmp_path / "work" / "figures.jsonl").read_text().splitlines()))
+    assert capsys.readouterr().out.count("\n") == len(rows)
+    ours = [row for row in rows if "floor" not in row]
+    assert {row["measure"] for row in ours} == {
+        "spans": {"em", "f1"},
+        "choices-alone": {"accuracy"},
+        "relations": {"accuracy", "macro_f1"},
+        "entailment": {"macro_f1"},
+    }[task]
+    assert {row["measure"] for row in rows if "floor" in row} == {row["measure"] for row in ours}
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert all(row["changes"] == ["epochs=2", "learning_rate=0.001"] for row in ours)
+    before = len(rows)
+    train.run("made", system, base, 1)
+    again = list(map(json.loads, (tmp_path / "work" / "figures.jsonl").read_text().splitlines()))
+    assert len(again) == before + len(ours)  # floors have no seed
+
+
+def test_conversations_stand_before_their_manipulated_copies(tmp_path):
+    from grice_research.recipes.published.conversations import END, write_conversations
+
+    talk = [
+        "Do you like to read old books?",
+        "Yes, I read a new book every week.",
+        "I think he wrote a good book about the war.",
+        "She told me that it is a sad story.",
+        "We should meet and talk about it.",
+        "They open the library at nine in the morning.",
+    ]
+    rows = [
+        {
+            "id": f"t{i}",
+            "split": "valid",
+            "turns": [
+                {"speaker": "AB"[j % 2], "text": text.replace("book", f"book {i}")}
+                for j, text in enumerate(talk)
+            ],
+        }
+        for i in range(6)
+    ]
+    for source in SOURCES:
+        kept = rows if source.name in ("topical_chat", "synthetic_persona_chat") else []
+        made_tasks.packed(tmp_path / "data" / f"{source.file}.jsonl.gz", kept)
+    path = tmp_path / "talks.txt"
+    write_conversations(tmp_path / "data", path, 8)
+    examples = read_examples("deam", [path])
+    assert [example.target for example in examples] == ["1", "0"] * 8
+    pairs = list(zip(examples[::2], examples[1::2], strict=True))
+    assert all(a.source != b.source and a.group == b.group for a, b in pairs)
+    assert all(line.count(END) == 6 for line in path.read_text().splitlines()[::2])
