@@ -9,7 +9,7 @@ from grice.errors import ModelError
 from grice.runtime.models import Models
 from grice.runtime.protocols import Generated
 from grice.situated.language_model import LanguageModelSituated, Solved
-from grice.situated.protocols import SituatedWriter
+from grice.situated.protocols import SituatedWriter, Written
 from grice.situated.records import Question, Sample
 from tiny_decoder import write, write_place
 
@@ -43,9 +43,20 @@ def stated(*texts, question=TELEVISION):
 
 def test_it_writes_what_what_ships_writes():
     assert isinstance(writer_of()[0], SituatedWriter)
-    writer, _ = writer_of("July is hot in Spain. July is cold in Chile.")
-    keywords = ["July", "Spain", "Chile"]
-    assert writer.generate([[], keywords]) == ["", "July is hot in Spain. July is cold in Chile."]
+    text = "July is hot in Spain. July is cold in Chile."
+    empty, written = writer_of(text)[0].generate([[], ["July", "Spain", "Chile"]])
+    assert (empty.text, empty.valid) == ("", False)
+    assert written == Written(text)
+    assert written.valid
+
+
+def test_of_answers_that_are_not_what_was_asked_for_the_best_one_says_what_it_lacks():
+    writer, _ = writer_of("It is hot.", "July is hot in Spain.", "Spain.", "Chile.")
+    (written,) = writer.generate([["July", "Spain", "Chile"]])
+    assert written.text == "July is hot in Spain."
+    assert written.lacks == ("the keyword 'Chile'", "two sentences: it has 1")
+    assert written.attempts == 4
+    assert not written.valid
 
 
 def test_a_question_is_asked_behind_solved_ones():
@@ -104,7 +115,13 @@ def test_the_command_takes_a_bundle_or_a_language_model_by_itself(tmp_path, caps
     given.write_text('{"id": "k", "keywords": ["eat", "sleep"]}\n')
     for reference in (f"file:{place}", f"file:{base}"):
         assert main(["situated", "generate", str(given), "--model", reference]) == 0
-        assert json.loads(capsys.readouterr().out)["id"] == "k"
+        printed = capsys.readouterr()
+        line = json.loads(printed.out)
+        assert line["id"] == "k"
+        # Random weights write no two sentences with both keywords.
+        assert line["valid"] is False
+        assert line["reason"].startswith("lacks ")
+        assert "1 not what was asked for" in printed.err
     preset = tmp_path / "own.toml"
     preset.write_text(f'summary = "-"\n[commands]\nsituated = "file:{place}"\n')
     assert main(["situated", "generate", str(given), "--models", str(preset)]) == 0

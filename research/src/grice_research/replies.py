@@ -85,6 +85,16 @@ class Replies(NamedTuple):
         """Whether a machine wrote each reply."""
         return [name is not None and name != PERSON for name in self.system]
 
+    def only(self, places: Sequence[int]) -> Replies:
+        """Return some of the replies, in this order."""
+        return Replies(
+            tuple(self.responses[place] for place in places),
+            tuple(self.human[place] for place in places),
+            tuple(self.system[place] for place in places),
+            tuple(self.triples[place] for place in places),
+            self.fingerprint,
+        )
+
 
 class Column(NamedTuple):
     """One value per reply.

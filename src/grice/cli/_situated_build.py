@@ -127,7 +127,7 @@ def _statements(arguments: argparse.Namespace) -> int:
 
     with opened_writer(arguments, SituatedWriter) as writer:
         statements, lost = statements_of_file(arguments.file, writer.statements)
-    _warn_of(lost, "gave no statement: false claim or unknown form")
+    warn_of(lost, "gave no statement: false claim or unknown form")
     write_or_print_lines(statements, arguments.output)
     return 0
 
@@ -139,7 +139,7 @@ def _mark(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         tagger = _tagger(arguments) or stack.enter_context(opened_shipped()).context.tagger
         marked, without = mark_statements(read_records(arguments.file, Statement), tagger)
-    _warn_of(len(without), "statements without context")
+    warn_of(len(without), "statements without context")
     write_or_print_lines(marked, arguments.output)
     return 0
 
@@ -156,7 +156,7 @@ def _mine(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
         )
     for reason, count in sorted(refused.items()):
-        _warn_of(count, f"pairs refused: {reason}")
+        warn_of(count, f"pairs refused: {reason}")
     write_or_print_lines(pairs, arguments.output)
     return 0
 
@@ -165,7 +165,7 @@ def _split(arguments: argparse.Namespace) -> int:
     from grice.situated.files import split_files
 
     between = split_files(arguments.file, arguments.marked, arguments.output, seed=arguments.seed)
-    _warn_of(between, "pairs between communities")
+    warn_of(between, "pairs between communities")
     return 0
 
 
@@ -175,7 +175,8 @@ def _tagger(arguments: argparse.Namespace) -> Tagger | None:
     return open_tagger(spacy=arguments.spacy, flair=arguments.flair)
 
 
-def _warn_of(count: int, what: str) -> None:
+def warn_of(count: int, what: str) -> None:
+    """Say how many of something there are, if there are any."""
     from grice.cli.terminal import note
 
     if count:

@@ -17,6 +17,7 @@ from grice.situated.java import JavaMeteor, check_program, spice
 from grice.situated.meteor import meteor_counts
 from grice.situated.mining import alike_by, mine_pairs
 from grice.situated.models import with_contexts
+from grice.situated.protocols import Written
 from grice.situated.reading import read_given
 from grice.situated.recompose import KeywordLine
 from grice.situated.records import (
@@ -61,9 +62,10 @@ class SituatedModels(NamedTuple):
     contrast: ContrastModels
     encoder: Encoder
 
-    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[Written]:
         """Return two sentences for each list of keywords, by the embedded baseline."""
-        return self.contrast.recomposer(self.context.tagger).generate(keywords)
+        texts = self.contrast.recomposer(self.context.tagger).generate(keywords)
+        return [Written(text) for text in texts]
 
     def statements(self, questions: Iterable[Question]) -> list[Statement]:
         """Return a statement for each question that gives one, by rules."""
@@ -163,12 +165,17 @@ def _extra_measures(
 
 
 def generate_file(path: Path, writer: KeywordWriter) -> list[Output]:
-    """Return two sentences for each list of keywords of a file."""
+    """Return two sentences for each list of keywords of a file; of those not valid, why."""
     lines = list(read_records(path, KeywordLine))
-    texts = writer.generate([line.keywords for line in lines])
+    written = writer.generate([line.keywords for line in lines])
     return [
-        Output(str(number if line.id is None else line.id), text)
-        for number, (line, text) in enumerate(zip(lines, texts, strict=True))
+        Output(
+            str(number if line.id is None else line.id),
+            each.text,
+            valid=each.valid,
+            reason=f"lacks {', '.join(each.lacks)}" if each.lacks else "",
+        )
+        for number, (line, each) in enumerate(zip(lines, written, strict=True))
     ]
 
 

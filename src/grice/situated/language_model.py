@@ -3,19 +3,19 @@
 What it writes is held to the task: two sentences that hold every keyword; one sentence that holds
 the answer, half of the question's words, and hardly a word that neither has. Where the likeliest
 answer does not, further ones are looked at. Of pairs of sentences the one that lacks fewest
-keywords is taken; a question without a valid statement gives none.
+keywords is taken, and says what it lacks; a question without a valid statement gives none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from grice.runtime.protocols import CausalGenerator
 from grice.runtime.registry import Settings, model_kind
 from grice.situated.match import match_keywords
-from grice.situated.protocols import SituatedWriter
+from grice.situated.protocols import SituatedWriter, Written
 from grice.situated.records import Question, Statement, read_records, read_samples
 from grice.situated.words import noun_lemma, sentences, words
 
@@ -40,6 +40,9 @@ HELPING = frozenset(WORDS.split())
 """What turning a question round may bring in."""
 
 
+NOTHING = Written("", ("keywords",), 0)
+
+
 class LanguageSituatedSettings(Settings, frozen=True):
     """Of a bundle of kind ``language-model-situated``: the language model."""
 
@@ -51,20 +54,6 @@ class Solved(msgspec.Struct, frozen=True):
 
     question: Question
     statement: str
-
-
-class Written(NamedTuple):
-    """A text and how it came about.
-
-    Attributes:
-        text: What was written.
-        attempts: Answers that were looked at.
-        valid: Whether it is what was asked for.
-    """
-
-    text: str
-    attempts: int
-    valid: bool
 
 
 class LanguageModelSituated:
@@ -89,11 +78,11 @@ class LanguageModelSituated:
         self._shown = tuple(shown)
         self._solved = "".join(f"{_asked(each.question)} {each.statement}\n\n" for each in solved)
 
-    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[Written]:
         """Return two sentences for each list of keywords; see the protocol."""
         asked = [line for line in keywords if line]
         written = iter(write_valid_pairs(asked, self._model, shown=self._shown))
-        return [next(written).text if line else "" for line in keywords]
+        return [next(written) if line else NOTHING for line in keywords]
 
     def statements(self, questions: Iterable[Question]) -> list[Statement]:
         """Return a statement for each question that gives a valid one; see the protocol.
@@ -158,7 +147,7 @@ def _write(
     asked: Sequence[str],
     model: CausalGenerator,
     before: str,
-    problems: Callable[[int, str], int],
+    problems: Callable[[int, str], tuple[str, ...]],
 ) -> list[Written]:
     """Return for each question the first answer without a problem, else the one with the fewest."""
     first = model.generate(asked, shown=before, max_tokens=LONGEST)
@@ -174,18 +163,21 @@ def _write(
     written = []
     for place, answers in enumerate(first):
         texts = [answer.text for answer in (*answers, *further.get(place, ()))] or [""]
-        counts = [problems(place, text) for text in texts]
-        best = counts.index(min(counts))
-        attempts = len(texts) if counts[best] else best + 1
-        written.append(Written(texts[best], attempts, not counts[best]))
+        lacks = [problems(place, text) for text in texts]
+        best = min(range(len(texts)), key=lambda answer: len(lacks[answer]))
+        attempts = len(texts) if lacks[best] else best + 1
+        written.append(Written(texts[best], lacks[best], attempts))
     return written
 
 
-def _lacking(text: str, keywords: Sequence[str]) -> int:
-    """Return how many keywords a text lacks, and one more if it is not two sentences."""
+def _lacking(text: str, keywords: Sequence[str]) -> tuple[str, ...]:
+    """Return which keywords a text lacks, and whether it is not two sentences."""
     # Whose sentence a keyword belongs to is not looked at.
-    missing = match_keywords(text, keywords, [0] * len(keywords)).missing
-    return len(missing) + (len(sentences(text)) != 2)
+    match = match_keywords(text, keywords, [0] * len(keywords))
+    lacks = [f"the keyword {keyword!r}" for keyword in match.missing]
+    if match.sentences != 2:
+        lacks.append(f"two sentences: it has {match.sentences}")
+    return tuple(lacks)
 
 
 def _asked(question: Question) -> str:
@@ -196,19 +188,21 @@ def _asked(question: Question) -> str:
 
 def _claim(question: Question) -> Written:
     text = question.question.strip()
-    return Written(text, 0, bool(question.answer and text))
+    return Written(text, () if question.answer and text else ("truth",), 0)
 
 
-def _problems(text: str, question: Question) -> int:
+def _problems(text: str, question: Question) -> tuple[str, ...]:
     """Return what a statement lacks: one sentence, the answer, words of what was asked."""
     answer = question.answer if isinstance(question.answer, str) else ""
     known = _lemmas(f"{question.question} {answer}") - HELPING
     stated = _lemmas(text)
-    lost = _lemmas(answer) - stated
-    single = len(sentences(text)) == 1 and "?" not in text
-    strange = len(stated - known - HELPING) > NEW * len(stated)
-    short = len(known & stated) < len(known) / 2
-    return len(lost) + (not single) + strange + short
+    lost = [f"the answer's word {word!r}" for word in sorted(_lemmas(answer) - stated)]
+    lacks = {
+        "one sentence": len(sentences(text)) != 1 or "?" in text,
+        "no foreign words": len(stated - known - HELPING) > NEW * len(stated),
+        "half of the question's words": len(known & stated) < len(known) / 2,
+    }
+    return (*lost, *(what for what, lacking in lacks.items() if lacking))
 
 
 def _lemmas(text: str) -> frozenset[str]:

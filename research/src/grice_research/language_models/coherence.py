@@ -10,7 +10,7 @@ from grice.errors import InputError
 from grice.metrics.coherence.language_model import LanguageModelDialogues
 from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.stats import compare_correlations, correlation, mean
-from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
+from grice_research.language_models.samples import SHIPS, Place, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from grice.metrics.coherence.language_model import LikelyTurns
     from grice_research.context import BenchContext
+    from grice_research.language_models.samples import Candidate, Size
     from grice_research.rows import Row
 
 __all__ = ["rows"]
 
-MODEL, SHIPPED = "bundle:dialogues-medium", "bundle:coherence"
-RATED, DAMAGED = 50, 30
+DIALOGUES, SHIPPED = "dialogues", "bundle:coherence"
+RATED: dict[Size, int] = {"medium": 50, "large": 16}
+DAMAGED: dict[Size, int] = {"medium": 30, "large": 10}
 MOST_WORDS = 150
 """Longer conversations are left out of the sample: each is read three times."""
 ON, PAIRS = "coherence, FED conversations, sample", "coherence, intact or damaged, sample"
@@ -34,45 +36,47 @@ PARTS: dict[str, Callable[[LikelyTurns], float]] = {
 }
 
 
-def rows(context: BenchContext) -> Iterator[Row]:
+def rows(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
     """Yield correlations with ratings, and how often the intact one of two scores higher."""
-    yield from _rated(context)
-    yield from _damaged(context)
+    yield from _rated(context, candidate)
+    yield from _damaged(context, candidate)
 
 
-def _columns(context: BenchContext, dialogues: Sequence[Dialogue]) -> dict[str, list[float]]:
+def _columns(
+    context: BenchContext, candidate: Candidate, dialogues: Sequence[Dialogue]
+) -> dict[str, list[float]]:
     models = context.models()
-    model = models.open(MODEL, LanguageModelDialogues)
+    model = models.open(candidate.bundle(DIALOGUES), LanguageModelDialogues)
     shipped = models.open(SHIPPED, DialogueClassifier)
     likely = model.likely(dialogues)
     return {
-        LANGUAGE_MODEL: [value for value, _ in model.read(dialogues)],
+        candidate.row: [value for value, _ in model.read(dialogues)],
         SHIPS: [value for value, _ in shipped.read(dialogues)],
-        **{f"{LANGUAGE_MODEL}, {part}": list(map(value, likely)) for part, value in PARTS.items()},
+        **{f"{candidate.row}, {part}": list(map(value, likely)) for part, value in PARTS.items()},
         "fewest turns": [-float(len(dialogue.texts)) for dialogue in dialogues],
         "words a turn": [_words(dialogue.texts) / len(dialogue.texts) for dialogue in dialogues],
     }
 
 
-def _rated(context: BenchContext) -> Iterator[Row]:
+def _rated(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
     rated = context.rated("fed_dialogue")
     items = [
         item
         for item in rated.items
         if _words([turn.text for turn in item.conversation.turns]) <= MOST_WORDS
     ]
-    chosen = sampled(items, RATED, lambda item: item.conversation.id)
+    chosen = sampled(items, RATED[candidate.size], lambda item: item.conversation.id)
     turns = [item.conversation.turns for item in chosen]
     dialogues = [
         Dialogue(tuple(turn.speaker for turn in each), tuple(turn.text for turn in each))
         for each in turns
     ]
-    columns = _columns(context, dialogues)
-    place = Place(ON, context.models(), MODEL, f"conversations of at most {MOST_WORDS} words")
+    columns = _columns(context, candidate, dialogues)
+    place = _place(context, candidate, candidate.on(ON))
     for aspect in ("coherent", "overall"):
         human = [item.human(aspect) for item in chosen]
         compared = compare_correlations(
-            {name: columns[name] for name in (LANGUAGE_MODEL, SHIPS)},
+            {name: columns[name] for name in (candidate.row, SHIPS)},
             human,
             kind="spearman",
             baseline=SHIPS,
@@ -84,9 +88,14 @@ def _rated(context: BenchContext) -> Iterator[Row]:
         yield from place.rows(f"spearman, {aspect}", estimates, compared.comparisons[0].difference)
 
 
-def _damaged(context: BenchContext) -> Iterator[Row]:
-    pairs = sampled(list(read_pairs(context.folder)), DAMAGED, repr)
-    columns = _columns(context, [dialogue for pair in pairs for dialogue in pair])
+def _place(context: BenchContext, candidate: Candidate, on: str) -> Place:
+    why = f"conversations of at most {MOST_WORDS} words"
+    return Place(on, context.models(), candidate, candidate.bundle(DIALOGUES), why)
+
+
+def _damaged(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
+    pairs = sampled(list(read_pairs(context.folder)), DAMAGED[candidate.size], repr)
+    columns = _columns(context, candidate, [dialogue for pair in pairs for dialogue in pair])
     right = {
         name: [
             0.5 if good == bad else float(good > bad)
@@ -96,13 +105,14 @@ def _damaged(context: BenchContext) -> Iterator[Row]:
     }
     # An intact conversation is damaged several times.
     groups = [repr(good) for good, _ in pairs]
-    gaps = [a - b for a, b in zip(right[LANGUAGE_MODEL], right[SHIPS], strict=True)]
+    gaps = [a - b for a, b in zip(right[candidate.row], right[SHIPS], strict=True)]
     shares = {
         name: mean(values, groups=groups, interval="percentile", bounds=(0, 1))
         for name, values in right.items()
     }
     gap = mean(gaps, groups=groups, interval="percentile", bounds=(-1, 1))
-    yield from Place(PAIRS, context.models(), MODEL).rows("intact one higher", shares, gap)
+    place = _place(context, candidate, candidate.on(PAIRS))
+    yield from place.rows("intact one higher", shares, gap)
 
 
 def read_pairs(folder: Path) -> Iterator[tuple[Dialogue, Dialogue]]:

@@ -17,20 +17,22 @@ from grice.runtime.choices import Option, option_scores
 from grice.runtime.protocols import CausalLM
 from grice.stats import mean
 from grice.training.logistic import fit_logistic
-from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
+from grice_research.language_models.samples import SHIPS, Place, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice_research.context import BenchContext
+    from grice_research.language_models.samples import Candidate, Size
     from grice_research.rows import Row
 
-__all__ = ["rows"]
+__all__ = ["stances", "statements"]
 
-GRAPHS, SHIPPED, BASE = "bundle:graphs-medium", "bundle:graphs", "model:medium"
-STANCES, STATEMENTS = 200, 150
-TRAINING = 100
+SHIPPED = "bundle:graphs"
+STANCES: dict[Size, int] = {"medium": 200, "large": 80}
+STATEMENTS: dict[Size, int] = {"medium": 150, "large": 50}
+TRAINING: dict[Size, int] = {"medium": 100, "large": 50}
 """Training statements that the two likelihoods of yes are weighed on."""
 PENALTY = 0.01
 STANCE_ON, STATEMENT_ON = "stance, ExplaGraphs dev, sample", "yes or no, CSQA2 dev, sample"
@@ -44,20 +46,16 @@ class Statement(NamedTuple):
     yes: bool
 
 
-def rows(context: BenchContext) -> Iterator[Row]:
-    """Yield how often stances and answers are right."""
-    yield from _stances(context)
-    yield from _statements(context)
-
-
-def _stances(context: BenchContext) -> Iterator[Row]:
+def stances(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
+    """Yield how often stances are right."""
+    graphs = candidate.bundle("graphs")
     everything = read_samples(context.folder / "explagraphs" / "dev.jsonl.gz")
-    samples = sampled(everything, STANCES, lambda sample: sample.id)
+    samples = sampled(everything, STANCES[candidate.size], lambda sample: sample.id)
     pairs = [(sample.belief, sample.argument) for sample in samples]
     models = context.models()
     given = {
         name: [stance for stance, _ in models.open(reference, GraphPredictor).stances(pairs)]
-        for name, reference in {LANGUAGE_MODEL: GRAPHS, SHIPS: SHIPPED}.items()
+        for name, reference in {candidate.row: graphs, SHIPS: SHIPPED}.items()
     }
     given["number of negations"] = [word_polarity(*pair) for pair in pairs]
     given["always support"] = ["support"] * len(samples)
@@ -66,30 +64,37 @@ def _stances(context: BenchContext) -> Iterator[Row]:
         for name, answers in given.items()
     }
     groups = [sample.belief.lower() for sample in samples]
-    yield from _shares(right, Place(STANCE_ON, models, GRAPHS), groups)
+    place = Place(candidate.on(STANCE_ON), models, candidate, graphs)
+    yield from _shares(right, place, groups)
 
 
-def _statements(context: BenchContext) -> Iterator[Row]:
+def statements(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
+    """Yield how often answers to yes-or-no questions are right."""
     models = context.models()
-    model = models.open(BASE, CausalLM)
+    model = models.open(candidate.base, CausalLM)
     train = sampled(
-        read_statements(context.folder, "train"), TRAINING, lambda statement: statement.text
+        read_statements(context.folder, "train"),
+        TRAINING[candidate.size],
+        lambda statement: statement.text,
     )
     dev = sampled(
-        read_statements(context.folder, "dev"), STATEMENTS, lambda statement: statement.text
+        read_statements(context.folder, "dev"),
+        STATEMENTS[candidate.size],
+        lambda statement: statement.text,
     )
     labels = np.array([float(statement.yes) for statement in train])
     fitted = fit_logistic(_features(model, train), labels, penalties=PENALTY)
     answers = fitted(_features(model, dev)) > 0
     usual = float(np.mean([statement.yes for statement in train]) > 0.5)
     right = {
-        LANGUAGE_MODEL: [
+        candidate.row: [
             float(a == statement.yes) for a, statement in zip(answers, dev, strict=True)
         ],
         "the more frequent answer": [float(usual == statement.yes) for statement in dev],
     }
     why = "nothing ships in this place; weighed on training statements"
-    yield from _shares(right, Place(STATEMENT_ON, models, BASE, why), None)
+    on = candidate.on(STATEMENT_ON)
+    yield from _shares(right, Place(on, models, candidate, candidate.base, why), None)
 
 
 def read_statements(folder: Path, split: str) -> list[Statement]:
@@ -137,7 +142,7 @@ def _shares(
     """Yield how often each is right, and of the language model the difference from what ships."""
     gap = None
     if SHIPS in right:
-        gaps = [a - b for a, b in zip(right[LANGUAGE_MODEL], right[SHIPS], strict=True)]
+        gaps = [a - b for a, b in zip(right[place.candidate.row], right[SHIPS], strict=True)]
         gap = mean(gaps, groups=groups, interval="percentile", bounds=(-1, 1))
     shares = {
         name: mean(values, groups=groups, interval="percentile", bounds=(0, 1))

@@ -12,39 +12,41 @@ from grice.situated.scores import score_outputs
 from grice.situated.trivial_outputs import halved
 from grice.stats import mean
 from grice_research.language_models.read import judged_shares
-from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
+from grice_research.language_models.samples import SHIPS, Place, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.situated.language_model import Written
+    from grice.situated.protocols import Written
     from grice.situated.records import Sample
     from grice_research.context import BenchContext
+    from grice_research.language_models.samples import Candidate, Size
     from grice_research.rows import Row
 
 __all__ = ["rows", "written_pairs"]
 
-BASE, SHIPPED, TAGGER = "model:medium", "bundle:situated", "bundle:context"
-COUNT, SHOWN = 24, 4
+SHIPPED, TAGGER = "bundle:situated", "bundle:context"
+COUNTS: dict[Size, int] = {"medium": 24, "large": 20}
+SHOWN = 4
 MOST_WORDS = 24
 """Words of an example, so that all fit before the keywords."""
 ON = "keywords to text, SituatedGen test, sample"
 MEASURES = ("match_first", "coverage", "rouge_l", "meteor")
 
 
-def rows(context: BenchContext) -> Iterator[Row]:
+def rows(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
     """Yield the measures of both systems and of halved keywords, and how often text was valid."""
-    samples, written = written_pairs(context)
+    samples, written = written_pairs(context, candidate)
     models = context.models()
     contrast = models.open(SHIPPED, ContrastModels)
     tagger = models.open(TAGGER, ContextModels).tagger
     keywords = [sample.keywords for sample in samples]
     systems = {
-        LANGUAGE_MODEL: [pair.text for pair in written],
+        candidate.row: [pair.text for pair in written],
         SHIPS: contrast.recomposer(tagger).generate(keywords),
         "halved keywords": [halved(each) for each in keywords],
     }
-    place = Place(ON, models, BASE)
+    place = Place(candidate.on(ON), models, candidate, candidate.base)
     scored = {}
     for name, texts in systems.items():
         outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
@@ -52,7 +54,7 @@ def rows(context: BenchContext) -> Iterator[Row]:
     for measure in MEASURES:
         yield from place.rows(measure, {name: each[measure] for name, each in scored.items()})
     valid = {
-        f"{LANGUAGE_MODEL}, {name}": mean(
+        f"{candidate.row}, {name}": mean(
             list(map(float, values)), interval="percentile", bounds=(0, 1)
         )
         for name, values in {
@@ -62,18 +64,21 @@ def rows(context: BenchContext) -> Iterator[Row]:
     }
     yield from place.rows("share of texts", valid)
     read = judged_shares(
-        "sentences", [(s.id, p.text) for s, p in zip(samples, written, strict=True)]
+        "sentences", candidate.size, [(s.id, p.text) for s, p in zip(samples, written, strict=True)]
     )
     if len(read) > 1:
-        true = {LANGUAGE_MODEL: mean(read, interval="percentile", bounds=(0, 1))}
-        yield from place.rows("sentences that are true, read by one person", true)
+        true = {candidate.row: mean(read, interval="percentile", bounds=(0, 1))}
+        yield from place.rows("sentences that are true, read by one reader", true)
 
 
-def written_pairs(context: BenchContext) -> tuple[list[Sample], list[Written]]:
+def written_pairs(
+    context: BenchContext, candidate: Candidate
+) -> tuple[list[Sample], list[Written]]:
     """Return test samples and what the language model writes for their keywords."""
     folder = context.folder / "situatedgen"
-    samples = sampled(read_samples(folder / "test.jsonl.gz"), COUNT, lambda sample: sample.id)
-    model = context.models().open(BASE, CausalGenerator)
+    everything = read_samples(folder / "test.jsonl.gz")
+    samples = sampled(everything, COUNTS[candidate.size], lambda sample: sample.id)
+    model = context.models().open(candidate.base, CausalGenerator)
     keywords = [sample.keywords for sample in samples]
     return samples, write_valid_pairs(keywords, model, shown=_shown(context))
 

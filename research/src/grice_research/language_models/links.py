@@ -13,7 +13,7 @@ from grice.triplets.find import read_all
 from grice.triplets.language_model import link_option
 from grice.triplets.models import TripletModels
 from grice.triplets.statistics import turn_starts
-from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
+from grice_research.language_models.samples import SHIPS, Place, sampled
 from grice_research.roc import roc_areas
 from grice_research.triplets.choices import nearest
 from grice_research.triplets.cider import load_cider
@@ -28,20 +28,21 @@ if TYPE_CHECKING:
     from grice.triplets.records import Dialogue
     from grice.triplets.records import Place as Characters
     from grice_research.context import BenchContext
+    from grice_research.language_models.samples import Candidate, Size
     from grice_research.rows import Row
     from grice_research.triplets.choices import Choice
     from grice_research.triplets.cider import Cider
 
-__all__ = ["rows"]
+__all__ = ["links", "spans", "triplets"]
 
-BASE, SHIPPED = "model:medium", "bundle:triplets"
-MODEL = "bundle:links-medium"
-CHOICES, TRIPLETS, DIALOGUES = 60, 100, 15
+SHIPPED = "bundle:triplets"
+CHOICES: dict[Size, int] = {"medium": 60, "large": 30}
+TRIPLETS: dict[Size, int] = {"medium": 100, "large": 60}
+DIALOGUES: dict[Size, int] = {"medium": 15, "large": 5}
 CHOICE_ON, HOLDS_ON = "links, CIDER, which span, sample", "links, CIDER, does it hold, sample"
 LINKS_ON = "links, CIDER, found in dialogues, sample"
 NEIGHBOURS = "neighbouring events, Causes"
 WHY = "neither saw a text of CIDER"
-PAIR = (LANGUAGE_MODEL, SHIPS)
 
 
 class _Held(NamedTuple):
@@ -52,24 +53,28 @@ class _Held(NamedTuple):
     holds: bool
 
 
-def rows(context: BenchContext) -> Iterator[Row]:
-    """Yield the share of right spans, and the area of triplets that hold over frozen negatives."""
-    cider = load_cider(context.folder / "cider")
+def links(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
+    """Yield how many of the links that are there in dialogues overlap those of people."""
+    bundle = candidate.bundle("links")
+    dialogues = load_cider(context.folder / "cider").dialogues.values()
     models = context.models()
-    model = models.open(BASE, CausalLM)
-    shipped = TaskModels(models.open(SHIPPED, TripletModels))
-    yield from _choices(cider, model, shipped, Place(CHOICE_ON, models, BASE, WHY))
-    yield from _triplets(cider, model, shipped, Place(HOLDS_ON, models, BASE, WHY))
-    heads = {LANGUAGE_MODEL: MODEL, SHIPS: SHIPPED}
+    heads = {candidate.row: bundle, SHIPS: SHIPPED}
     yield from _links(
-        sampled(list(cider.dialogues.values()), DIALOGUES, lambda dialogue: dialogue.id),
+        sampled(list(dialogues), DIALOGUES[candidate.size], lambda dialogue: dialogue.id),
         {name: models.open(reference, TripletModels) for name, reference in heads.items()},
-        Place(LINKS_ON, models, MODEL, WHY),
+        Place(candidate.on(LINKS_ON), models, candidate, bundle, WHY),
     )
 
 
-def _choices(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -> Iterator[Row]:
-    choices = sampled(cider.choices(), CHOICES, lambda choice: choice.id)
+def spans(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
+    """Yield the share of right spans."""
+    cider = load_cider(context.folder / "cider")
+    models = context.models()
+    model = models.open(candidate.base, CausalLM)
+    shipped = TaskModels(models.open(SHIPPED, TripletModels))
+    on = candidate.on(CHOICE_ON)
+    place = Place(on, models, candidate, candidate.base, WHY)
+    choices = sampled(cider.choices(), CHOICES[candidate.size], lambda choice: choice.id)
     scores = option_scores(
         model,
         [
@@ -80,7 +85,7 @@ def _choices(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -
     dialogues = [choice.id.rpartition("-triplet-")[0] for choice in choices]
     answers = answer_tasks(cider, frozenset(dialogues), shipped).options
     given = {
-        LANGUAGE_MODEL: [each.index(max(each)) for each in scores],
+        candidate.row: [each.index(max(each)) for each in scores],
         SHIPS: [answers[choice.id] for choice in choices],
         "nearest to the head": [nearest(choice) for choice in choices],
         "longest": [_longest(choice) for choice in choices],
@@ -89,7 +94,7 @@ def _choices(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -
         name: [float(a == choice.label) for a, choice in zip(each, choices, strict=True)]
         for name, each in given.items()
     }
-    gaps = [a - b for a, b in zip(right[LANGUAGE_MODEL], right[SHIPS], strict=True)]
+    gaps = [a - b for a, b in zip(right[candidate.row], right[SHIPS], strict=True)]
     gap = mean(gaps, groups=dialogues, interval="percentile", bounds=(-1, 1))
     shares = {
         name: mean(values, groups=dialogues, interval="percentile", bounds=(0, 1))
@@ -102,8 +107,15 @@ def _longest(choice: Choice) -> int:
     return max(range(len(choice.options)), key=lambda place: len(choice.options[place]))
 
 
-def _triplets(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -> Iterator[Row]:
-    held = sampled(_held(cider), TRIPLETS, repr)
+def triplets(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
+    """Yield the area of triplets that hold over frozen negatives."""
+    cider = load_cider(context.folder / "cider")
+    models = context.models()
+    model = models.open(candidate.base, CausalLM)
+    shipped = TaskModels(models.open(SHIPPED, TripletModels))
+    on = candidate.on(HOLDS_ON)
+    place = Place(on, models, candidate, candidate.base, WHY)
+    held = sampled(_held(cider), TRIPLETS[candidate.size], repr)
     scores = option_scores(
         model,
         [
@@ -113,13 +125,14 @@ def _triplets(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) 
     )
     answers = answer_tasks(cider, frozenset(triplet.dialogue for triplet in held), shipped).entailed
     columns = {
-        LANGUAGE_MODEL: [score for (score,) in scores],
+        candidate.row: [score for (score,) in scores],
         SHIPS: [answers[triplet.dialogue, triplet.triple] for triplet in held],
         "words of the tail": [float(len(triplet.triple.tail.split())) for triplet in held],
     }
     labels = [float(triplet.holds) for triplet in held]
-    areas = roc_areas(columns, labels, groups=[triplet.dialogue for triplet in held], pairs=[PAIR])
-    yield from place.rows("AUC", areas.areas, areas.differences[PAIR])
+    pair = (candidate.row, SHIPS)
+    areas = roc_areas(columns, labels, groups=[triplet.dialogue for triplet in held], pairs=[pair])
+    yield from place.rows("AUC", areas.areas, areas.differences[pair])
 
 
 def _held(cider: Cider) -> Sequence[_Held]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
-from grice_research.language_models.samples import GAP, LANGUAGE_MODEL, SHIPS
+from grice_research.language_models.samples import PART, SHIPS, Candidate
 from grice_research.rows import DIFFERENCE
 
 if TYPE_CHECKING:
@@ -17,9 +17,10 @@ __all__ = ["BEGIN", "END", "places_table", "with_table"]
 
 BEGIN, END = "<!-- places -->", "<!-- end of places -->"
 HEAD = (
-    "| place and data | measure | language model | ships | best trivial baseline | n | stays |",
-    "|---|---|---|---|---|---|---|",
+    "| place and data | measure | model | its figure | ships | best trivial baseline | n | stays |",
+    "|---|---|---|---|---|---|---|---|",
 )
+CANDIDATES = (Candidate("medium"), Candidate("large"))
 LOWER = "lower is better"
 
 
@@ -37,20 +38,27 @@ def with_table(page: str, figures: Sequence[Figure]) -> str:
 
 
 def places_table(figures: Sequence[Figure]) -> str:
-    """Return a Markdown table with a row for each measure of each place.
+    """Return a Markdown table with a row for each measure of each place and each model.
 
     What ships stays unless the language model is above it by more than chance explains.
     """
-    places: dict[tuple[str, str], dict[str, Figure]] = {}
+    # A part of the data has figures of its own, and stands below the whole.
+    places: dict[tuple[str, str], dict[str, dict[str, Figure]]] = {}
     for figure in figures:
-        key = figure.on, figure.measure.removeprefix(DIFFERENCE)
-        places.setdefault(key, {})[figure.row] = figure
-    lines = [line for (on, measure), rows in places.items() for line in _line(on, measure, rows)]
+        key = figure.on.removesuffix(PART), figure.measure.removeprefix(DIFFERENCE)
+        places.setdefault(key, {}).setdefault(figure.on, {})[figure.row] = figure
+    lines = [
+        line
+        for (_, measure), parts in places.items()
+        for candidate in CANDIDATES
+        for on, rows in parts.items()
+        for line in _line(on, measure, candidate, rows)
+    ]
     return "\n".join((*HEAD, *lines)) + "\n"
 
 
-def _line(on: str, measure: str, rows: Mapping[str, Figure]) -> Iterator[str]:
-    own = rows.get(LANGUAGE_MODEL)
+def _line(on: str, measure: str, candidate: Candidate, rows: Mapping[str, Figure]) -> Iterator[str]:
+    own = rows.get(candidate.row)
     if own is None or own.value is None:
         return
     sign = -1 if own.lower else 1
@@ -62,11 +70,12 @@ def _line(on: str, measure: str, rows: Mapping[str, Figure]) -> Iterator[str]:
     cells = (
         on,
         shown,
+        candidate.size,
         _interval(own),
         "nothing" if shipped is None else _interval(shipped),
         floor,
         str(own.n),
-        _stays(shipped, rows.get(GAP), sign),
+        _stays(shipped, rows.get(candidate.gap), sign),
     )
     yield f"| {' | '.join(cells)} |"
 

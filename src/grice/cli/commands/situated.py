@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli import _situated_build, _situated_score, flags
-from grice.cli._situated_build import add_file, add_input
+from grice.cli._situated_build import add_file, add_input, warn_of
 from grice.cli._situated_writer import add_writer, opened_writer
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, write_or_print_lines
@@ -65,7 +65,9 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.situated.protocols import KeywordWriter
 
     with opened_writer(arguments, KeywordWriter) as writer:
-        write_or_print_lines(generate_file(arguments.file, writer), arguments.output)
+        outputs = generate_file(arguments.file, writer)
+    warn_of(sum(not output.valid for output in outputs), "not what was asked for: see reason")
+    write_or_print_lines(outputs, arguments.output)
     return 0
 
 

@@ -61,8 +61,8 @@ def card(made: Made, settings: dict[str, float], quality: Quality) -> None:
     }
     training = {
         "data": ["nothing but six numbers"],
-        "selection": [f"{SAMPLE} conversations of people, as listed for bundle:coherence, intact "
-                      "and broken"],
+        "selection": [f"{made.sample} conversations of people, as listed for bundle:coherence, "
+                      "intact and broken"],
         "excluded": "conversations with a text of an evaluated set",
         "command": COMMAND,
     }  # fmt: skip
@@ -76,12 +76,12 @@ def dialogue(sample: Sample) -> Dialogue:
 
 
 def main() -> None:
-    made = options_of(__doc__, NAME)
+    made = options_of(__doc__, NAME, sample=SAMPLE)
     whole = sorted(intact(made.data), key=lambda sample: crc32(sample.id.encode()))
     short = [
         sample for sample in whole if sum(len(text.split()) for text in sample.turns) <= MOST_WORDS
     ]
-    chosen = short[:SAMPLE]
+    chosen = short[: made.sample]
     samples = [*chosen, *_broken(chosen)]
     labels = np.array([float(not sample.kind) for sample in samples])
     settings = LanguageDialogueSettings(base=made.base, permutations=PERMUTATIONS, **START)

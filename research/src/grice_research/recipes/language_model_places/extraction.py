@@ -51,7 +51,7 @@ def card(made: Made, least: float, quality: Quality) -> None:
     }
     training = {
         "data": ["nothing but one number"],
-        "selection": [f"DECO train, {SAMPLE} replies (one number)"],
+        "selection": [f"DECO train, {made.sample} replies (one number)"],
         "excluded": "nothing",
         "command": COMMAND,
     }
@@ -59,12 +59,12 @@ def card(made: Made, least: float, quality: Quality) -> None:
     write_card(made.folder, facts, training, settings, quality, files=())
 
 
-def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
-    """Return replies with the relations people found in them."""
+def replies(data: Path, count: int) -> list[tuple[Exchange, set[str]]]:
+    """Return so many replies with the relations people found in them."""
     lines = (data / "accent_deco" / "deco_train.jsonl").read_text("utf-8").splitlines()
     rows = sorted(map(json.loads, lines), key=lambda row: crc32(row["response"].encode()))
     chosen = []
-    for row in rows[:SAMPLE]:
+    for row in rows[:count]:
         history = [turn.strip() for turn in row["history"].split(TURN_END) if turn.strip()]
         relations = {triple[1] for kind in KINDS for triple in row[f"tuples_{kind}"]}
         chosen.append((Exchange(tuple(history[-1:]), row["response"]), relations))
@@ -72,9 +72,9 @@ def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
 
 
 def main() -> None:
-    made = options_of(__doc__, NAME, BASE)
+    made = options_of(__doc__, NAME, BASE, sample=SAMPLE)
     card(made, 0.5, [])
-    chosen = replies(made.data)
+    chosen = replies(made.data, made.sample)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         extractor = models.open(f"file:{made.folder}", TripleExtractor)
         extractions = extractor.extract([exchange for exchange, _ in chosen], least=0.0)

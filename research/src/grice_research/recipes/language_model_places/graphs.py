@@ -109,7 +109,7 @@ def card(made: Made, weight: float, bias: float, quality: Quality) -> None:
     }
     training = {
         "data": ["the examples: ExplaGraphs train (CC BY-SA 4.0)"],
-        "selection": [f"ExplaGraphs train, {SAMPLE} other samples (two numbers)"],
+        "selection": [f"ExplaGraphs train, {made.sample} other samples (two numbers)"],
         "excluded": "texts of ExplaGraphs dev",
         "command": COMMAND,
     }
@@ -135,10 +135,10 @@ def line(sample: Sample) -> dict[str, Any]:
 
 
 def main() -> None:
-    made = options_of(__doc__, NAME)
+    made = options_of(__doc__, NAME, sample=SAMPLE)
     samples = ordered(made.data)
     shown = examples(samples)
-    rest = [sample for sample in samples if sample not in shown][:SAMPLE]
+    rest = [sample for sample in samples if sample not in shown][: made.sample]
     lines = (json.dumps(line(sample), ensure_ascii=False) for sample in shown)
     (made.folder / "examples.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     labels = np.array([float(sample.stance == "support") for sample in rest])

@@ -73,10 +73,10 @@ def examples(data: Path) -> list[Triple]:
     return [triple for some in chosen.values() for triple in some]
 
 
-def sample(data: Path) -> tuple[list[Triple], np.ndarray, np.ndarray]:
-    """Return triples of the development part with labels and relations."""
+def sample(data: Path, count: int) -> tuple[list[Triple], np.ndarray, np.ndarray]:
+    """Return so many triples of the development part with labels and relations."""
     triples, labels, names = read_population(data, "dev")
-    order = sorted(range(len(triples)), key=lambda i: crc32(repr(triples[i]).encode()))[:SAMPLE]
+    order = sorted(range(len(triples)), key=lambda i: crc32(repr(triples[i]).encode()))[:count]
     return [triples[i] for i in order], labels[order], names[order]
 
 
@@ -125,7 +125,7 @@ def card(made: Made, settings: dict[str, float], quality: Quality) -> None:
     training = {
         "data": ["the examples: ATOMIC (Sap et al. 2019) and ATOMIC-2020 (Hwang et al. 2021), "
                  "samples of their training parts (CC BY 4.0)"],
-        "selection": [f"CSKB Population dev, {SAMPLE} triples (three numbers)"],
+        "selection": [f"CSKB Population dev, {made.sample} triples (three numbers)"],
         "excluded": "heads and texts of evaluated sets, as for bundle:comet",
         "command": COMMAND,
     }  # fmt: skip
@@ -140,12 +140,12 @@ def texts(triples: list[Triple]) -> Iterator[str]:
 
 
 def main() -> None:
-    made = options_of(__doc__, NAME)
+    made = options_of(__doc__, NAME, sample=SAMPLE)
     shown = examples(made.data)
     lines = (f"{triple.head}\t{triple.relation}\t{triple.tail}\n" for triple in shown)
     (made.folder / "examples.tsv").write_text("".join(lines), "utf-8")
     card(made, {"given": 1.0, "usual": 0.0, "bias": 0.0}, [])
-    triples, labels, names = sample(made.data)
+    triples, labels, names = sample(made.data, made.sample)
     card(made, *calibrated(made.folder, triples, labels, names))
     record_texts(made.folder, texts(shown))
     record_selection(made.folder, texts(triples))

@@ -35,10 +35,10 @@ SAMPLE, TURNS = 20, 12
 """Conversations, and the turns of each that are read."""
 
 
-def conversations(data: Path) -> list[Conversation]:
-    """Return beginnings of conversations of people."""
+def conversations(data: Path, count: int) -> list[Conversation]:
+    """Return the beginnings of so many conversations of people."""
     read = grice.read(data / "persuasion_for_good" / "dialogues.jsonl.gz")
-    return [Conversation(talk.id, talk.turns[:TURNS]) for talk in islice(read, SAMPLE)]
+    return [Conversation(talk.id, talk.turns[:TURNS]) for talk in islice(read, count)]
 
 
 def implicit(talks: Sequence[Conversation], base: str) -> tuple[int, list[float]]:
@@ -57,9 +57,11 @@ def implicit(talks: Sequence[Conversation], base: str) -> tuple[int, list[float]
 
 
 def main() -> None:
-    made = options_of(__doc__, NAME)
-    talks = conversations(made.data)
+    made = options_of(__doc__, NAME, sample=SAMPLE)
+    talks = conversations(made.data, made.sample)
     count, confidences = implicit(talks, made.base)
+    if not count:
+        raise SystemExit("what ships finds no link between the lines: take more conversations")
     # Between the surest that counts and the next one; links are as many as those that ship.
     surest = sorted(confidences, reverse=True)[count - 1 : count + 1]
     bias = round(-sum(math.log(value / (1 - value)) for value in surest) / len(surest), 2)
@@ -75,7 +77,7 @@ def main() -> None:
     }
     training = {
         "data": ["nothing but a number"],
-        "selection": [f"{SAMPLE} conversations of persuasion_for_good (Apache-2.0)"],
+        "selection": [f"{made.sample} conversations of persuasion_for_good (Apache-2.0)"],
         "command": COMMAND,
     }
     settings = {"parts": [made.base, SHIPPED], "weight": 1.0, "bias": bias}

@@ -26,11 +26,13 @@ class Made(NamedTuple):
         data: The folder of the data sets.
         base: Reference of what it stands on.
         folder: Where it is written.
+        sample: How many items calibrate it.
     """
 
     data: Path
     base: str
     folder: Path
+    sample: int
 
     @property
     def name(self) -> str:
@@ -38,13 +40,14 @@ class Made(NamedTuple):
         return self.folder.name
 
 
-def options_of(doc: str | None, name: str, base: str = MEDIUM) -> Made:
+def options_of(doc: str | None, name: str, base: str = MEDIUM, *, sample: int = 0) -> Made:
     """Return what the command says; by default the bundle that ships.
 
     Args:
         doc: The docstring of the recipe's module.
         name: Name of the bundle that ships.
         base: What that stands on.
+        sample: How many items calibrate that; 0 if none do.
     """
     parser: argparse.ArgumentParser = parser_of(doc)
     parser.add_argument("--base", default=base, help=f"what it stands on; default: {base}")
@@ -54,9 +57,17 @@ def options_of(doc: str | None, name: str, base: str = MEDIUM) -> Made:
         default=PRODUCT_DATA / "bundles" / name,
         help="folder of the bundle, whose name it bears; default: the one that ships",
     )
+    if sample:
+        parser.add_argument(
+            "--sample",
+            type=int,
+            default=sample,
+            metavar="N",
+            help=f"items that calibrate it, for a larger model fewer; default: {sample}",
+        )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    return Made(given.data, given.base, given.out)
+    return Made(given.data, given.base, given.out, given.sample if sample else 0)
 
 
 def measured(
