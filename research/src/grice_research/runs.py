@@ -22,6 +22,8 @@ __all__ = ["Run", "counted", "equal_rows", "merged", "read_runs", "write_run"]
 
 NOT_MEASURED = "not measured"
 """Of a printed figure with nothing beside it to compare with it."""
+FEWEST = 50
+"""Items from which on two rows hardly have the same figure by chance."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +69,8 @@ def equal_rows(figures: Sequence[Figure]) -> list[tuple[str, str]]:
     """Return pairs of rows of a table that agree in every figure they share, interval included.
 
     Rows of different names are different computations, so these are one that stands there twice.
-    A figure without an interval of some width shows nothing.
+    A figure without an interval of some width shows nothing, nor does one of few items, which two
+    rows may share by chance.
     """
     rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
     for figure in figures:
@@ -76,6 +79,7 @@ def equal_rows(figures: Sequence[Figure]) -> list[tuple[str, str]]:
             or figure.low is None
             or figure.high is None
             or figure.low == figure.high
+            or (figure.n is not None and figure.n < FEWEST)
         ):
             continue
         of_row = rows.setdefault(figure.row, {})

@@ -19,7 +19,8 @@ __all__ = ["Task", "judged_shares"]
 
 Task: TypeAlias = Literal["facts", "explains", "sentences"]
 """``facts``: of a graph those that say something a person understands and that is not false;
-``explains``: the graph explains the gold stance; ``sentences``: of a pair those that are true."""
+``explains``: the graph explains the gold stance; ``sentences``: of a pair those that are true, of a
+longer text the first two, which are all that MATCH reads."""
 
 FILE = "language_model_read.tsv"
 
