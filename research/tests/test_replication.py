@@ -106,10 +106,10 @@ def test_no_two_rows_of_a_bench_come_from_the_same_computation(runs):
     assert {run.bench: equal_rows(run.figures) for run in runs if equal_rows(run.figures)} == {}
 
 
-def row(name, *figures, table=""):
+def row(name, *figures, table="", n=None):
     return [
         Figure(bench="b", table=table, row=name, kind="ours", on=on, measure="spearman",
-               value=value, low=value - width, high=value + width)
+               value=value, low=value - width, high=value + width, n=n)
         for on, value, width in figures
     ]  # fmt: skip
 
@@ -121,6 +121,10 @@ def test_rows_that_agree_in_every_figure_are_named():
     ]
     assert equal_rows([*cosine_rows, *row("other", ("a", 0.2, 0.1), ("b", 0.31, 0.1))]) == []
     assert equal_rows([*cosine_rows, *row("cosine", ("a", 0.2, 0.1))]) == []
+    few = row("few", ("c", 0.3, 0.1), n=30)
+    assert equal_rows([*few, *row("as few", ("c", 0.3, 0.1), n=30)]) == []
+    assert equal_rows([*few, *row("few", ("a", 0.2, 0.1)), *row("other", ("a", 0.2, 0.1)),
+                       *row("other", ("c", 0.4, 0.1), n=30)]) == []  # fmt: skip
     count = row("count", ("a", 2.0, 0.0))
     assert equal_rows([*count, *row("another count", ("a", 2.0, 0.0))]) == []
     again = row("the same system", ("a", 0.2, 0.1), table="an older table")

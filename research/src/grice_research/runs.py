@@ -69,25 +69,26 @@ def equal_rows(figures: Sequence[Figure]) -> list[tuple[str, str]]:
     """Return pairs of rows of a table that agree in every figure they share, interval included.
 
     Rows of different names are different computations, so these are one that stands there twice.
-    A figure without an interval of some width shows nothing, nor does one of few items, which two
-    rows may share by chance.
+    A figure without an interval of some width shows nothing. Rows may share figures of few items by
+    chance: one of more items must be among them.
     """
-    rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
+    rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float, int | None]]] = {}
     for figure in figures:
         if (
             figure.value is None
             or figure.low is None
             or figure.high is None
             or figure.low == figure.high
-            or (figure.n is not None and figure.n < FEWEST)
         ):
             continue
         of_row = rows.setdefault(figure.row, {})
-        of_row[figure.table, figure.on, figure.measure] = figure.value, figure.low, figure.high
+        given = figure.value, figure.low, figure.high, figure.n
+        of_row[figure.table, figure.on, figure.measure] = given
     return [
         (first, second)
         for (first, mine), (second, other) in combinations(rows.items(), 2)
-        if (shared := mine.keys() & other.keys()) and all(mine[key] == other[key] for key in shared)
+        if all(mine[key] == other[key] for key in mine.keys() & other.keys())
+        and any((mine[key][3] or FEWEST) >= FEWEST for key in mine.keys() & other.keys())
     ]
 
 
