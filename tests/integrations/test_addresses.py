@@ -41,7 +41,13 @@ def test_the_first_bytes_of_who_speaks_first_are_given(listening):
 
 @pytest.mark.enable_socket
 def test_what_is_answered_to_a_greeting_is_given(listening):
-    assert first_answer(listening(b"hello", greeted=b"who?"), b"who?") == b"hello"
+    assert first_answer(listening(b"hello you", greeted=b"who?"), b"who?") == b"hello you"
+
+
+@pytest.mark.enable_socket
+def test_fewer_bytes_are_given_where_no_more_come(listening, monkeypatch):
+    monkeypatch.setattr(addresses, "PATIENCE", 0.1)
+    assert first_answer(listening(b"hi")) == b"hi"
 
 
 @pytest.mark.enable_socket

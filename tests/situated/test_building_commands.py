@@ -35,5 +35,5 @@ def test_questions_become_pairs_of_statements_that_differ_in_place_and_time(tmp_
     ]
     assert [each["ids"] for each in pairs] == [["a", "c"]]
     warned = capsys.readouterr().err
-    assert "1 statements without context" in warned
+    assert "1 statement without context" in warned
     assert "2 pairs refused: shared entity" in warned

@@ -121,7 +121,7 @@ def test_the_command_takes_a_bundle_or_a_language_model_by_itself(tmp_path, caps
         # Random weights write no two sentences with both keywords.
         assert line["valid"] is False
         assert line["reason"].startswith("lacks ")
-        assert "1 not what was asked for" in printed.err
+        assert "1 text not what was asked for" in printed.err
     preset = tmp_path / "own.toml"
     preset.write_text(f'summary = "-"\n[commands]\nsituated = "file:{place}"\n')
     assert main(["situated", "generate", str(given), "--models", str(preset)]) == 0

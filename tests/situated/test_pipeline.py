@@ -13,7 +13,6 @@ from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.runtime.protocols import Generated, TaggedSpan
 from grice.situated.build import build_benchmark, datasheet, keep_apart
-from grice.situated.choices import plan_choice
 from grice.situated.dates import merge_spans, spelt_spans
 from grice.situated.marking import mark_statements, mask
 from grice.situated.mining import alike, alike_nearby, mine_pairs, refusal
@@ -57,19 +56,6 @@ def test_statements_of_every_form(clauses):
     assert statements.keys() == {"a", "c", "d", "f"}
     assert statements["d"].endswith("wet if it rains")
     assert statements["f"] == "Many canals are in Venice"
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "expected"),
-    [
-        ("Where would you find canals?", "venice", ("", "would you find canals?", "in venice")),
-        ("Which planet is red?", "Mars", ("Mars is red", "", "")),
-        ("A day has ___ hours.", "24", ("A day has 24 hours.", "", "")),
-        ("In what month does it snow?", "July", ("", "does it snow?", "in July")),
-    ],
-)
-def test_choices_are_planned_by_their_words(question, answer, expected):
-    assert tuple(plan_choice(question, answer)) == expected
 
 
 def test_a_converter_of_ones_own():

@@ -11,6 +11,7 @@ from grice.cli._situated_score import opened_shipped
 from grice.cli._situated_writer import add_writer, opened_writer
 from grice.cli.actions import Action
 from grice.cli.output import emit, write_or_print_lines
+from grice.errors import plural
 from grice.tables import Lines
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _statements(arguments: argparse.Namespace) -> int:
 
     with opened_writer(arguments, SituatedWriter) as writer:
         statements, lost = statements_of_file(arguments.file, writer.statements)
-    warn_of(lost, "gave no statement: false claim or unknown form")
+    warn_of(lost, "question", "without a statement: false claim or unknown form")
     write_or_print_lines(statements, arguments.output)
     return 0
 
@@ -139,7 +140,7 @@ def _mark(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         tagger = _tagger(arguments) or stack.enter_context(opened_shipped()).context.tagger
         marked, without = mark_statements(read_records(arguments.file, Statement), tagger)
-    warn_of(len(without), "statements without context")
+    warn_of(len(without), "statement", "without context")
     write_or_print_lines(marked, arguments.output)
     return 0
 
@@ -156,7 +157,7 @@ def _mine(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
         )
     for reason, count in sorted(refused.items()):
-        warn_of(count, f"pairs refused: {reason}")
+        warn_of(count, "pair", f"refused: {reason}")
     write_or_print_lines(pairs, arguments.output)
     return 0
 
@@ -165,7 +166,7 @@ def _split(arguments: argparse.Namespace) -> int:
     from grice.situated.files import split_files
 
     between = split_files(arguments.file, arguments.marked, arguments.output, seed=arguments.seed)
-    warn_of(between, "pairs between communities")
+    warn_of(between, "pair", "between communities")
     return 0
 
 
@@ -175,12 +176,12 @@ def _tagger(arguments: argparse.Namespace) -> Tagger | None:
     return open_tagger(spacy=arguments.spacy, flair=arguments.flair)
 
 
-def warn_of(count: int, what: str) -> None:
-    """Say how many of something there are, if there are any."""
+def warn_of(count: int, noun: str, problem: str) -> None:
+    """Say how many of something have a problem, if any has."""
     from grice.cli.terminal import note
 
     if count:
-        note(f"{count:,} {what}")
+        note(f"{plural(count, noun)} {problem}")
 
 
 ACTIONS = (

@@ -220,7 +220,7 @@ def verify(
         for loaded in metrics
     }
     known |= {
-        blend.column.name: _Source(blend.column.signature, partial(_blended, blend, known))
+        blend.column.name: _Source(blend.column.signature, partial(_blended, blend, known), {})
         for blend in blends
     }
     book = _Book(file, tolerance)
@@ -240,7 +240,7 @@ class _Source(NamedTuple):
 
     signature: str
     score: Callable[[Sequence[Conversation]], list[list[Score]]]
-    models: Mapping[str, object] = {}
+    models: Mapping[str, object]
 
 
 def _blended(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from grice.errors import InputError, os_reason
@@ -45,17 +46,17 @@ def first_answer(address: str, greeting: bytes = b"") -> bytes | None:
         greeting: What is sent first; nothing where the other side begins.
 
     Returns:
-        At most nine bytes, none where it says nothing in time or hangs up; None where an address
-        has no host or no port.
+        Nine bytes, fewer where it says no more in time or hangs up; None where an address has no
+        host or no port.
     """
     if (place := _place(address.rpartition("//")[2])) is None:
         return None
-    try:
-        with socket.create_connection(place, PATIENCE) as connection:
-            connection.sendall(greeting)
-            return connection.recv(FIRST)
-    except OSError:
-        return b""
+    answer = b""
+    with suppress(OSError), socket.create_connection(place, PATIENCE) as connection:
+        connection.sendall(greeting)
+        while len(answer) < FIRST and (more := connection.recv(FIRST - len(answer))):
+            answer += more
+    return answer
 
 
 def _place(text: str) -> tuple[str, int] | None:

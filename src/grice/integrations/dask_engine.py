@@ -37,7 +37,10 @@ def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> It
     if address is not None and address.startswith("tcp://"):
         answer = first_answer(address)
         if answer is not None and answer[4:8] != LENGTH:
-            raise InputError(f"{address}: what listens here is no Dask scheduler")
+            raise InputError(
+                f"{address}: what listens here is no Dask scheduler; give the scheduler's own "
+                "address, such as tcp://HOST:8786"
+            )
     with dask.config.set(SETTINGS):
         cluster = None if address else _local(min(default_workers(), len(tasks)))
     try:

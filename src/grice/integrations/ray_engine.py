@@ -41,7 +41,10 @@ def shards_of(tasks: Sequence[bytes], score: Scoring, address: str | None) -> It
     if address is not None and os.environ.get("RAY_USE_TLS", "0") == "0":
         answer = first_answer(address, GREETING)
         if answer is not None and answer[3:4] != SETTINGS_FRAME:
-            raise InputError(f"{address}: what listens here is no Ray cluster")
+            raise InputError(
+                f"{address}: what listens here is no Ray cluster; give the address of its head, "
+                "such as HOST:6379"
+            )
     try:
         ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
     except (ConnectionError, ValueError) as error:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 TITLE = "Published architectures, trained here on a small encoder"
 PAPER = (
     "Ghazarian et al., Better Automatic Evaluation of Open-Domain Dialogue Systems with "
-    "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020; DEAM, ACL 2022; "
-    "Ghosal et al., CIDER, SIGDIAL 2021; Saha et al., ExplaGraphs, EMNLP 2021"
+    "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020"
 )
 
 ENCODER = "all-MiniLM-L6-v2 (22 million) frozen, in place of BERT-base (110 million)"
@@ -86,9 +85,9 @@ class _Fitted(NamedTuple):
     def seeds(self) -> str:
         """Say how many seeds there are, and what each gave."""
         count = len(self.values)
-        said = SEEDS.get(count, f"{count} seeds")
+        words = SEEDS.get(count, f"{count} seeds")
         each = ", ".join(f"{value:.3f}" for value in self.values)
-        return said if count == 1 else f"{said}: {each}"
+        return words if count == 1 else f"{words}: {each}"
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
@@ -147,13 +146,13 @@ def _system(
         what, _, on = measured.partition(", ")
         about = f"{name}, {on}" if on else name
         if fitted:
-            middle, one = _middle(fitted), fitted[0]
-            changes = ", ".join(change.replace("=", " ") for change in one["changes"])
+            middle, first = _middle(fitted), fitted[0]
+            changes = ", ".join(change.replace("=", " ") for change in first["changes"])
             notes = (
                 TRAINED_ON,
-                f"{one['examples']:,} examples, {one['epochs']} epochs",
+                f"{first['examples']:,} examples, {first['epochs']} epochs",
                 changes and f"not the paper's: {changes}",
-                one["differs"],
+                first["differs"],
                 middle.seeds,
             )
             why = "; ".join(filter(None, notes))

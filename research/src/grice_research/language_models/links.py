@@ -66,14 +66,22 @@ def links(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
     )
 
 
+def _opened(
+    context: BenchContext, candidate: Candidate, on: str
+) -> tuple[Cider, CausalLM, TaskModels, Place]:
+    """Return CIDER, the language model, what ships, and the place where they are compared."""
+    models = context.models()
+    return (
+        load_cider(context.folder / "cider"),
+        models.open(candidate.base, CausalLM),
+        TaskModels(models.open(SHIPPED, TripletModels)),
+        Place(candidate.on(on), models, candidate, candidate.base, WHY),
+    )
+
+
 def spans(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
     """Yield the share of right spans."""
-    cider = load_cider(context.folder / "cider")
-    models = context.models()
-    model = models.open(candidate.base, CausalLM)
-    shipped = TaskModels(models.open(SHIPPED, TripletModels))
-    on = candidate.on(CHOICE_ON)
-    place = Place(on, models, candidate, candidate.base, WHY)
+    cider, model, shipped, place = _opened(context, candidate, CHOICE_ON)
     choices = sampled(cider.choices(), CHOICES[candidate.size], lambda choice: choice.id)
     scores = option_scores(
         model,
@@ -109,12 +117,7 @@ def _longest(choice: Choice) -> int:
 
 def triplets(context: BenchContext, candidate: Candidate) -> Iterator[Row]:
     """Yield the area of triplets that hold over frozen negatives."""
-    cider = load_cider(context.folder / "cider")
-    models = context.models()
-    model = models.open(candidate.base, CausalLM)
-    shipped = TaskModels(models.open(SHIPPED, TripletModels))
-    on = candidate.on(HOLDS_ON)
-    place = Place(on, models, candidate, candidate.base, WHY)
+    cider, model, shipped, place = _opened(context, candidate, HOLDS_ON)
     held = sampled(_held(cider), TRIPLETS[candidate.size], repr)
     scores = option_scores(
         model,

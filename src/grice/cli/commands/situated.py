@@ -66,7 +66,8 @@ def _generate(arguments: argparse.Namespace) -> int:
 
     with opened_writer(arguments, KeywordWriter) as writer:
         outputs = generate_file(arguments.file, writer)
-    warn_of(sum(not output.valid for output in outputs), "not what was asked for: see reason")
+    lacking = sum(not output.valid for output in outputs)
+    warn_of(lacking, "text", "not what was asked for: see reason")
     write_or_print_lines(outputs, arguments.output)
     return 0
 

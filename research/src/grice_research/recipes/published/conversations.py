@@ -32,9 +32,9 @@ def write_conversations(data: Path, path: Path, count: int) -> None:
     """Write so many conversations, each with its manipulated copy behind it, evenly by source."""
     lines: list[str] = []
     rng = np.random.default_rng(0)
-    found = list(_conversations(data))
+    conversations = list(_conversations(data))
     for source in SOURCES:
-        of_source = [conversation for name, conversation in found if name == source]
+        of_source = [conversation for name, conversation in conversations if name == source]
         pairs = (
             (conversation, perturbed.conversation)
             for i in rng.permutation(len(of_source))

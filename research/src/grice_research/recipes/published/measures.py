@@ -34,7 +34,7 @@ class Figure(NamedTuple):
 def label_figures(
     examples: Sequence[TrainingExample], gold: Sequence[str], predicted: Sequence[str]
 ) -> Iterator[Figure]:
-    """Yield accuracy, and the mean F1 of the labels that are right or were said somewhere."""
+    """Yield accuracy, and the mean F1 of the labels that are right or were given somewhere."""
     groups = [example.group for example in examples]
     right = [float(a == b) for a, b in zip(gold, predicted, strict=True)]
     yield Figure("accuracy", mean(right, groups=groups, bounds=SHARE))
@@ -44,13 +44,13 @@ def label_figures(
 def macro_f1(gold: Sequence[str], predicted: Sequence[str], groups: Sequence[str]) -> Estimate:
     """Return the mean F1 over labels, as scikit-learn has it; dialogues are left out in turn."""
     labels = sorted({*gold, *predicted})
-    wanted, said = (
+    wanted, given = (
         np.array([[float(label == value) for label in labels] for value in side])
         for side in (gold, predicted)
     )
 
     def statistic(weights: Indicators) -> Indicators:
-        hits, sizes = weights @ (wanted * said), weights @ (wanted + said)
+        hits, sizes = weights @ (wanted * given), weights @ (wanted + given)
         there = sizes > 0
         shares = np.divide(2 * hits, sizes, out=np.zeros_like(hits), where=there)
         return (shares.sum(axis=1) / there.sum(axis=1))[:, None]

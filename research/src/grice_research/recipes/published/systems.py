@@ -114,22 +114,22 @@ class CiderTask:
         if self.task == "spans":
             reader = models.open(bundle, SpanReader)
             answers = reader.answers([(e.source, e.options[0]) for e in examples])
-            said = [e.options[0][a.start : a.end] for e, a in zip(examples, answers, strict=True)]
-            yield from span_figures(examples, _tails(examples), said)
+            spans = [e.options[0][a.start : a.end] for e, a in zip(examples, answers, strict=True)]
+            yield from span_figures(examples, _tails(examples), spans)
             return
         model = models.open(bundle, TextClassifier)
         logits = iter(model.logits([(e.source, option) for e in examples for option in e.options]))
         rows = [[next(logits) for _ in e.options] for e in examples]
         if self.task.startswith("choices"):
-            places = [str(int(np.argmax([row[0] for row in of_one]))) for of_one in rows]
+            places = [str(int(np.argmax([row[0] for row in options]))) for options in rows]
             yield next(label_figures(examples, [e.target for e in examples], places))
             return
         labels = [model.labels[int(row.argmax())] for (row,) in rows]
         if self.task == "entailment":
-            gold, said = (
+            gold, predicted = (
                 [str(a == "entailment") for a in side] for side in (_gold(examples), labels)
             )
-            yield Figure("macro_f1", macro_f1(gold, said, [e.group for e in examples]))
+            yield Figure("macro_f1", macro_f1(gold, predicted, [e.group for e in examples]))
             return
         yield from label_figures(examples, _gold(examples), labels)
 
@@ -177,8 +177,8 @@ class Stances:
         examples = self._held()
         model = models.open(bundle, TextClassifier)
         rows = model.logits([(e.source, e.options[0]) for e in examples])
-        said = [model.labels[int(row.argmax())] for row in rows]
-        yield next(label_figures(examples, _gold(examples), said))
+        labels = [model.labels[int(row.argmax())] for row in rows]
+        yield next(label_figures(examples, _gold(examples), labels))
 
     def floors(self) -> Iterator[Floor]:
         """Yield what the same answer to everything gets."""
