@@ -1,14 +1,14 @@
 r"""What one reading of a conversation saves a language model, in one run.
 
     grice models get medium
-    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [--workers 2] \
+    python bench/language_model.py [--turns 20] [--talks 6] [--workers 2] \
            [--write docs/language-models.md] [MODEL]
 
 Conversations of so many turns are made of those of ``examples``, one after the other. Every reply
-is scored after its whole history: by a reading each, and by one reading for all. Then replies are
-read without a history: one at a time, and all in batches of one length. Processor time of one
-thread, with the largest difference of the mean log probability of a reply; then the time on the
-clock of so many workers for both.
+is scored after its whole history: by a reading each, and by one reading for all, in ``fast`` and in
+``exact``. Then replies are read without a history: one at a time, and all in batches of one length.
+Processor time of one thread, with the largest difference of the mean log probability of a reply;
+then the time on the clock of so many workers for both.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from grice.runtime.protocols import CausalLM, Segment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.runtime.embedded import Mode
     from grice.runtime.protocols import Passage
 
 MARKS = "<!-- written by bench/language_model.py -->", "<!-- end of what it writes -->"
@@ -62,7 +63,6 @@ def passage(talk: Sequence[str], judged: set[int]) -> Passage:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", nargs="?", default="model:medium")
-    parser.add_argument("--mode", choices=("exact", "fast"), default="fast")
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--talks", type=int, default=6)
     parser.add_argument("--workers", type=int, default=2)
@@ -70,9 +70,9 @@ def main() -> None:
     given = parser.parse_args()
     talks = conversations(given.turns, given.talks)
 
-    def read(calls: list[list[Passage]], workers: int = 1) -> Read:
+    def read(calls: list[list[Passage]], workers: int = 1, mode: Mode = "fast") -> Read:
         # A model of its own each time: what one has read, it does not read again.
-        models = Models(mode=given.mode, workers=workers, cache=None)
+        models = Models(mode=mode, workers=workers, cache=None)
         model = cast("CausalLM", models.open(given.model, CausalLM))
         model.token_scores([[Segment("A:"), Segment(" hello", scored=True)]])
         processor, clock = time.process_time(), time.perf_counter()
@@ -87,9 +87,11 @@ def main() -> None:
         return Read(means, *taken)
 
     places = range(1, given.turns)
-    each = read([[passage(talk[: i + 1], {i}) for talk in talks for i in places]])
+    reads = [passage(talk[: i + 1], {i}) for talk in talks for i in places]
+    each = read([reads])
     whole = [passage(talk, set(places)) for talk in talks]
-    once = read([whole])
+    once, exact = read([whole]), read([whole], mode="exact")
+    exactly = read([reads], mode="exact")
     alone: list[Passage] = [
         [Segment("A:"), Segment(f" {talk[i].strip()}", scored=True)]
         for talk in talks
@@ -101,10 +103,11 @@ def main() -> None:
     both = read([whole, alone], given.workers)
     free = both.processor / both.clock  # what other work on the machine left to this one
     text = (
-        f"{count} replies, {given.mode}\n"
+        f"{count} replies\n"
         f"after the history: {count / each.processor:.1f} a second of a core by a reading each, "
         f"{count / once.processor:.1f} by one reading; ratio {saved:.1f}; "
-        f"largest difference {apart(each, once):.2g}\n"
+        f"largest difference {apart(each, once):.2g}, in exact {apart(exactly, exact):.2g}, of one "
+        f"reading in fast from exact {apart(once, exact):.2g}\n"
         f"alone: {count / singly.processor:.1f} one at a time, {count / batched.processor:.1f} in "
         f"batches of one length; ratio {singly.processor / batched.processor:.2f}; largest "
         f"difference {apart(singly, batched):.2g}\n"
