@@ -9,7 +9,8 @@ of the papers, which are the embeddings, random weights write the same piece aga
 where a repeat is forbidden the engines do not search alike (:mod:`grice.runtime.seq2seq`).
 ``same`` counts the texts that both write: where not all are, the ratio says nothing. The loop is
 that of the released code: a prompt at a time, beam 10 for both, float32. Ours is
-:class:`grice.runtime.seq2seq.EmbeddedSeq2Seq` on the converted checkpoints, as ``accent`` calls it.
+:class:`grice.runtime.seq2seq.EmbeddedSeq2Seq` on the converted checkpoints, as ``accent`` calls it:
+``exact`` in float32, a text at a time, ``fast`` in int8, all together.
 Both see all cores; where others are busy on these, ``ratio_of_cores`` compares the seconds that the
 cores computed. Memory is that of the process after each.
 """
@@ -31,6 +32,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from grice.knowledge.comet import query
 from grice.metrics.accent import PROMPTS, extraction_source
+from grice.runtime.embedded import Mode
 from grice.runtime.models import Models, default_workers
 from grice.runtime.seq2seq import Search, Seq2Seq
 from grice.runtime.store.make import Description, make_bundle
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BEAMS, NO_REPEAT = 10, 2
+MODES: tuple[Mode, ...] = ("exact", "fast")
 HISTORY = "i am going to the airport tomorrow</UTT>that sounds fun, where are you flying to?</UTT>"
 REPLIES = ("i want to see my sister in rome", "i missed my flight so i stayed at home")
 SIZES = {"t5": (32_128, "</s>"), "bart": (50_265, "</s>")}
@@ -68,6 +71,7 @@ def checkpoint(folder: Path, family: str, *, tiny: bool) -> Any:  # noqa: ANN401
             tie_word_embeddings=False, **(small if tiny else large),
         )  # fmt: skip
         network: Any = transformers.T5ForConditionalGeneration(shape)
+        network.lm_head.weight.data *= shape.d_model**-0.5  # as where it is the embeddings
     else:
         width, layers, heads = (64, 2, 4) if tiny else (1024, 12, 16)
         network = transformers.BartForConditionalGeneration(
@@ -129,6 +133,16 @@ def timed(what: Callable[[], list[str]]) -> Timed:
     return Timed(time.perf_counter() - began, time.process_time() - used, result)
 
 
+def timed_ours(bundle: Path, mode: Mode, read: list[str], search: Search) -> Timed:
+    """Return how long the bundle took, opened and warm, and what it wrote."""
+    models_open = Models(mode=mode, workers=default_workers(), cache=None)
+    ours = models_open.open(f"file:{bundle}", Seq2Seq)
+    ours.write(read[:1], Search(1, 1, 2))  # loads the weights
+    taken = timed(lambda: [best.text for best, *_ in ours.write(read, search)])
+    models_open.close()
+    return taken
+
+
 def main() -> None:
     """Time both and print a line for each network."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -139,7 +153,7 @@ def main() -> None:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     replies = (REPLIES * options.replies)[: options.replies]
-    total = np.zeros(4)
+    total = {mode: np.zeros(4) for mode in MODES}
     with tempfile.TemporaryDirectory() as made:
         for family, read in (("t5", prompts(replies)), ("bart", queries(replies))):
             folder, target = Path(made) / family, Path(made) / f"{family}-bundle"
@@ -148,29 +162,28 @@ def main() -> None:
             facts = {"name": family, "kind": "seq2seq", "version": "1", "summary": ""}
             facts["licence"] = "MIT"
             make_bundle(folder, target, Description(facts, {"data": []}, {}))
-            models_open = Models(mode="exact", workers=default_workers(), cache=None)
-            ours = models_open.open(f"file:{target}", Seq2Seq)
-            search = Search(BEAMS, 1, options.pieces, NO_REPEAT)
-            ours.write(read[:1], Search(1, 1, 2))  # loads the weights
             plain(network, folder, read[:1], 2)
-            mine = timed(
-                lambda o=ours, r=read, s=search: [found[0].text for found in o.write(r, s)]
-            )
             theirs = timed(lambda n=network, f=folder, r=read: plain(n, f, r, options.pieces))
-            pairs = zip(mine.texts, theirs.texts, strict=True)
-            same = sum(a.split() == b.split() for a, b in pairs)
             full = sum(len(text.split()) == options.pieces - 1 for text in theirs.texts)
-            total += [theirs.wall, mine.wall, theirs.cores, mine.cores]
-            row = {
-                "network": family, "prompts": len(read), "plain_s": round(theirs.wall, 2),
-                "ours_s": round(mine.wall, 2), "ratio": round(theirs.wall / mine.wall, 2),
-                "ratio_of_cores": round(theirs.cores / mine.cores, 2), "same": same, "full": full,
-                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-            }  # fmt: skip
-            print(json.dumps(row), flush=True)
-            del network, ours, models_open
-    ratios = {"both": total[0] / total[1], "both_of_cores": total[2] / total[3]}
-    print(json.dumps({name: round(value, 2) for name, value in ratios.items()}))
+            del network
+            for mode in MODES:
+                mine = timed_ours(target, mode, read, Search(BEAMS, 1, options.pieces, NO_REPEAT))
+                pairs = zip(mine.texts, theirs.texts, strict=True)
+                same = sum(a.split() == b.split() for a, b in pairs)
+                total[mode] += [theirs.wall, mine.wall, theirs.cores, mine.cores]
+                row = {
+                    "network": family, "mode": mode, "prompts": len(read),
+                    "plain_s": round(theirs.wall, 2), "ours_s": round(mine.wall, 2),
+                    "ratio": round(theirs.wall / mine.wall, 2),
+                    "ratio_of_cores": round(theirs.cores / mine.cores, 2), "same": same,
+                    "full": full,
+                    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+                }  # fmt: skip
+                print(json.dumps(row), flush=True)
+    for mode, (plain_wall, wall, plain_cores, cores) in total.items():
+        ratios = {"both": plain_wall / wall, "both_of_cores": plain_cores / cores}
+        rounded = {name: round(value, 2) for name, value in ratios.items()}
+        print(json.dumps({"mode": mode, **rounded}))
 
 
 if __name__ == "__main__":
