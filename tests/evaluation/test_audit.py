@@ -119,6 +119,20 @@ def test_what_ships_is_audited_without_a_network(capsys):
     assert "asks for five" in shown
 
 
+def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch, capsys):
+    (tmp_path / "presets").mkdir()
+    text = 'summary = "Short histories."\n[options.relevance]\nhistory = 1\n'
+    (tmp_path / "presets" / "short.toml").write_text(text)
+    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path))
+    assert main(["audit", "short", "-m", "relevance,engagement", "--items", "10", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [row["metric"] for row in shown["metrics"]] == ["relevance", "engagement"]
+    assert [row["metric"] for row in shown["beside"]] == [
+        "relevance (ships)", "commonsense", "log_length",
+    ]  # fmt: skip
+    assert {"relevance", "relevance (ships)"} <= {row["metric"] for row in shown["injections"]}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from statistics import fmean, pstdev
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,11 +31,13 @@ from grice.stats.estimate import Estimate
 from grice.stats.proportions import proportion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from grice.records import Conversation, Score
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
+
+Row = TypeVar("Row", "Agreement", "InjectionRow")
 
 INJECTED = 20
 """Replies that each injection is tried on: those that people rated lowest."""
@@ -47,7 +49,7 @@ class Agreement(msgspec.Struct, frozen=True):
     """A metric beside people's ratings.
 
     Attributes:
-        spearman: Correlation with the ratings; None if too few were judged.
+        spearman: Correlation with the ratings; None if too few were judged, or all alike.
         judged: Replies that it judged.
         abstained, failed: Replies that it did not.
         seconds: Time for one reply; answers that were kept from an earlier run cost none.
@@ -156,7 +158,7 @@ def audit(
     Args:
         reference: What is audited, by its name.
         grader: Its metrics, which judge replies.
-        beside: Metrics to compare it with; None for none.
+        beside: What ships, to compare it with; what both share is left out. None for none.
         items: The rated replies.
         repeats: How often a judge is asked for the spread of its answers.
 
@@ -166,20 +168,32 @@ def audit(
     import grice
 
     trials = _Trials(items)
-    own, own_injections = trials.of(grader)
-    other, other_injections = ((), ()) if beside is None else trials.of(beside)
-    judges = [loaded for loaded in grader.scorer.metrics if loaded.metric.name in ASPECTS]
+    audited = grader.scorer.metrics
+    own, own_injections = trials.of(audited)
+    shared = {loaded.signature for loaded in audited}
+    others = [] if beside is None else beside.scorer.metrics
+    other, other_injections = trials.of([x for x in others if x.signature not in shared])
+    taken = {loaded.metric.name for loaded in audited}
+    judges = [loaded for loaded in audited if loaded.metric.name in ASPECTS]
     return AuditResult(
         reference,
         len(items),
         SOURCE,
         own,
-        other,
+        _apart(other, taken),
         tuple(_order(loaded, items) for loaded in judges),
         tuple(_spread(loaded, items, repeats) for loaded in judges),
-        (*own_injections, *other_injections),
+        (*own_injections, *_apart(other_injections, taken)),
         grader.usage,
         grice.__version__,
+    )
+
+
+def _apart(rows: Sequence[Row], taken: Collection[str]) -> tuple[Row, ...]:
+    """Return rows of what ships, under names that no audited metric has."""
+    return tuple(
+        msgspec.structs.replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row
+        for row in rows
     )
 
 
@@ -193,11 +207,13 @@ class _Trials:
         self._lowest = sorted(lowest)
         self._injections = injections()
 
-    def of(self, grader: Grader) -> tuple[tuple[Agreement, ...], tuple[InjectionRow, ...]]:
-        """Return what the metrics of a grader make of them."""
+    def of(
+        self, metrics: Sequence[LoadedMetric]
+    ) -> tuple[tuple[Agreement, ...], tuple[InjectionRow, ...]]:
+        """Return what metrics make of them."""
         rows: list[Agreement] = []
         injected: list[InjectionRow] = []
-        for loaded in grader.scorer.metrics:
+        for loaded in metrics:
             started = perf_counter()
             plain = _scores(loaded, [item.conversation for item in self._items])
             took = perf_counter() - started
@@ -211,13 +227,13 @@ class _Trials:
     ) -> Agreement:
         ratings = [item.rating for item in self._items]
         values = [_value(score) for score in plain]
-        judged = [value for value in values if value is not None]
-        related = len(set(judged)) > 1 and len(judged) > 2
+        pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
+        related = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
         return Agreement(
             metric=loaded.metric.name,
             signature=loaded.signature,
             spearman=correlation(values, ratings) if related else None,
-            judged=len(judged),
+            judged=len(pairs),
             abstained=_count(plain, "abstained"),
             failed=_count(plain, "failed"),
             seconds=took / len(plain),
