@@ -162,7 +162,8 @@ def test_a_system_that_writes_learns_from_a_drawn_part_and_has_floors(tmp_path, 
     from grice_research.recipes.published.writers import Tails
 
     heads = [f"PersonX {deed} {i}" for i in range(20) for deed in ("eats", "reads", "sings")]
-    lines = [f"{head}\txWant\tto rest\tF\ttrain" for head in heads]
+    tails = ["to rest", "to rest", "to sing"] * 20
+    lines = [f"{h}\txWant\t{tail}\tF\ttrain" for h, tail in zip(heads, tails, strict=True)]
     table = "\n".join(["head\trelation\ttail\tsource\tsplit", *lines]) + "\n"
     asked = {"head": "PersonX swims", "relation": "xWant", "tails": ["to rest", "none"]}
     asked |= {"comet_bart_greedy": "to rest", "comet_bart_beam": ["to sleep"]}

@@ -207,7 +207,8 @@ def test_what_does_not_write_starts_from_no_decoder(tmp_path, capsys):
     base = tiny.write_llama(tmp_path / "llama", ["a b c"])
     path = tmp_path / "deam.txt"
     path.write_text("i eat</UTT>you eat</UTT>1\n", "utf-8")
-    assert main(["train", "deam", str(path), "--from", str(base), "-o", str(tmp_path / "m")]) == 2
+    words = ["train", "deam", str(path), "--test", str(path), "--from", str(base)]
+    assert main([*words, "-o", str(tmp_path / "m")]) == 2
     assert "not from 'llama'" in capsys.readouterr().err
 
 
