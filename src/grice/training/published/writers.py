@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from grice.runtime.batching import groups
 from grice.runtime.conversion.checkpoint import FAMILIES
 from grice.runtime.conversion.huggingface import read_config
 from grice.runtime.store.published import SEPARATOR
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 IGNORED = -100
 """Label of a place that counts for nothing."""
+ALIKE = 16
+"""Rows of a batch whose lengths differ by less are padded to one another, others read apart."""
 
 
 def open_writer(base: Path, recipe: Recipe, values: HyperParameters) -> Learner:
@@ -57,15 +60,17 @@ def _loss_of_decoder(
     wanted = [[*target, end[0] if isinstance(end, list) else end] for target in targets]
     before = [[*source, *separator] for source in sources]
     rows = [[*first, *last] for first, last in zip(before, wanted, strict=True)]
-    # What fills a row stands behind it, where nothing that counts can see it.
-    states = network.base_model(input_ids=checkpoint.padded(rows, 0)).last_hidden_state
-    # Logits of the other places, a large part of the work, would be thrown away.
-    kept = [
-        states[i, len(first) - 1 : len(row) - 1]
-        for i, (first, row) in enumerate(zip(before, rows, strict=True))
-    ]
+    kept, pieces = [], []
+    for alike in groups([len(row) // ALIKE for row in rows]):
+        # What fills a row stands behind it, where nothing that counts can see it.
+        read = checkpoint.padded([rows[i] for i in alike], 0)
+        states = network.base_model(input_ids=read).last_hidden_state
+        for place, i in enumerate(alike):
+            # Logits of the other places, a large part of the work, would be thrown away.
+            kept.append(states[place, len(before[i]) - 1 : len(rows[i]) - 1])
+            pieces += wanted[i]
     logits = network.get_output_embeddings()(checkpoint.torch.cat(kept))
-    return checkpoint.cross_entropy(logits, [piece for pieces in wanted for piece in pieces])
+    return checkpoint.cross_entropy(logits, pieces)
 
 
 def _add_pieces(checkpoint: Checkpoint) -> None:
