@@ -24,9 +24,12 @@ def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
 
     if read_config(source).get("model_type") in FAMILIES:
         shape = convert(source, target, quantization=FLOAT32)
-        end = str(read_config(target)["eos_token"])
-        stated = {"arithmetic": FLOAT32, "positions": shape.positions}
-        return {**stated, "separator": SEPARATOR, "end": end}
+        return {
+            "arithmetic": FLOAT32,
+            "positions": shape.positions,
+            "separator": SEPARATOR,
+            "end": str(read_config(target)["eos_token"]),
+        }
     converted = seq2seq.convert_seq2seq(source, target)
     return {"arithmetic": FLOAT32, "positions": converted.positions, "first": converted.first}
 
