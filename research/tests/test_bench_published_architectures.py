@@ -49,6 +49,15 @@ def test_trained_systems_stand_with_what_differs_and_their_floors(tmp_path):
     assert (beside.kind, beside.row) == ("baseline", "cider relations alone: always Causes")
 
 
+def test_a_system_that_writes_names_the_decoder_it_was_trained_on(tmp_path):
+    figure = {"value": 0.3, "low": 0.2, "high": 0.4, "n": 40, "examples": 330, "epochs": 1}
+    row = {"system": "accent extractor", "seed": 0, "changes": [], "differs": "greedy"} | figure
+    _lines(tmp_path / "published/figures.jsonl", [row | {"measure": "f1"}])
+    (ours,) = published_architectures.measure(_context(tmp_path))
+    assert ours.published == 0.4
+    assert "a decoder alone" in ours.why
+
+
 def test_a_measure_on_a_set_names_the_set_in_the_row(tmp_path):
     figure = {"value": 0.2, "low": 0.0, "high": 0.4, "n": 125, "examples": 800, "epochs": 3}
     row = {"system": "deam", "seed": 0, "changes": [], "differs": "on the words"} | figure

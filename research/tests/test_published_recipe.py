@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import made_tasks
@@ -132,3 +133,54 @@ def test_conversations_stand_before_their_manipulated_copies(tmp_path):
     pairs = list(zip(examples[::2], examples[1::2], strict=True))
     assert all(a.source != b.source and a.group == b.group for a, b in pairs)
     assert all(line.count(END) == 6 for line in path.read_text().splitlines()[::2])
+
+
+def test_a_gguf_file_becomes_a_folder_of_the_same_model(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed (grice[train])")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    decoders = pytest.importorskip("decoders", reason="the tests of the product are not here")
+    from tokenizers import Tokenizer
+
+    from grice_research.recipes.published.gguf import write_folder
+
+    tensors = decoders.weights()
+    source = decoders.write_gguf(tmp_path / "model.gguf", tensors)
+    write_folder(source, tmp_path / "base")
+    tokenizer = Tokenizer.from_file(str(tmp_path / "base/tokenizer.json"))
+    ids = tokenizer.encode("we bread a bird").ids
+    plain = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "base")
+    with torch.inference_mode():
+        loss = float(plain(torch.tensor([ids]), labels=torch.tensor([ids])).loss)
+    assert loss == pytest.approx(-decoders.log_probabilities(tensors, ids).mean(), abs=1e-4)
+
+
+def test_a_system_that_writes_learns_from_a_drawn_part_and_has_floors(tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="torch is not installed (grice[train])")
+    pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
+    tiny = pytest.importorskip("tiny_published", reason="the tests of the product are not here")
+    from grice_research.recipes.published import train
+    from grice_research.recipes.published.writers import Tails
+
+    heads = [f"PersonX {deed} {i}" for i in range(20) for deed in ("eats", "reads", "sings")]
+    tails = ["to rest", "to rest", "to sing"] * 20
+    lines = [f"{h}\txWant\t{tail}\tF\ttrain" for h, tail in zip(heads, tails, strict=True)]
+    table = "\n".join(["head\trelation\ttail\tsource\tsplit", *lines]) + "\n"
+    asked = {"head": "PersonX swims", "relation": "xWant", "tails": ["to rest", "none"]}
+    asked |= {"comet_bart_greedy": "to rest", "comet_bart_beam": ["to sleep"]}
+    folder = tmp_path / "data/atomic"
+    folder.mkdir(parents=True)
+    (folder / "atomic2020_sample.tsv.gz").write_bytes(gzip.compress(table.encode()))
+    queries = "".join(json.dumps(asked | {"head": f"PersonX swims {i}"}) + "\n" for i in range(9))
+    (folder / "atomic2020_test5000_comet_bart.jsonl.gz").write_bytes(
+        gzip.compress(queries.encode())
+    )
+    monkeypatch.setattr(train, "WORK", tmp_path / "work")
+    monkeypatch.setattr(train, "FIGURES", tmp_path / "work" / "figures.jsonl")
+    monkeypatch.setattr(Tails, "learned", 50)
+    system = Tails(data=tmp_path / "data", folder=tmp_path / "work" / "files")
+    assert len(system.prepare().read_text("utf-8").splitlines()) == 50
+    train.run("made", system, tiny.write_llama(tmp_path / "llama", [table]), 0)
+    rows = list(map(json.loads, (tmp_path / "work" / "figures.jsonl").read_text().splitlines()))
+    values = {(row.get("floor", ""), row["measure"]): row["value"] for row in rows}
+    assert values["most frequent tail", "exact_match"] == 1.0
+    assert 0 <= values["", "rouge_l"] <= 1

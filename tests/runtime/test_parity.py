@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,42 @@ def test_an_encoder_decoder_writes_the_same_texts(family, beams, tmp_path):
                 length = row.index(end, 1) if end in row[1:] else len(row) - 1
                 labels = torch.tensor([row[1 : length + 1]])
                 mean = -float(plain(**given, labels=labels).loss)
+                assert generated.log_probability == pytest.approx(mean, abs=1e-5)
+
+
+@pytest.mark.parametrize(("beams", "no_repeat"), [(1, 0), (1, 2), (4, 0)])
+def test_a_decoder_alone_writes_the_same_texts(beams, no_repeat, tmp_path):
+    import torch
+    import transformers
+
+    source = tiny.write_llama(tmp_path / "llama", TEXTS)
+    model = opened(source, "seq2seq", Seq2Seq)
+    plain = transformers.AutoModelForCausalLM.from_pretrained(source).eval()
+    written = model.write(TEXTS, Search(beams, beams, 12, no_repeat))
+    for text, found in zip(TEXTS, written, strict=True):
+        given, tokenizer = ids_of(source, text)
+        separator = tokenizer.encode("\n", add_special_tokens=False).ids
+        read = [*given["input_ids"][0].tolist(), *separator]
+
+        def allowed(_, row, behind=tuple(read)):
+            # Transformers itself would count what was read, too.
+            new = row[len(behind) :].tolist()
+            known = set(itertools.pairwise(new))
+            return [i for i in range(len(plain.lm_head.weight)) if (*new[-1:], i) not in known]
+
+        with torch.inference_mode():
+            rows = plain.generate(
+                torch.tensor([read]), num_beams=beams, num_return_sequences=beams,
+                max_new_tokens=12, do_sample=False, early_stopping=False, length_penalty=1.0,
+                prefix_allowed_tokens_fn=allowed if no_repeat else None,
+            ).tolist()  # fmt: skip
+            for row, generated in zip(rows, found, strict=True):
+                new = row[len(read) :]
+                end = plain.config.eos_token_id
+                new = new[: new.index(end) + 1] if end in new else new
+                assert tokenizer.decode(new).split() == generated.text.split()
+                labels = torch.tensor([[-100] * len(read) + new])
+                mean = -float(plain(torch.tensor([read + new]), labels=labels).loss)
                 assert generated.log_probability == pytest.approx(mean, abs=1e-5)
 
 

@@ -1,5 +1,7 @@
 """Published encoder-decoders (T5, BART) on CTranslate2: text in, text out, by beam search.
 
+A decoder alone that was trained as these are (:mod:`grice.runtime.continuation`) answers the same.
+
 What transformers gives in float32 comes out, with one difference of the engines: where repeated
 n-grams are forbidden, CTranslate2 searches with what is left made to sum to one, transformers
 without. So the texts found are scored once more, each by itself, and ranked as transformers does:
@@ -16,6 +18,7 @@ import msgspec
 
 from grice.errors import InputError
 from grice.runtime.batching import groups, run_batches
+from grice.runtime.continuation import Continuation
 from grice.runtime.memo import remember
 from grice.runtime.protocols import Generated
 from grice.runtime.registry import Settings, model_kind
@@ -24,6 +27,8 @@ from grice.runtime.tokenization import open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tokenizers import Tokenizer
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
@@ -78,11 +83,38 @@ class Seq2SeqSettings(Settings, frozen=True):
             leaves it to the mode.
         positions: Most pieces of a prompt; 0 if the model has no limit.
         first: Piece that every output begins with.
+        separator: Stands behind a prompt that a decoder alone continues; empty for an
+            encoder-decoder.
+        end: Piece that ends what a decoder alone writes.
     """
 
     arithmetic: str = ""
     positions: Annotated[int, msgspec.Meta(ge=0)] = 0
     first: str = ""
+    separator: str = ""
+    end: str = ""
+
+
+class Engine(Protocol):
+    """What searches for texts, all in pieces of the vocabulary."""
+
+    def read(self, prompt: str, search: Search) -> list[str]:
+        """Return the pieces of a prompt, as many as there is room for."""
+        ...
+
+    def hypotheses(
+        self, sources: Sequence[list[str]], search: Search, count: int
+    ) -> list[list[tuple[list[str], float]]]:
+        """Return so many outputs per prompt with their mean log probabilities."""
+        ...
+
+    def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
+        """Return those of the pieces of outputs of one length, and of the piece that ends them."""
+        ...
+
+    def end(self, source: list[str]) -> str:
+        """Return the piece that ends an output."""
+        ...
 
 
 class EmbeddedSeq2Seq:
@@ -97,18 +129,11 @@ class EmbeddedSeq2Seq:
     ) -> None:
         arithmetic = settings.arithmetic or {"exact": "float32", "fast": "int8"}[mode]
         self.identity = f"{bundle.identity}/{arithmetic}/ct2-{ctranslate2.__version__}"
-        self._settings = settings
         self._memo = memo
         self._threads = threads
         self._tokenizer = open_tokenizer(bundle)
         self._alone = arithmetic == "float32"
-        self._engine = ctranslate2.Translator(
-            str(bundle.folder),
-            device="cpu",
-            compute_type=arithmetic,
-            inter_threads=threads,
-            intra_threads=1,
-        )
+        self._engine = _open_engine(bundle, settings, self._tokenizer, arithmetic, threads)
 
     def knows(self, piece: str) -> bool:
         """Return whether something is one piece of the vocabulary."""
@@ -128,31 +153,17 @@ class EmbeddedSeq2Seq:
         )
 
     def _computed(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
-        sources = [self._pieces(prompt) for prompt in prompts]
+        sources = [self._engine.read(prompt, search) for prompt in prompts]
         written: list[tuple[Generated, ...]] = [()] * len(prompts)
-        first = [self._settings.first] if self._settings.first else []
+        count = search.beams if search.no_repeat else search.returned
 
         def compute(batch: list[int]) -> None:
-            results = self._engine.translate_batch(
-                [sources[i] for i in batch],
-                target_prefix=[first for _ in batch],
-                beam_size=search.beams,
-                num_hypotheses=search.beams if search.no_repeat else search.returned,
-                # Transformers counts the piece that starts the output, too.
-                max_decoding_length=search.max_pieces - 1,
-                min_decoding_length=0,  # as transformers: the end may come first
-                max_input_length=0,
-                no_repeat_ngram_size=search.no_repeat,
-                return_scores=True,
-                return_end_token=True,
-            )
+            results = self._engine.hypotheses([sources[i] for i in batch], search, count)
             for i, result in zip(batch, results, strict=True):
-                hypotheses = list(zip(result.hypotheses, map(float, result.scores), strict=True))
-                if search.no_repeat:
-                    hypotheses = self._ranked(sources[i], result.hypotheses)
+                best = self._ranked(sources[i], result) if search.no_repeat else result
                 written[i] = tuple(
                     Generated(self._text(pieces), score)
-                    for pieces, score in hypotheses[: search.returned]
+                    for pieces, score in best[: search.returned]
                 )
 
         most = 1 if self._alone else max(1, ROWS // search.beams)
@@ -165,36 +176,91 @@ class EmbeddedSeq2Seq:
         return written
 
     def _ranked(
-        self, source: list[str], hypotheses: list[list[str]]
+        self, source: list[str], results: Sequence[tuple[list[str], float]]
     ) -> list[tuple[list[str], float]]:
         """Return hypotheses, the best first, with their mean log probabilities."""
-        end = self._end(source)
+        end = self._engine.end(source)
+        hypotheses = [pieces for pieces, _ in results]
         bodies = [pieces[:-1] if pieces[-1:] == [end] else pieces for pieces in hypotheses]
         # All of one length at a time: padding changes the last bits.
         scores = [0.0] * len(bodies)
         for group in groups([len(body) for body in bodies]):
-            results = self._engine.score_batch(
-                [source for _ in group], [bodies[i] for i in group], max_input_length=0
-            )
-            for i, result in zip(group, results, strict=True):
+            found = self._engine.log_probabilities(source, [bodies[i] for i in group])
+            for i, each in zip(group, found, strict=True):
                 ended = len(hypotheses[i]) > len(bodies[i])
-                logs = list(result.log_probs)[: len(bodies[i]) + ended]
+                logs = each[: len(bodies[i]) + ended]
                 scores[i] = float(sum(logs)) / max(1, len(logs))
         order = sorted(range(len(bodies)), key=lambda i: -scores[i])
         return [(hypotheses[i], scores[i]) for i in order]
 
-    def _end(self, source: list[str]) -> str:
-        # T5 and BART end what is read as they end what is written.
-        return source[-1] if source else ""
-
-    def _pieces(self, prompt: str) -> list[str]:
-        pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
-        room = self._settings.positions
-        return pieces if not room or len(pieces) <= room else [*pieces[: room - 1], pieces[-1]]
-
     def _text(self, pieces: Sequence[str]) -> str:
         ids = [self._tokenizer.token_to_id(piece) for piece in pieces]
         return cleaned(self._tokenizer.decode([i for i in ids if i is not None]))
+
+
+class EncoderDecoder:
+    """An :class:`Engine` with an encoder."""
+
+    def __init__(
+        self,
+        translator: ctranslate2.Translator,
+        tokenizer: Tokenizer,
+        positions: int,
+        first: str,
+    ) -> None:
+        self._translator, self._tokenizer, self._positions = translator, tokenizer, positions
+        self._first = [first] if first else []
+
+    def read(self, prompt: str, search: Search) -> list[str]:
+        """Return the pieces of a prompt; see :class:`Engine`."""
+        del search
+        pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
+        room = self._positions
+        return pieces if not room or len(pieces) <= room else [*pieces[: room - 1], pieces[-1]]
+
+    def hypotheses(
+        self, sources: Sequence[list[str]], search: Search, count: int
+    ) -> list[list[tuple[list[str], float]]]:
+        """Return outputs; see :class:`Engine`."""
+        results = self._translator.translate_batch(
+            list(sources),
+            target_prefix=[self._first for _ in sources],
+            beam_size=search.beams,
+            num_hypotheses=count,
+            # Transformers counts the piece that starts the output, too.
+            max_decoding_length=search.max_pieces - 1,
+            min_decoding_length=0,  # as transformers: the end may come first
+            max_input_length=0,
+            no_repeat_ngram_size=search.no_repeat,
+            return_scores=True,
+            return_end_token=True,
+        )
+        return [list(zip(r.hypotheses, map(float, r.scores), strict=True)) for r in results]
+
+    def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
+        """Return those of outputs; see :class:`Engine`."""
+        sources = [source for _ in bodies]
+        results = self._translator.score_batch(sources, bodies, max_input_length=0)
+        return [list(result.log_probs) for result in results]
+
+    def end(self, source: list[str]) -> str:
+        """Return the piece that ends an output."""
+        # T5 and BART end what is read as they end what is written.
+        return source[-1] if source else ""
+
+
+def _open_engine(
+    bundle: Bundle, settings: Seq2SeqSettings, tokenizer: Tokenizer, arithmetic: str, threads: int
+) -> Engine:
+    given = {"device": "cpu", "inter_threads": threads, "intra_threads": 1}
+    folder = str(bundle.folder)
+    if settings.separator:
+        generator = ctranslate2.Generator(folder, compute_type=arithmetic, **given)
+        return Continuation(
+            generator, tokenizer, settings.separator, settings.end, settings.positions
+        )
+    translator = ctranslate2.Translator(folder, compute_type=arithmetic, **given)
+    return EncoderDecoder(translator, tokenizer, settings.positions, settings.first)
 
 
 def cleaned(text: str) -> str:

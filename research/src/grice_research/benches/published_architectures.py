@@ -1,4 +1,4 @@
-"""Published architectures, trained here on a small encoder, beside the figures of their papers.
+"""Published architectures, trained here on small models, beside the figures of their papers.
 
 The figures are those that the recipes ``ruber``, ``engagement`` and ``published`` wrote into the
 folder of weights; nothing is computed here. Of several seeds the one in the middle stands in the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grice.errors import plural
 from grice.stats.estimate import Estimate
 from grice_research.context import Skipped
 from grice_research.rows import Row
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
-TITLE = "Published architectures, trained here on a small encoder"
+TITLE = "Published architectures, trained here on small models"
 PAPER = (
     "Ghazarian et al., Better Automatic Evaluation of Open-Domain Dialogue Systems with "
     "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020"
@@ -54,7 +55,32 @@ ENGAGEMENT = {
     "all replies": ("spearman", 0.45),
 }
 """Figures 3.4 and the released checkpoint's validation; table 3.5, mean pooling."""
-PUBLISHED = {
+RE_T5 = "RE-T5, all of dev"
+T5_BASE = "T5-base, the paper's test set"
+PUBLISHED: dict[str, dict[str, tuple[float | None, str]]] = {
+    "accent extractor": {
+        "precision": (0.314, "ACCENT T5, 100 replies"),
+        "recall": (0.550, "ACCENT T5, 100 replies"),
+        "f1": (0.400, "ACCENT T5, 100 replies"),
+        "bleu2": (0.416, "ACCENT T5, 100 replies"),
+    },
+    "comet": {"bleu2": (None, ""), "rouge_l": (None, ""), "exact_match": (None, "")},
+    "situatedgen": {
+        "match_first": (0.565, T5_BASE),
+        "match_exclusive": (0.565, T5_BASE),
+        "coverage": (None, ""),
+        "bleu4": (0.221, T5_BASE),
+        "rouge2": (0.288, T5_BASE),
+        "meteor": (0.301, T5_BASE),
+    },
+    "explagraphs reasoning": {
+        "sa": (0.704, RE_T5),
+        "stca": (0.278, RE_T5),
+        "seca": (None, ""),
+        "g_bleu": (0.054, RE_T5),
+        "g_rouge_2": (0.068, RE_T5),
+        "g_rouge_l": (0.112, RE_T5),
+    },
     "cider entailment": {"macro_f1": (0.6915, "RoBERTa-MNLI, fold 1")},
     "cider spans": {"em": (0.2920, "SpanBERT, fold 1"), "f1": (0.4372, "SpanBERT, fold 1")},
     "cider choices alone": {"accuracy": (0.4721, "BERT, question only, fold 1")},
@@ -70,8 +96,12 @@ PUBLISHED = {
         "spearman, dstc9_dialogue:overall": (0.20, "DEAM"),
     },
 }
-"""Tables 4, 5, 6 and 8 of CIDER, table 5 of ExplaGraphs, table 4.2 of the thesis for DEAM."""
+"""Table 3 of ACCENT and of SituatedGen, tables 4, 5, 6 and 8 of CIDER, table 5 of ExplaGraphs,
+table 4.2 of the thesis for DEAM. COMET's released output is measured on the same queries, as a
+floor is; ExplaGraphs' own judge of SeCA was not released."""
+WRITERS = ("accent extractor", "comet", "situatedgen", "explagraphs reasoning")
 TRAINED_ON = "all-MiniLM-L6-v2 (22 million), all of it trained"
+WRITERS_TRAINED_ON = "SmolLM2-135M-Instruct of four bits, a decoder alone, all of it trained"
 SEEDS = {1: "one seed", 2: "two seeds", 3: "three seeds"}
 
 
@@ -138,7 +168,7 @@ def _engagement(records: Sequence[Record]) -> Iterator[Row]:
 
 
 def _system(
-    name: str, printed: Mapping[str, tuple[float, str]], records: Sequence[Record]
+    name: str, printed: Mapping[str, tuple[float | None, str]], records: Sequence[Record]
 ) -> Iterator[Row]:
     for measured, (value, beside) in printed.items():
         of_measure = [record for record in records if record["measure"] == measured]
@@ -149,8 +179,8 @@ def _system(
             middle, first = _middle(fitted), fitted[0]
             changes = ", ".join(change.replace("=", " ") for change in first["changes"])
             notes = (
-                TRAINED_ON,
-                f"{first['examples']:,} examples, {first['epochs']} epochs",
+                WRITERS_TRAINED_ON if name in WRITERS else TRAINED_ON,
+                f"{first['examples']:,} examples, {plural(first['epochs'], 'epoch')}",
                 changes and f"not the paper's: {changes}",
                 first["differs"],
                 middle.seeds,
@@ -177,7 +207,7 @@ def _row(
         published=printed,
         beside=beside if printed is not None else "",
         why=why,
-        signature=f"{name}|published architecture|MiniLM",
+        signature=f"{name}|published architecture|{'SmolLM2' if name in WRITERS else 'MiniLM'}",
     )
 
 

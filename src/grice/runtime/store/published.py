@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.runtime.bundle import CardValue
 
-FLOAT32 = "float32"
+FLOAT32: Literal["float32"] = "float32"
 """Published weights stay as they are, and are computed with as they are in both modes."""
+SEPARATOR = "\n"
+"""Stands between what a decoder alone reads and what it writes: every vocabulary has it."""
 
 
 def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder-decoder in the layout of Hugging Face, and return what its card states."""
+    """Convert what writes texts, in the layout of Hugging Face, and return what its card states."""
     # Here, not above: naming or listing models needs no engine.
-    from grice.runtime.conversion import seq2seq
+    from grice.runtime.conversion import convert, seq2seq
+    from grice.runtime.conversion.checkpoint import FAMILIES
+    from grice.runtime.conversion.huggingface import read_config
 
+    if read_config(source).get("model_type") in FAMILIES:
+        shape = convert(source, target, quantization=FLOAT32)
+        return {
+            "arithmetic": FLOAT32,
+            "positions": shape.positions,
+            "separator": SEPARATOR,
+            "end": str(read_config(target)["eos_token"]),
+        }
     converted = seq2seq.convert_seq2seq(source, target)
     return {"arithmetic": FLOAT32, "positions": converted.positions, "first": converted.first}
 

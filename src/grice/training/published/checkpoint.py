@@ -76,10 +76,11 @@ class Checkpoint:
         right = self.torch.tensor(targets, device=self.device)
         return self.torch.nn.functional.cross_entropy(logits, right)
 
-    def ids(self, texts: Sequence[str], most: int) -> list[list[int]]:
-        """Return the ids of texts, so many at most."""
+    def ids(self, texts: Sequence[str], most: int, *, special: bool = True) -> list[list[int]]:
+        """Return the ids of texts, so many at most, with those that begin and end a text or not."""
         self.tokenizer.enable_truncation(most)
-        return [list(encoding.ids) for encoding in self.tokenizer.encode_batch(list(texts))]
+        encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=special)
+        return [list(encoding.ids) for encoding in encodings]
 
     def padded(self, rows: Sequence[Sequence[int]], filler: int) -> Any:  # noqa: ANN401 - a tensor
         """Return rows as one tensor."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import BundleError
+from grice.runtime.conversion.checkpoint import FAMILIES
 from grice.runtime.conversion.huggingface import read_config
 from grice.training.published.checkpoint import torch_module
 from grice.training.published.classifiers import open_chooser, open_classifier, open_span_reader
@@ -31,9 +32,10 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
         BundleError: If a file is missing, or the checkpoint is of another family.
     """
     family = str(read_config(base).get("model_type"))
-    if family not in recipe.families:
+    families = (*recipe.families, *(FAMILIES if recipe.task == "text-to-text" else ()))
+    if family not in families:
         raise BundleError(
-            f"{base}: {recipe.name} starts from {' or '.join(recipe.families)} ({recipe.base} in "
+            f"{base}: {recipe.name} starts from {' or '.join(families)} ({recipe.base} in "
             f"the paper), not from {family!r}"
         )
     if not any(base.glob("*.safetensors")):

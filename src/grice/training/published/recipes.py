@@ -73,7 +73,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         examples: Name of the reader of its files.
         kind: Kind of the bundle that is made.
         base: The checkpoint that the paper starts from.
-        families: Architectures that it may start from, by ``model_type``.
+        families: Architectures that it may start from, by ``model_type``; one that writes texts may
+            start from a decoder alone as well.
         data: What its files hold.
         hyperparameters: By name, each with its source.
         labels: Of a classification, in the order of its head.

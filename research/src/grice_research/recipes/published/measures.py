@@ -31,6 +31,13 @@ class Figure(NamedTuple):
     estimate: Estimate
 
 
+class Floor(NamedTuple):
+    """What an answer without understanding gets."""
+
+    name: str
+    figure: Figure
+
+
 def label_figures(
     examples: Sequence[TrainingExample], gold: Sequence[str], predicted: Sequence[str]
 ) -> Iterator[Figure]:

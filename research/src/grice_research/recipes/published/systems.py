@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -22,7 +22,14 @@ from grice.stats import correlation
 from grice.training.published.examples import read_examples
 from grice_research.recipes.published.cider import write_fold
 from grice_research.recipes.published.conversations import write_conversations
-from grice_research.recipes.published.measures import Figure, label_figures, macro_f1, span_figures
+from grice_research.recipes.published.measures import (
+    Figure,
+    Floor,
+    label_figures,
+    macro_f1,
+    span_figures,
+)
+from grice_research.recipes.published.writers import Extraction, Graphs, Sentences, Tails
 from grice_research.triplets.choices import Choice, nearest
 from grice_research.triplets.cider import load_cider
 
@@ -36,13 +43,6 @@ if TYPE_CHECKING:
 
 FOLD = 1
 """CIDER's test fold; the printed figures are those of this fold."""
-
-
-class Floor(NamedTuple):
-    """What an answer without understanding gets."""
-
-    name: str
-    figure: Figure
 
 
 class System(Protocol):
@@ -252,6 +252,13 @@ SYSTEMS: dict[str, Callable[..., System]] = {
 
 Without the dialogue the released code gives tasks 3 and 4 a rate of 5e-5, and 3 and 20 epochs.
 """
+WRITERS: dict[str, Callable[..., System]] = {
+    "accent extractor": Extraction,
+    "situatedgen": Sentences,
+    "explagraphs reasoning": Graphs,
+    "comet": Tails,
+}
+"""Those that start from a decoder alone."""
 
 
 def _draw(path: Path, count: int) -> None:

@@ -4,11 +4,12 @@
     python -m grice_research.recipes.published.train --data DATA --from FOLDER \\
         --systems "cider spans,deam" --seeds 1
 
-FOLDER holds a checkpoint of BERT or RoBERTa: ``config.json``, ``*.safetensors``,
-``tokenizer.json``. Each training is that of ``grice train NAME``; its model is left in
-``work/SYSTEM-SEED``, and one that was ended goes on where it was. A line a figure goes to
-``work/figures.jsonl``, for ``grice bench published-architectures``; what stands there is not
-computed again. All seeds of a system are written: nothing is chosen by these figures.
+FOLDER holds a checkpoint of BERT or RoBERTa, or, for what writes texts, of a decoder alone:
+``config.json``, ``*.safetensors``, ``tokenizer.json``. Each training is that of ``grice train
+NAME``; its model is left in ``work/SYSTEM-SEED``, and one that was ended goes on where it was. A
+line a figure goes to ``work/figures.jsonl``, for ``grice bench published-architectures``; what
+stands there is not computed again. All seeds of a system are written: nothing is chosen by these
+figures.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from grice.runtime.conversion.checkpoint import FAMILIES
+from grice.runtime.conversion.huggingface import read_config
 from grice.runtime.models import Models
 from grice.training.published.recipes import find_recipe
 from grice.training.published.run import Order, PublishedReport, train_published, working_folder
 from grice_research.places import work_folder
-from grice_research.recipes.published.systems import SYSTEMS
+from grice_research.recipes.published.systems import SYSTEMS, WRITERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,14 +47,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--from", dest="base", type=Path, required=True)
-    parser.add_argument("--systems", default=",".join(SYSTEMS), help="default: all")
+    parser.add_argument("--systems", help="default: all that start from such a model")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    names = options.systems.split(",")
+    alone = read_config(options.base)["model_type"] in FAMILIES
+    systems = WRITERS if alone else SYSTEMS
+    names = options.systems.split(",") if options.systems else list(systems)
     for seed in range(options.seeds):
         for name in names:
-            system = SYSTEMS[name](data=options.data, folder=WORK / name.replace(" ", "-"))
+            system = systems[name](data=options.data, folder=WORK / name.replace(" ", "-"))
             run(name, system, options.base, seed)
 
 
