@@ -185,8 +185,8 @@ class EmbeddedSeq2Seq:
         # All of one length at a time: padding changes the last bits.
         scores = [0.0] * len(bodies)
         for group in groups([len(body) for body in bodies]):
-            found = self._engine.log_probabilities(source, [bodies[i] for i in group])
-            for i, each in zip(group, found, strict=True):
+            logs_of = self._engine.log_probabilities(source, [bodies[i] for i in group])
+            for i, each in zip(group, logs_of, strict=True):
                 ended = len(hypotheses[i]) > len(bodies[i])
                 logs = each[: len(bodies[i]) + ended]
                 scores[i] = float(sum(logs)) / max(1, len(logs))
