@@ -79,16 +79,15 @@ def models():
     models.close()
 
 
-def scored(name, reference, models, talk=TALK):
+def scored(name, reference, models, *talks):
     metric = load_metric(find_metrics().named(name), models, {"model": reference})
-    (scores,) = Scorer([metric]).score([talk])
-    return scores
+    return [score for scores in Scorer([metric]).score(talks or [TALK]) for score in scores]
 
 
 @pytest.fixture(params=["likelihood", "sense"])
 def asked(request, models):
     reference = request.getfixturevalue({"likelihood": "causal", "sense": "heads"}[request.param])
-    return lambda talk=TALK: scored(request.param, reference, models, talk)
+    return lambda *talks: scored(request.param, reference, models, *talks)
 
 
 def test_each_reply_has_a_score_of_its_own(asked):
@@ -96,6 +95,13 @@ def test_each_reply_has_a_score_of_its_own(asked):
     assert first.status == "abstained"
     assert len({score.value for score in others}) == len(TALK.turns) - 1
     assert all(0 <= score.value <= 1 and score.status == "ok" for score in others)
+
+
+def test_a_conversation_that_comes_twice_is_scored_twice(asked):
+    short = Conversation("talk", TALK.turns[:2])
+    alone = [(score.value, score.status) for score in asked(short)]
+    both = asked(short, Conversation("again", short.turns))
+    assert [(score.value, score.status) for score in both] == alone * 2
 
 
 def test_what_comes_later_changes_nothing(asked):

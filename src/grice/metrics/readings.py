@@ -63,8 +63,10 @@ def readings(
         turns.append((response.speaker, response.text))
         key = course(response)
         reading = open_readings.get(key)
-        if reading and turns[: len(reading.turns)] == reading.turns:
-            reading.turns.extend(turns[len(reading.turns) :])
+        begun = len(reading.turns) if reading else 0
+        # A reply that comes once more is a reading of its own, so that both are judged.
+        if reading and begun < len(turns) and turns[:begun] == reading.turns:
+            reading.turns.extend(turns[begun:])
             reading.replies[len(turns) - 1] = number
             continue
         if reading:
