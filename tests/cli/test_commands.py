@@ -379,6 +379,15 @@ def test_the_cache_can_be_looked_at_and_cleared(chat, capsys, tmp_path):
     assert "0.0 MiB kept" in capsys.readouterr().out
 
 
+@pytest.fixture
+def _interruptible():
+    # Where a shell starts the tests in the background, they ignore interrupts, and their children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
     big = tmp_path / "big.jsonl"
     turns = [
@@ -426,6 +435,7 @@ runpy.run_module("grice", run_name="__main__")
 """
 
 
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_while_modules_are_imported_ends_quietly():
     command = [sys.executable, "-c", INTERRUPTED_AT_AN_IMPORT]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
