@@ -64,7 +64,7 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, str]]] = {
         "f1": (0.400, "ACCENT T5, 100 replies"),
         "bleu2": (0.416, "ACCENT T5, 100 replies"),
     },
-    "comet": {"bleu2": (None, ""), "rouge_l": (None, ""), "exact_match": (None, "")},
+    "comet": {"bleu2": (None, ""), "rouge_l": (None, "")},
     "situatedgen": {
         "match_first": (0.565, T5_BASE),
         "match_exclusive": (0.565, T5_BASE),

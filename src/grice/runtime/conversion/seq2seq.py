@@ -10,6 +10,7 @@ from ctranslate2.specs import TransformerSpec
 from ctranslate2.specs.common_spec import Activation
 
 from grice.errors import BundleError
+from grice.runtime.conversion.checkpoint import FAMILIES
 from grice.runtime.conversion.huggingface import tokens_of
 from grice.runtime.conversion.written import convert_family, needed, set_fused, set_linear, set_norm
 
@@ -60,7 +61,8 @@ def convert_seq2seq(
         BundleError: If the source is of another family, cut off or damaged.
     """
     families = {"t5": _t5, "bart": _bart}
-    return convert_family(source, target, families, "encoder-decoders", quantization=quantization)
+    what = f"decoders of type {', '.join(FAMILIES)} and encoder-decoders"
+    return convert_family(source, target, families, what, quantization=quantization)
 
 
 def _t5(published: Published) -> tuple[TransformerSpec, Converted]:
