@@ -28,7 +28,7 @@ PAPER = (
     "Ghazarian et al., Better Automatic Evaluation of Open-Domain Dialogue Systems with "
     "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020; ACCENT, "
     "ACL 2023; Ghosal et al., CIDER, SIGDIAL 2021; Saha et al., ExplaGraphs, EMNLP 2021; Hwang et "
-    "al., COMET-ATOMIC 2020, AAAI 2021"
+    "al., COMET-ATOMIC 2020, AAAI 2021; Zhang and Wan, SituatedGen, NeurIPS 2023"
 )
 
 ENCODER = "all-MiniLM-L6-v2 (22 million) frozen, in place of BERT-base (110 million)"
