@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tiny_published as tiny
+from grice.errors import BundleError
 from grice.runtime.models import Models
 from grice.runtime.published_reader import PublishedReader, SpanReader, TextClassifier
 from grice.runtime.seq2seq import Search, Seq2Seq
@@ -50,7 +51,7 @@ def test_an_encoder_decoder_writes_the_same_texts(family, beams, tmp_path):
     model = opened(source, "seq2seq", Seq2Seq)
     plain = transformers.AutoModelForSeq2SeqLM.from_pretrained(source).eval()
     written = model.write(TEXTS, Search(beams, beams, 12))
-    for text, found in zip(TEXTS, written, strict=True):
+    for text, best in zip(TEXTS, written, strict=True):
         given, tokenizer = ids_of(source, text)
         with torch.inference_mode():
             output = plain.generate(
@@ -58,7 +59,7 @@ def test_an_encoder_decoder_writes_the_same_texts(family, beams, tmp_path):
                 min_length=0, do_sample=False, early_stopping=False, length_penalty=1.0,
                 return_dict_in_generate=True, output_scores=True,
             )  # fmt: skip
-            for row, generated in zip(output.sequences.tolist(), found, strict=True):
+            for row, generated in zip(output.sequences.tolist(), best, strict=True):
                 assert tokenizer.decode(row).split() == generated.text.split()
                 end = plain.config.eos_token_id
                 length = row.index(end, 1) if end in row[1:] else len(row) - 1
@@ -76,7 +77,7 @@ def test_a_decoder_alone_writes_the_same_texts(beams, no_repeat, tmp_path):
     model = opened(source, "seq2seq", Seq2Seq)
     plain = transformers.AutoModelForCausalLM.from_pretrained(source).eval()
     written = model.write(TEXTS, Search(beams, beams, 12, no_repeat))
-    for text, found in zip(TEXTS, written, strict=True):
+    for text, best in zip(TEXTS, written, strict=True):
         given, tokenizer = ids_of(source, text)
         separator = tokenizer.encode("\n", add_special_tokens=False).ids
         read = [*given["input_ids"][0].tolist(), *separator]
@@ -93,7 +94,7 @@ def test_a_decoder_alone_writes_the_same_texts(beams, no_repeat, tmp_path):
                 max_new_tokens=12, do_sample=False, early_stopping=False, length_penalty=1.0,
                 prefix_allowed_tokens_fn=allowed if no_repeat else None,
             ).tolist()  # fmt: skip
-            for row, generated in zip(rows, found, strict=True):
+            for row, generated in zip(rows, best, strict=True):
                 new = row[len(read) :]
                 end = plain.config.eos_token_id
                 new = new[: new.index(end) + 1] if end in new else new
@@ -101,6 +102,15 @@ def test_a_decoder_alone_writes_the_same_texts(beams, no_repeat, tmp_path):
                 labels = torch.tensor([[-100] * len(read) + new])
                 mean = -float(plain(torch.tensor([read + new]), labels=labels).loss)
                 assert generated.log_probability == pytest.approx(mean, abs=1e-5)
+
+
+def test_a_decoder_alone_whose_end_is_no_piece_is_refused(tmp_path):
+    opened(tiny.write_llama(tmp_path / "llama", TEXTS), "seq2seq", Seq2Seq)
+    card = tmp_path / "bundle" / "card.toml"
+    card.write_text(card.read_text("utf-8").replace('end = "</s>"', 'end = "STOP"'), "utf-8")
+    models = Models(mode="exact", workers=1, cache=None)
+    with pytest.raises(BundleError, match=r"settings.end 'STOP' is no piece of the vocabulary"):
+        models.open(f"file:{card.parent}", Seq2Seq)
 
 
 FAMILIES = ("Bert", "Roberta")

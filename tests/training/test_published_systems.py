@@ -212,6 +212,15 @@ def test_what_does_not_write_starts_from_no_decoder(tmp_path, capsys):
     assert "not from 'llama'" in capsys.readouterr().err
 
 
+def test_a_decoder_alone_that_ends_no_text_is_refused(deco, tmp_path, capsys):
+    base = tiny.write_llama(tmp_path / "llama", ["a b c"])
+    config = json.loads((base / "config.json").read_text("utf-8"))
+    (base / "config.json").write_text(json.dumps(config | {"eos_token_id": None}), "utf-8")
+    words = ["train", "accent", str(deco[0]), "--from", str(base), "-o", str(tmp_path / "m")]
+    assert main(words) == 2
+    assert "config.json states no eos_token_id" in capsys.readouterr().err
+
+
 def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys):
     import torch
     from safetensors.torch import load_file

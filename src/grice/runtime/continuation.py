@@ -32,7 +32,7 @@ class Continuation:
     ) -> None:
         self._generator, self._tokenizer = generator, tokenizer
         self._separator = list(tokenizer.encode(separator, add_special_tokens=False).tokens)
-        self._end, self._positions = end, positions
+        self.end, self._positions = end, positions
 
     def read(self, prompt: str, search: Search) -> list[str]:
         """Return the pieces of a prompt and of the separator; the text has room behind them."""
@@ -52,7 +52,7 @@ class Continuation:
             max_length=search.max_pieces,
             min_length=0,  # the end may come first
             no_repeat_ngram_size=search.no_repeat,
-            end_token=self._end,
+            end_token=self.end,
             return_scores=True,
             return_end_token=True,
         )
@@ -60,11 +60,6 @@ class Continuation:
 
     def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
         """Return those of the pieces of continuations, and of the piece that ends them."""
-        rows = [[*source, *body, self._end] for body in bodies]
+        rows = [[*source, *body, self.end] for body in bodies]
         results = self._generator.score_batch(rows)
         return [list(result.log_probs)[len(source) - 1 :] for result in results]
-
-    def end(self, source: list[str]) -> str:
-        """Return the piece that ends a continuation."""
-        del source
-        return self._end

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, runtime_check
 import ctranslate2
 import msgspec
 
-from grice.errors import InputError
+from grice.errors import BundleError, InputError
 from grice.runtime.batching import groups, run_batches
 from grice.runtime.continuation import Continuation
 from grice.runtime.memo import remember
@@ -96,7 +96,13 @@ class Seq2SeqSettings(Settings, frozen=True):
 
 
 class Engine(Protocol):
-    """What searches for texts, all in pieces of the vocabulary."""
+    """What searches for texts, all in pieces of the vocabulary.
+
+    Attributes:
+        end: The piece that ends an output.
+    """
+
+    end: str
 
     def read(self, prompt: str, search: Search) -> list[str]:
         """Return the pieces of a prompt, as many as there is room for."""
@@ -110,10 +116,6 @@ class Engine(Protocol):
 
     def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
         """Return those of the pieces of outputs of one length, and of the piece that ends them."""
-        ...
-
-    def end(self, source: list[str]) -> str:
-        """Return the piece that ends an output."""
         ...
 
 
@@ -179,7 +181,7 @@ class EmbeddedSeq2Seq:
         self, source: list[str], results: Sequence[tuple[list[str], float]]
     ) -> list[tuple[list[str], float]]:
         """Return hypotheses, the best first, with their mean log probabilities."""
-        end = self._engine.end(source)
+        end = self._engine.end
         hypotheses = [pieces for pieces, _ in results]
         bodies = [pieces[:-1] if pieces[-1:] == [end] else pieces for pieces in hypotheses]
         # All of one length at a time: padding changes the last bits.
@@ -210,6 +212,8 @@ class EncoderDecoder:
     ) -> None:
         self._translator, self._tokenizer, self._positions = translator, tokenizer, positions
         self._first = [first] if first else []
+        # T5 and BART end what they read as they end what they write.
+        self.end = "".join(tokenizer.encode("").tokens[-1:])
 
     def read(self, prompt: str, search: Search) -> list[str]:
         """Return the pieces of a prompt; see :class:`Engine`."""
@@ -243,11 +247,6 @@ class EncoderDecoder:
         results = self._translator.score_batch(sources, bodies, max_input_length=0)
         return [list(result.log_probs) for result in results]
 
-    def end(self, source: list[str]) -> str:
-        """Return the piece that ends an output."""
-        # T5 and BART end what is read as they end what is written.
-        return source[-1] if source else ""
-
 
 def _open_engine(
     bundle: Bundle, settings: Seq2SeqSettings, tokenizer: Tokenizer, arithmetic: str, threads: int
@@ -255,6 +254,11 @@ def _open_engine(
     given = {"device": "cpu", "inter_threads": threads, "intra_threads": 1}
     folder = str(bundle.folder)
     if settings.separator:
+        if tokenizer.token_to_id(settings.end) is None:
+            raise BundleError(
+                f"{folder}: card.toml: settings.end {settings.end!r} is no piece of the "
+                "vocabulary; state the one that ends what this decoder writes"
+            )
         generator = ctranslate2.Generator(folder, compute_type=arithmetic, **given)
         return Continuation(
             generator, tokenizer, settings.separator, settings.end, settings.positions

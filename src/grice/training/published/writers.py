@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from grice.errors import BundleError
 from grice.runtime.batching import groups
 from grice.runtime.conversion.checkpoint import FAMILIES
 from grice.runtime.conversion.huggingface import read_config
@@ -30,8 +31,18 @@ ALIKE = 16
 
 
 def open_writer(base: Path, recipe: Recipe, values: HyperParameters) -> Learner:
-    """Open an encoder-decoder, or a decoder alone."""
-    alone = read_config(base)["model_type"] in FAMILIES
+    """Open an encoder-decoder, or a decoder alone.
+
+    Raises:
+        BundleError: If a decoder alone has no piece that ends a text.
+    """
+    config = read_config(base)
+    alone = config["model_type"] in FAMILIES
+    if alone and config.get("eos_token_id") is None:
+        raise BundleError(
+            f"{base}: config.json states no eos_token_id, the piece that a decoder alone is to end "
+            "its texts with; add it"
+        )
     auto = "AutoModelForCausalLM" if alone else "AutoModelForSeq2SeqLM"
     checkpoint = Checkpoint(base, auto, values)
     if recipe.kind == "comet":
