@@ -6,13 +6,16 @@
 Both networks have random weights of the published sizes, so that texts have the full length
 (``full`` counts them) and no weights need be fetched. Their output layers are their own: with those
 of the papers, which are the embeddings, random weights write the same piece again and again, and
-where a repeat is forbidden the engines do not search alike (:mod:`grice.runtime.seq2seq`).
-``same`` counts the texts that both write: where not all are, the ratio says nothing. The loop is
-that of the released code: a prompt at a time, beam 10 for both, float32. Ours is
+where a repeat is forbidden the engines do not search alike (:mod:`grice.runtime.seq2seq`). The loop
+is that of the released code: a prompt at a time, beam 10 for both, float32. Ours is
 :class:`grice.runtime.seq2seq.EmbeddedSeq2Seq` on the converted checkpoints, as ``accent`` calls it:
-``exact`` in float32, a text at a time, ``fast`` in int8, all together.
-Both see all cores; where others are busy on these, ``ratio_of_cores`` compares the seconds that the
-cores computed. Memory is that of the process after each.
+``exact`` in float32, a text at a time, ``fast`` in int8, prompts of one length together.
+
+``same`` counts the texts that both write. To random weights thousands of pieces are equally likely,
+so that a last bit chooses; ``less_likely`` says by how many nats a piece ours are less likely than
+theirs, by the network in float32: below .01 where both searches find as much. Both see all
+cores; where others are busy on these, ``ratio_of_cores`` compares the seconds that the cores
+computed. Memory is that of the process after each.
 """
 
 from __future__ import annotations
@@ -118,6 +121,15 @@ def plain(network: Any, folder: Path, read: list[str], pieces: int) -> list[str]
     return written
 
 
+def log_probability(network: Any, folder: Path, prompt: str, text: str) -> float:  # noqa: ANN401
+    """Return the mean log probability of the pieces of a text."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    given = torch.tensor([tokenizer.encode(prompt).ids])
+    labels = torch.tensor([tokenizer.encode(text, add_special_tokens=False).ids])
+    with torch.inference_mode():
+        return -float(network(given, labels=labels).loss)
+
+
 class Timed(NamedTuple):
     """Seconds that went by, seconds of all cores, and what was written."""
 
@@ -165,18 +177,25 @@ def main() -> None:
             plain(network, folder, read[:1], 2)
             theirs = timed(lambda n=network, f=folder, r=read: plain(n, f, r, options.pieces))
             full = sum(len(text.split()) == options.pieces - 1 for text in theirs.texts)
-            del network
             for mode in MODES:
                 mine = timed_ours(target, mode, read, Search(BEAMS, 1, options.pieces, NO_REPEAT))
                 pairs = zip(mine.texts, theirs.texts, strict=True)
                 same = sum(a.split() == b.split() for a, b in pairs)
+                logs = (
+                    [
+                        log_probability(network, folder, *each)
+                        for each in zip(read, texts, strict=True)
+                    ]
+                    for texts in (theirs.texts, mine.texts)
+                )
+                less = float(np.subtract(*map(np.mean, logs)))
                 total[mode] += [theirs.wall, mine.wall, theirs.cores, mine.cores]
                 row = {
                     "network": family, "mode": mode, "prompts": len(read),
                     "plain_s": round(theirs.wall, 2), "ours_s": round(mine.wall, 2),
                     "ratio": round(theirs.wall / mine.wall, 2),
                     "ratio_of_cores": round(theirs.cores / mine.cores, 2), "same": same,
-                    "full": full,
+                    "full": full, "less_likely": round(less, 4),
                     "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
                 }  # fmt: skip
                 print(json.dumps(row), flush=True)

@@ -50,7 +50,7 @@ def write_t5(folder, texts, size=300):
     return folder
 
 
-def write_bart(folder, texts, size=300, added=()):
+def write_bart(folder, texts, size=300, added=(), tied=True):
     torch, transformers = torch_and_transformers()
     folder.mkdir(parents=True, exist_ok=True)
     count = write_tokenizer(folder, texts, size, added, ends=f"{START} $A {END}")
@@ -60,10 +60,15 @@ def write_bart(folder, texts, size=300, added=()):
         encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
         decoder_ffn_dim=64, max_position_embeddings=128, pad_token_id=0, eos_token_id=1,
         bos_token_id=3, decoder_start_token_id=1, forced_eos_token_id=None, dropout=0.0,
-        init_std=0.1,
+        init_std=0.1, tie_word_embeddings=tied,
     )  # fmt: skip
     transformers.BartForConditionalGeneration(config).save_pretrained(folder)
     return folder
+
+
+def write_untied_bart(folder, texts):
+    """Write a BART whose encoder, decoder and output have tables of their own."""
+    return write_bart(folder, texts, tied=False)
 
 
 def write_encoder(folder, texts, family="Bert", labels=None, size=300, head=None):

@@ -21,12 +21,12 @@ TEXTS = ["look 3 at soup. there is a spoon.", "the map", "you sang a long song, 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
 
-def opened(source, kind, protocol, name="bundle"):
+def opened(source, kind, protocol, name="bundle", mode="exact"):
     target = source.parent / name
     target.mkdir()
     facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "", "licence": "MIT"}
     make_bundle(source, target, Description(facts, {"data": []}, {}))
-    return Models(mode="exact", workers=1, cache=None).open(f"file:{target}", protocol)
+    return Models(mode=mode, workers=1, cache=None).open(f"file:{target}", protocol)
 
 
 def ids_of(folder, text, second=None):
@@ -41,7 +41,7 @@ def ids_of(folder, text, second=None):
     return given, tokenizer
 
 
-@pytest.mark.parametrize("family", ["t5", "bart"])
+@pytest.mark.parametrize("family", ["t5", "bart", "untied_bart"])
 @pytest.mark.parametrize("beams", [1, 4])
 def test_an_encoder_decoder_writes_the_same_texts(family, beams, tmp_path):
     import torch
@@ -102,6 +102,29 @@ def test_a_decoder_alone_writes_the_same_texts(beams, no_repeat, tmp_path):
                 labels = torch.tensor([[-100] * len(read) + new])
                 mean = -float(plain(torch.tensor([read + new]), labels=labels).loss)
                 assert generated.log_probability == pytest.approx(mean, abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart", "llama"])
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+def test_the_best_text_is_the_first_of_many_alone_or_among_others(family, mode, tmp_path):
+    source = getattr(tiny, f"write_{family}")(tmp_path / family, TEXTS)
+    model = opened(source, "seq2seq", Seq2Seq, mode=mode)
+    many = model.write(TEXTS, Search(4, 4, 12, 2))
+    for text, ranked in zip(TEXTS, many, strict=True):
+        ((best,),) = model.write([text], Search(4, 1, 12, 2))
+        assert best.text == ranked[0].text
+        assert best.log_probability == pytest.approx(ranked[0].log_probability, abs=1e-6)
+        scores = [each.log_probability for each in ranked]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_what_is_written_is_computed_by_the_mode(tmp_path):
+    source = tiny.write_t5(tmp_path / "t5", TEXTS)
+    exact, fast = (
+        opened(source, "seq2seq", Seq2Seq, name=mode, mode=mode) for mode in ("exact", "fast")
+    )
+    assert "/float32/" in exact.identity
+    assert "/int8/" in fast.identity
 
 
 def test_a_decoder_alone_whose_end_is_no_piece_is_refused(tmp_path):

@@ -58,8 +58,7 @@ class Continuation:
         )
         return [list(zip(r.sequences, map(float, r.scores), strict=True)) for r in results]
 
-    def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
-        """Return those of the pieces of continuations, and of the piece that ends them."""
-        rows = [[*source, *body, self.end] for body in bodies]
-        results = self._generator.score_batch(rows)
-        return [list(result.log_probs)[len(source) - 1 :] for result in results]
+    def log_probabilities(self, source: list[str], body: list[str]) -> list[float]:
+        """Return those of the pieces of a continuation, and of the piece that ends it."""
+        (result,) = self._generator.score_batch([[*source, *body, self.end]])
+        return list(result.log_probs)[len(source) - 1 :]

@@ -2,10 +2,11 @@
 
 A decoder alone that was trained as these are (:mod:`grice.runtime.continuation`) answers the same.
 
-What transformers gives in float32 comes out, with one difference of the engines: where repeated
-n-grams are forbidden, CTranslate2 searches with what is left made to sum to one, transformers
-without. So the texts found are scored once more, each by itself, and ranked as transformers does:
-by the sum of the log probabilities of their pieces, over their number.
+``exact`` gives what transformers gives in float32, with one difference of the engines: where
+repeated n-grams are forbidden, CTranslate2 searches with what is left made to sum to one,
+transformers without. Texts in which something was forbidden are therefore scored once more, each by
+itself, and ranked as transformers does: by the sum of the log probabilities of their pieces, over
+their number.
 """
 
 from __future__ import annotations
@@ -79,8 +80,7 @@ class Seq2SeqSettings(Settings, frozen=True):
     """Of a bundle of kind ``seq2seq``.
 
     Attributes:
-        arithmetic: ``float32`` where the weights are stored so, and then in both modes; empty
-            leaves it to the mode.
+        arithmetic: ``float32`` or ``int8`` in both modes; empty leaves it to the mode.
         positions: Most pieces of a prompt; 0 if the model has no limit.
         first: Piece that every output begins with.
         separator: Stands behind a prompt that a decoder alone continues; empty for an
@@ -114,8 +114,8 @@ class Engine(Protocol):
         """Return so many outputs per prompt with their mean log probabilities."""
         ...
 
-    def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
-        """Return those of the pieces of outputs of one length, and of the piece that ends them."""
+    def log_probabilities(self, source: list[str], body: list[str]) -> list[float]:
+        """Return those of the pieces of an output, and of the piece that ends it."""
         ...
 
 
@@ -162,11 +162,8 @@ class EmbeddedSeq2Seq:
         def compute(batch: list[int]) -> None:
             results = self._engine.hypotheses([sources[i] for i in batch], search, count)
             for i, result in zip(batch, results, strict=True):
-                best = self._ranked(sources[i], result) if search.no_repeat else result
-                written[i] = tuple(
-                    Generated(self._text(pieces), score)
-                    for pieces, score in best[: search.returned]
-                )
+                best = self._best(sources[i], result, search)
+                written[i] = tuple(Generated(self._text(pieces), score) for pieces, score in best)
 
         most = 1 if self._alone else max(1, ROWS // search.beams)
         batches = [
@@ -177,23 +174,28 @@ class EmbeddedSeq2Seq:
         run_batches(compute, batches, self._threads)
         return written
 
-    def _ranked(
-        self, source: list[str], results: Sequence[tuple[list[str], float]]
+    def _best(
+        self, source: list[str], results: Sequence[tuple[list[str], float]], search: Search
     ) -> list[tuple[list[str], float]]:
-        """Return hypotheses, the best first, with their mean log probabilities."""
-        end = self._engine.end
-        hypotheses = [pieces for pieces, _ in results]
-        bodies = [pieces[:-1] if pieces[-1:] == [end] else pieces for pieces in hypotheses]
-        # All of one length at a time: padding changes the last bits.
-        scores = [0.0] * len(bodies)
-        for group in groups([len(body) for body in bodies]):
-            logs_of = self._engine.log_probabilities(source, [bodies[i] for i in group])
-            for i, each in zip(group, logs_of, strict=True):
-                ended = len(hypotheses[i]) > len(bodies[i])
-                logs = each[: len(bodies[i]) + ended]
-                scores[i] = float(sum(logs)) / max(1, len(logs))
-        order = sorted(range(len(bodies)), key=lambda i: -scores[i])
-        return [(hypotheses[i], scores[i]) for i in order]
+        """Return the best hypotheses with their mean log probabilities.
+
+        The engine's score is that or, where something was forbidden, more. So hypotheses are scored
+        again, the likeliest first, until none of the others can be among the best.
+        """
+        best: list[tuple[list[str], float]] = []
+        for pieces, most in sorted(results, key=lambda result: -result[1]):
+            if len(best) == search.returned and most <= best[-1][1]:
+                break
+            again = _was_restricted(pieces, search.no_repeat)
+            best.append((pieces, self._score(source, pieces) if again else most))
+            best = sorted(best, key=lambda result: -result[1])[: search.returned]
+        return best
+
+    def _score(self, source: list[str], pieces: list[str]) -> float:
+        """Return the mean log probability of a hypothesis; the piece that ends it may be missing."""
+        body = pieces[:-1] if pieces[-1:] == [self._engine.end] else pieces
+        logs = self._engine.log_probabilities(source, body)[: len(pieces)]
+        return float(sum(logs)) / max(1, len(logs))
 
     def _text(self, pieces: Sequence[str]) -> str:
         ids = [self._tokenizer.token_to_id(piece) for piece in pieces]
@@ -241,11 +243,10 @@ class EncoderDecoder:
         )
         return [list(zip(r.hypotheses, map(float, r.scores), strict=True)) for r in results]
 
-    def log_probabilities(self, source: list[str], bodies: list[list[str]]) -> list[list[float]]:
-        """Return those of outputs; see :class:`Engine`."""
-        sources = [source for _ in bodies]
-        results = self._translator.score_batch(sources, bodies, max_input_length=0)
-        return [list(result.log_probs) for result in results]
+    def log_probabilities(self, source: list[str], body: list[str]) -> list[float]:
+        """Return those of an output; see :class:`Engine`."""
+        (result,) = self._translator.score_batch([source], [body], max_input_length=0)
+        return list(result.log_probs)
 
 
 def _open_engine(
@@ -265,6 +266,16 @@ def _open_engine(
         )
     translator = ctranslate2.Translator(folder, compute_type=arithmetic, **given)
     return EncoderDecoder(translator, tokenizer, settings.positions, settings.first)
+
+
+def _was_restricted(pieces: Sequence[str], no_repeat: int) -> bool:
+    """Return whether some piece was forbidden where an output went on.
+
+    >>> _was_restricted(["a", "b", "a", "c"], 2), _was_restricted(["a", "b", "a"], 2)
+    (True, False)
+    """
+    before = [tuple(pieces[i : i + no_repeat - 1]) for i in range(len(pieces) - no_repeat + 1)]
+    return no_repeat > 0 and len(set(before)) < len(before)
 
 
 def cleaned(text: str) -> str:

@@ -150,7 +150,8 @@ def _bart(published: Published) -> tuple[TransformerSpec, Converted]:
     scale = math.sqrt(int(config["d_model"])) if config.get("scale_embedding") else 1.0
     for name, stack in (("encoder", spec.encoder), ("decoder", spec.decoder)):
         embeddings = stack.embeddings[0] if isinstance(stack.embeddings, list) else stack.embeddings
-        embeddings.weight = shared
+        own = f"model.{name}.embed_tokens.weight"  # another table, if what is written is not tied
+        embeddings.weight = shared if published.tensor(own) is None else needed(published, own)
         stack.scale_embeddings = scale
         positions = needed(published, f"model.{name}.embed_positions.weight")[BART_OFFSET:]
         stack.position_encodings.encodings = positions

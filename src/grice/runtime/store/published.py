@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import CardValue
 
 FLOAT32: Literal["float32"] = "float32"
-"""Published weights stay as they are, and are computed with as they are in both modes."""
+"""Published weights stay as they are. What reads is computed with so in both modes; what writes,
+which takes far longer, by the mode."""
 SEPARATOR = "\n"
 """Stands between what a decoder alone reads and what it writes: every vocabulary has it."""
 
@@ -25,13 +26,12 @@ def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
     if read_config(source).get("model_type") in FAMILIES:
         shape = convert(source, target, quantization=FLOAT32)
         return {
-            "arithmetic": FLOAT32,
             "positions": shape.positions,
             "separator": SEPARATOR,
             "end": str(read_config(target)["eos_token"]),
         }
     converted = seq2seq.convert_seq2seq(source, target)
-    return {"arithmetic": FLOAT32, "positions": converted.positions, "first": converted.first}
+    return {"positions": converted.positions, "first": converted.first}
 
 
 def convert_encoder(source: Path, target: Path) -> dict[str, CardValue]:

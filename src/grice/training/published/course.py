@@ -99,7 +99,9 @@ class _Course:
         rate = self._rate(step)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        loss = self._learner.loss(batch)
+        half = self._values.precision == "bfloat16"
+        with self._torch.autocast(self._learner.device, self._torch.bfloat16, enabled=half):
+            loss = self._learner.loss(batch)
         value = float(loss.detach())
         if not np.isfinite(value):
             raise InputError(

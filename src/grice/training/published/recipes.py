@@ -31,6 +31,7 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         learning_rate: Of Adam with decoupled weight decay.
         seed: Of the order of examples, of dropout, and of new weights.
         max_source: Most pieces that are read.
+        precision: Of the products of matrices; weights and sums are float32 with either.
         max_target: Most pieces that are written; 0 where nothing is.
         pooling: Of a network on a frozen encoder: how the states of pieces become one vector.
         layer: Of such a network: the layer it stands on; -1 is the last.
@@ -49,6 +50,7 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learning_rate: float
     seed: int
     max_source: int
+    precision: Literal["float32", "bfloat16"]
     schedule: Literal["linear", "constant"]
     warmup_steps: int
     weight_decay: float
