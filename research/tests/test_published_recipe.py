@@ -8,6 +8,7 @@ import json
 import made_tasks
 import pytest
 
+from grice.runtime.protocols import Generated
 from grice.training.published.examples import read_examples
 from grice_research.recipes.published.cider import NO_DIALOGUE, TASKS, write_fold
 from grice_research.recipes.relevance.corpora import SOURCES
@@ -57,16 +58,6 @@ def test_an_answer_stands_where_its_record_says(data, tmp_path):
         assert record["context"].startswith(record["tail"], record["start"])
 
 
-def test_so_many_dialogues_are_drawn_as_are_asked_for(data, tmp_path):
-    from grice_research.recipes.published.systems import CiderTask
-
-    drawn = CiderTask("entailment", (), data=data, folder=tmp_path, learned=3, measured=1)
-    path = drawn.prepare()
-    kept = [json.loads(line)["dialogue"] for line in path.read_text().splitlines()]
-    assert len(kept) == 24
-    assert len(set(kept)) == 3
-
-
 @pytest.mark.parametrize("task", ["spans", "choices-alone", "relations", "entailment"])
 def test_a_task_is_trained_measured_and_not_done_twice(task, data, tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch", reason="torch is not installed (grice[train])")
@@ -102,8 +93,51 @@ def test_a_task_is_trained_measured_and_not_done_twice(task, data, tmp_path, mon
 
 
 def test_conversations_stand_before_their_manipulated_copies(tmp_path):
-    from grice_research.recipes.published.conversations import END, write_conversations
+    from grice_research.recipes.published.conversations import END, write_with_words
 
+    _write_talks(tmp_path / "data")
+    path = write_with_words(tmp_path / "data", tmp_path / "talks", 8)
+    examples = read_examples("deam", [path])
+    assert [example.target for example in examples] == ["1", "0"] * 8
+    pairs = list(zip(examples[::2], examples[1::2], strict=True))
+    assert all(a.source != b.source and a.group == b.group for a, b in pairs)
+    assert all(line.count(END) == 6 for line in path.read_text().splitlines()[::2])
+
+
+class Repeats:
+    """A parser that reads some verbs, and a generator that says the graph."""
+
+    identity = "stub"
+
+    def write(self, prompts, search):
+        if search.returned > 1:
+            verbs = [next((v for v in ("read", "wrote", "told") if v in p), "") for p in prompts]
+            graphs = [
+                f"( {verb}-01 :ARG0 ( i ) :ARG1 ( {verb} ) )" if verb else "" for verb in verbs
+            ]
+            return [tuple(Generated(graph, -1.0) for _ in range(4)) for graph in graphs]
+        return [(Generated(f"said {prompt}", -1.0),) for prompt in prompts]
+
+
+def test_both_sides_of_manipulated_graphs_are_said_by_the_generator(tmp_path):
+    from grice_research.recipes.published.conversations import END, write_with_graphs
+
+    _write_talks(tmp_path / "data")
+    path = write_with_graphs(tmp_path / "data", tmp_path / "talks", 8, Repeats(), Repeats())
+    examples = read_examples("deam", [path])
+    assert 8 <= len(examples) == 2 * [example.target for example in examples].count("1")
+    for coherent, broken in zip(*[iter(path.read_text().splitlines())] * 2, strict=True):
+        *turns, _ = coherent.split(END)
+        verbs = [text.split(" ")[3] for text in turns[1:4]]
+        assert verbs == ["read-01", "wrote-01", "told-01"]
+        assert turns[4].startswith("We should meet")  # without a graph
+        *others, _ = broken.split(END)
+        assert turns != others
+        assert all(text.startswith("said ") for text in others[1:4])
+
+
+def _write_talks(folder):
+    """Write conversations of both sources, and nothing of the others."""
     talk = [
         "Do you like to read old books?",
         "Yes, I read a new book every week.",
@@ -125,14 +159,7 @@ def test_conversations_stand_before_their_manipulated_copies(tmp_path):
     ]
     for source in SOURCES:
         kept = rows if source.name in ("topical_chat", "synthetic_persona_chat") else []
-        made_tasks.packed(tmp_path / "data" / f"{source.file}.jsonl.gz", kept)
-    path = tmp_path / "talks.txt"
-    write_conversations(tmp_path / "data", path, 8)
-    examples = read_examples("deam", [path])
-    assert [example.target for example in examples] == ["1", "0"] * 8
-    pairs = list(zip(examples[::2], examples[1::2], strict=True))
-    assert all(a.source != b.source and a.group == b.group for a, b in pairs)
-    assert all(line.count(END) == 6 for line in path.read_text().splitlines()[::2])
+        made_tasks.packed(folder / f"{source.file}.jsonl.gz", kept)
 
 
 def test_a_gguf_file_becomes_a_folder_of_the_same_model(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError, os_reason
@@ -12,21 +13,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MARK = "# ::snt "
+GZIP = b"\x1f\x8b"
 
 
 def graphs_of_file(path: Path) -> dict[str, str]:
     """Return the AMR graphs of a file by their ``# ::snt`` sentence.
 
     Args:
-        path: Graphs in PENMAN notation, blank lines between them.
+        path: Graphs in PENMAN notation, blank lines between them, gzipped or not.
 
     Raises:
         InputError: If the file cannot be read, holds no graph, or one is broken; the line of the
             file and a caret under the place are named.
     """
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if content.startswith(GZIP) else content).decode()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {os_reason(error)}") from None
     graphs: dict[str, str] = {}
     line = 1
@@ -60,7 +63,7 @@ def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
     except Exception as error:  # noqa: BLE001 - whatever amrlib raises, there is no model
         raise InputError(
             f"amrlib with a parser and a generator is not at hand ({error}); see "
-            "amrlib.readthedocs.io, or give --graphs FILE"
+            "amrlib.readthedocs.io, or give --graphs FILE, or --parser MODEL"
         ) from None
 
     def parsed(text: str) -> str | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from grice.perturb.declaration import Perturbation, Perturbed
     from grice.records import Conversation
+    from grice.runtime.seq2seq import Seq2Seq
 
 NOTHING = Material()
 
@@ -63,26 +64,41 @@ def perturb(
 
 
 def material_for(
-    kinds: Sequence[Perturbation], others: Sequence[Conversation], graphs: Path | None = None
+    kinds: Sequence[Perturbation],
+    others: Sequence[Conversation],
+    graphs: Path | None = None,
+    *,
+    parser: Seq2Seq | None = None,
+    generator: Seq2Seq | None = None,
 ) -> Material:
     """Return what perturbations draw from.
 
     Args:
-        graphs: AMR graphs of the turns, for kinds that change meaning; without them amrlib parses.
+        others: The conversations that are broken, and that turns from elsewhere are drawn from.
+        graphs: AMR graphs of the turns, for kinds that change meaning.
+        parser: Writes these graphs, in place of a file; without either, amrlib parses.
+        generator: Says changed graphs in words; without one, they stay in PENMAN notation unless
+            amrlib generates.
 
     Raises:
-        InputError: If the graphs cannot be read.
-        GriceError: If amrlib is needed and is not installed.
+        InputError: If the graphs cannot be read, or amrlib is needed and not installed.
     """
     material = Material(others)
     if all(kind.level != "amr" for kind in kinds):
         return material
+    from grice.perturb.amr_models import parsed_texts, spoken
     from grice.perturb.meaning import amrlib_models, graphs_of_file
 
+    def sentences(graph: str) -> str:
+        return graph if generator is None else spoken(generator, [graph])[0]
+
     if graphs is not None:
-        return material._replace(graphs=graphs_of_file(graphs).get, sentences=lambda graph: graph)
+        return material._replace(graphs=graphs_of_file(graphs).get, sentences=sentences)
+    if parser is not None:
+        texts = [turn.text for conversation in others for turn in conversation.turns]
+        return material._replace(graphs=parsed_texts(parser, texts).get, sentences=sentences)
     parse, write = amrlib_models()
-    return material._replace(graphs=parse, sentences=write)
+    return material._replace(graphs=parse, sentences=write if generator is None else sentences)
 
 
 def perturb_all(

@@ -35,8 +35,11 @@ class Continuation:
         self.end, self._positions = end, positions
 
     def read(self, prompt: str, search: Search) -> list[str]:
-        """Return the pieces of a prompt and of the separator; the text has room behind them."""
-        room = max(0, self._positions - search.max_pieces - len(self._separator))
+        """Return the pieces of a prompt and of the separator; the text has room behind them.
+
+        Where both are too long for the network, the prompt has half of the room at least.
+        """
+        room = max(self._positions // 2, self._positions - search.max_pieces) - len(self._separator)
         pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
         return [*(pieces[:room] if self._positions else pieces), *self._separator]
 
@@ -44,12 +47,14 @@ class Continuation:
         self, sources: Sequence[list[str]], search: Search, count: int
     ) -> list[list[tuple[list[str], float]]]:
         """Return continuations with their mean log probabilities."""
+        longest = max(map(len, sources))
+        left = self._positions - longest if self._positions else search.max_pieces
         results = self._generator.generate_batch(
             list(sources),
             include_prompt_in_result=False,
             beam_size=search.beams,
             num_hypotheses=count,
-            max_length=search.max_pieces,
+            max_length=min(search.max_pieces, left),
             min_length=0,  # the end may come first
             no_repeat_ngram_size=search.no_repeat,
             end_token=self.end,

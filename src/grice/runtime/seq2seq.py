@@ -192,7 +192,7 @@ class EmbeddedSeq2Seq:
         return best
 
     def _score(self, source: list[str], pieces: list[str]) -> float:
-        """Return the mean log probability of a hypothesis; the piece that ends it may be missing."""
+        """Return the mean log probability of a hypothesis, its end included if it has one."""
         body = pieces[:-1] if pieces[-1:] == [self._engine.end] else pieces
         logs = self._engine.log_probabilities(source, body)[: len(pieces)]
         return float(sum(logs)) / max(1, len(logs))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from grice.perturb import Material, Perturbation
     from grice.records import Conversation
+    from grice.runtime.models import Models
     from grice.tables import View
 
 HELP = "break conversations on purpose, and note what was broken where"
@@ -39,8 +40,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         parser,
         "--graphs",
         "FILE.amr",
-        "AMR graphs of the turns; changed turns are written as graphs. Without it, the "
-        "kinds amr-… need amrlib",
+        "AMR graphs of the turns, for the kinds amr-…; without it, --parser or amrlib writes them",
+    )
+    parser.add_argument(
+        "--parser", metavar="MODEL", help="writes these graphs (grice train amr-parser)"
+    )
+    parser.add_argument(
+        "--generator",
+        metavar="MODEL",
+        help="says changed graphs in words (grice train amr-generator); else they stay graphs",
     )
     flags.add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
     flags.add_json(parser)
@@ -50,10 +58,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Write the broken conversations; the exit status is 4 if records could not be read."""
     from grice.cli._reading import conversations
+    from grice.cli.models import opened_models
     from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.files import write_lines
-    from grice.perturb.run import material_for, named
+    from grice.perturb.run import named
 
     if arguments.files in ([], ["list"]):
         return _list(as_json=arguments.json)
@@ -61,15 +70,39 @@ def run(arguments: argparse.Namespace) -> int:
     records = list(conversations(arguments.files, arguments.format))
     broken = [record for record in records if isinstance(record, RecordError)]
     sound = [record for record in records if not isinstance(record, RecordError)]
-    material = material_for(kinds, sound, arguments.graphs)
-    lines = _lines(sound, kinds, arguments.seed, material)
-    if arguments.output:
-        write_lines(arguments.output, (line.encode() for line in lines))
-    else:
-        sys.stdout.writelines(lines)
+    with opened_models() as models:
+        material = _material(arguments, kinds, sound, models)
+        lines = _lines(sound, kinds, arguments.seed, material)
+        if arguments.output:
+            write_lines(arguments.output, (line.encode() for line in lines))
+        else:
+            sys.stdout.writelines(lines)
     for error in broken:
         warn(str(error))
     return PARTIAL if broken else DONE
+
+
+def _material(
+    arguments: argparse.Namespace,
+    kinds: Sequence[Perturbation],
+    sound: Sequence[Conversation],
+    models: Models,
+) -> Material:
+    from grice.errors import InputError
+    from grice.perturb.run import material_for
+    from grice.runtime.seq2seq import Seq2Seq
+
+    references = {"--parser": arguments.parser, "--generator": arguments.generator}
+    given = [name for name, reference in references.items() if reference is not None]
+    if given and all(kind.level != "amr" for kind in kinds):
+        raise InputError(f"{given[0]}: none of these kinds changes AMR graphs; ask for one, amr-…")
+    if arguments.graphs and arguments.parser:
+        raise InputError("--graphs and --parser: the graphs come from one of them; leave one out")
+    parser, generator = (
+        None if reference is None else models.open(reference, Seq2Seq)
+        for reference in references.values()
+    )
+    return material_for(kinds, sound, arguments.graphs, parser=parser, generator=generator)
 
 
 def _lines(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError, RecordError
 from grice.knowledge.comet import query
 from grice.metrics.accent import PROMPTS, extraction_source
+from grice.training.published.amr import generation, parsing
 from grice.training.published.cider import choices, entailment, relations, spans
 from grice.training.published.explagraphs import graph_stances, rationalizing, reasoning, stances
 from grice.training.published.files import TrainingExample, lines_of, records_of, text_field
@@ -113,6 +114,8 @@ def _deam(path: Path) -> Iterator[TrainingExample]:
 
 _READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
     "accent": _accent,
+    "amr-generator": generation,
+    "amr-parser": parsing,
     "cider-choices": choices,
     "cider-entailment": entailment,
     "cider-relations": relations,

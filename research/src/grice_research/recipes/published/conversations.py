@@ -1,22 +1,30 @@
 """Conversations of people and manipulated copies, as ``grice train deam`` reads them.
 
-The manipulations are DEAM's four on the words: no parser of AMR is at hand. Neither side went
-through a generator, which in the paper both did.
+The manipulations are DEAM's four, on the words or on AMR graphs. On graphs, both sides are what a
+generator says of the graphs of a parser, as in the paper; the models are those of
+:mod:`grice_research.recipes.published.meaning`, trained before. A turn of which no graph could be
+read stays as it was on both sides, where the paper leaves its conversation out.
 """
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
-from grice.files import write_text
+from grice.files import make_folder, write_text
+from grice.perturb import Material
+from grice.perturb.amr_models import parsed_texts, spoken
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn
+from grice.runtime.models import Models, default_workers
+from grice.runtime.seq2seq import Seq2Seq
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 SOURCES = ("topical_chat", "synthetic_persona_chat")
@@ -26,23 +34,84 @@ FEWEST, MOST = 6, 14
 WORDS = 3
 """A shorter text may stand in an evaluated set as well."""
 END = "</UTT>"
+SEED = 1000
+"""The paper's."""
 
 
-def write_conversations(data: Path, path: Path, count: int) -> None:
-    """Write so many conversations, each with its manipulated copy behind it, evenly by source."""
-    lines: list[str] = []
+def write_with_words(data: Path, folder: Path, count: int) -> Path:
+    """Write so many conversations, each with its copy manipulated on the words behind it."""
+    broken = (
+        (
+            (conversation, perturbed.conversation)
+            for conversation in of_source
+            if (perturbed := perturb(conversation, "deam", seed=SEED))
+        )
+        for of_source in _by_source(data)
+    )
+    each = count // len(SOURCES)
+    return _written(folder, chain.from_iterable(islice(pairs, each) for pairs in broken))
+
+
+def write_by_trained(data: Path, folder: Path, count: int) -> Path:
+    """Write conversations with graphs by the models that were trained beside the folder."""
+    names = ("amr-parser-0", "amr-generator-0")
+    with Models(mode="fast", workers=default_workers(), cache=None) as models:
+        trained = [
+            models.open(f"file:{(folder.parent / each).resolve()}", Seq2Seq) for each in names
+        ]
+        return write_with_graphs(data, folder, count, *trained)
+
+
+def write_with_graphs(
+    data: Path, folder: Path, count: int, parser: Seq2Seq, generator: Seq2Seq
+) -> Path:
+    """Write conversations as a generator says them, each with its manipulated copy.
+
+    Args:
+        count: How many are read. One is left out if there is nothing to manipulate, or if its copy
+            is said in the same words.
+    """
+    each = count // len(SOURCES)
+    chosen = [conversation for of_source in _by_source(data) for conversation in of_source[:each]]
+    graphs = parsed_texts(parser, (turn.text for talk in chosen for turn in talk.turns))
+    said = dict(zip(graphs, spoken(generator, graphs.values()), strict=True))
+    material = Material(chosen, graphs.get, lambda graph: spoken(generator, [graph])[0])
+    pairs = (
+        (_said(conversation, conversation, said), _said(perturbed.conversation, conversation, said))
+        for conversation in chosen
+        if (perturbed := perturb(conversation, "deam-amr", seed=SEED, material=material))
+    )
+    return _written(folder, (pair for pair in pairs if pair[0].turns != pair[1].turns))
+
+
+def _said(
+    conversation: Conversation, before: Conversation, said: Mapping[str, str]
+) -> Conversation:
+    """Return a conversation in a generator's words where its turns are as before."""
+    turns = tuple(
+        replace(turn, text=said.get(turn.text, turn.text)) if turn.text == own.text else turn
+        for turn, own in zip(conversation.turns, before.turns, strict=True)
+    )
+    return replace(conversation, turns=turns)
+
+
+def _written(folder: Path, pairs: Iterable[tuple[Conversation, Conversation]]) -> Path:
+    make_folder(folder)
+    path = folder / "conversations.txt"
+    lines = (_line(side, label) for pair in pairs for side, label in zip(pair, (1, 0), strict=True))
+    write_text(path, "".join(lines))
+    return path
+
+
+def _by_source(data: Path) -> list[list[Conversation]]:
+    """Return the conversations of each source, in random order."""
     rng = np.random.default_rng(0)
     conversations = list(_conversations(data))
+    ordered = []
     for source in SOURCES:
         of_source = [conversation for name, conversation in conversations if name == source]
-        pairs = (
-            (conversation, perturbed.conversation)
-            for i in rng.permutation(len(of_source))
-            if (perturbed := perturb(conversation := of_source[i], "deam", seed=1000))
-        )
-        for pair, _ in zip(pairs, range(count // len(SOURCES)), strict=False):
-            lines += [_line(side, label) for side, label in zip(pair, (1, 0), strict=True)]
-    write_text(path, "".join(lines))
+        ordered.append([of_source[i] for i in rng.permutation(len(of_source))])
+    return ordered
 
 
 def _conversations(data: Path) -> Iterator[tuple[str, Conversation]]:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.files import make_folder
 from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.runtime.published_reader import SpanReader, TextClassifier
 from grice.stats import correlation
 from grice.training.published.examples import read_examples
 from grice_research.recipes.published.cider import write_fold
-from grice_research.recipes.published.conversations import write_conversations
+from grice_research.recipes.published.conversations import write_by_trained, write_with_words
+from grice_research.recipes.published.meaning import Meaning
 from grice_research.recipes.published.measures import (
     Figure,
     Floor,
@@ -188,23 +188,36 @@ class Stances:
 
 
 class Coherence:
-    """DEAM's classifier, measured by people's ratings of whole conversations."""
+    """DEAM's classifier, measured by people's ratings of whole conversations.
+
+    Args:
+        write: Writes so many conversations with their copies into a folder.
+        count: How many, if there are so many.
+        data: Where the data sets are.
+        folder: Where the conversations are written.
+        differs: What differs from the paper's.
+    """
 
     recipe = "deam"
-    changes = ("learning_rate=5e-5", HALF, "batch=8", "warmup_steps=30")
+    changes = ("learning_rate=5e-5", HALF, "batch=8", "max_source=256", "warmup_steps=30")
     sets = ("fed_dialogue", "dstc9_dialogue")
-    count = 800
-    differs = f"manipulations on the words, without AMR; {count} conversations of 17,000"
 
-    def __init__(self, *, data: Path, folder: Path) -> None:
+    def __init__(
+        self,
+        write: Callable[[Path, Path, int], Path],
+        count: int,
+        *,
+        data: Path,
+        folder: Path,
+        differs: str,
+    ) -> None:
+        self.differs = differs
+        self._write, self._count = write, count
         self._data, self._folder = data, folder
 
     def prepare(self) -> Path:
         """Write the conversations with their copies."""
-        make_folder(self._folder)
-        path = self._folder / "conversations.txt"
-        write_conversations(self._data, path, self.count)
-        return path
+        return self._write(self._data, self._folder, self._count)
 
     def figures(self, models: Models, bundle: str) -> Iterator[Figure]:
         """Yield the rank correlation with coherence and overall quality."""
@@ -243,13 +256,20 @@ SYSTEMS: dict[str, Callable[..., System]] = {
         differs="frozen negatives; no MNLI before",
     ),
     "explagraphs stance": Stances,
-    "deam": Coherence,
+    "deam": partial(
+        Coherence, write_with_words, 800, differs="manipulations on the words, without AMR"
+    ),
+    "deam amr": partial(
+        Coherence, write_by_trained, 300, differs="a parser and a generator trained here",
+    ),
 }  # fmt: skip
 """By name; each takes ``data`` and ``folder``.
 
 Without the dialogue the released code gives tasks 3 and 4 a rate of 5e-5, and 3 and 20 epochs.
 """
 WRITERS: dict[str, Callable[..., System]] = {
+    "amr parser": partial(Meaning, "amr-parser"),
+    "amr generator": partial(Meaning, "amr-generator"),
     "accent extractor": Extraction,
     "situatedgen": Sentences,
     "explagraphs rationalizing": partial(Graphs, "rationalizing"),
