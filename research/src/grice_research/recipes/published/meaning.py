@@ -46,7 +46,7 @@ class Meaning:
         folder: Where the graphs that are learned from are written.
     """
 
-    changes = (HALF, "epochs=4", "batch=16")
+    changes = (HALF, "epochs=3", "batch=16")
     differs = DIFFERS
 
     def __init__(self, recipe: str, *, data: Path, folder: Path) -> None:

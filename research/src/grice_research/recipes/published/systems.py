@@ -248,11 +248,11 @@ SYSTEMS: dict[str, Callable[..., System]] = {
         CiderTask, "relations-alone", ("learning_rate=5e-5", "epochs=10")
     ),
     "cider spans": partial(
-        CiderTask, "spans", ("learning_rate=5e-5", "epochs=2", "warmup_steps=23"),
+        CiderTask, "spans", ("learning_rate=5e-5", HALF, "epochs=4", "warmup_steps=46"),
         differs="the encoder never read SQuAD",
     ),
     "cider entailment": partial(
-        CiderTask, "entailment", ("learning_rate=5e-5", HALF, "epochs=2"),
+        CiderTask, "entailment", ("learning_rate=5e-5", HALF, "epochs=1"),
         differs="frozen negatives; no MNLI before",
     ),
     "explagraphs stance": Stances,
