@@ -199,7 +199,14 @@ class Coherence:
     """
 
     recipe = "deam"
-    changes = ("learning_rate=5e-5", HALF, "batch=8", "max_source=256", "warmup_steps=30")
+    changes = (
+        "learning_rate=5e-5",
+        HALF,
+        "epochs=10",
+        "batch=8",
+        "max_source=256",
+        "warmup_steps=30",
+    )
     sets = ("fed_dialogue", "dstc9_dialogue")
 
     def __init__(
