@@ -141,7 +141,7 @@ def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, cap
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--kind", "deam", "--parser", "file:x"], "--parser: none of these kinds changes AMR"),
+        (["--kind", "deam", "--parser", "file:x"], "--parser: for the kinds amr-… alone"),
         (["--kind", "deam-amr", "--parser", "file:x", "--graphs", "x.amr"], "leave one out"),
         (["--kind", "deam-amr", "--parser", "bundle:encoder"], "encoder"),
     ],

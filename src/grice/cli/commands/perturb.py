@@ -90,19 +90,25 @@ def _material(
 ) -> Material:
     from grice.errors import InputError
     from grice.perturb.run import material_for
-    from grice.runtime.seq2seq import Seq2Seq
 
     references = {"--parser": arguments.parser, "--generator": arguments.generator}
-    given = [name for name, reference in references.items() if reference is not None]
-    if given and all(kind.level != "amr" for kind in kinds):
-        raise InputError(f"{given[0]}: none of these kinds changes AMR graphs; ask for one, amr-…")
+    given = {flag: reference for flag, reference in references.items() if reference is not None}
+    if not given:
+        return material_for(kinds, sound, arguments.graphs)
+    if all(kind.level != "amr" for kind in kinds):
+        raise InputError(f"{', '.join(given)}: for the kinds amr-… alone; ask for one by --kind")
     if arguments.graphs and arguments.parser:
         raise InputError("--graphs and --parser: the graphs come from one of them; leave one out")
-    parser, generator = (
-        None if reference is None else models.open(reference, Seq2Seq)
-        for reference in references.values()
+    from grice.runtime.seq2seq import Seq2Seq
+
+    opened = {flag: models.open(reference, Seq2Seq) for flag, reference in given.items()}
+    return material_for(
+        kinds,
+        sound,
+        arguments.graphs,
+        parser=opened.get("--parser"),
+        generator=opened.get("--generator"),
     )
-    return material_for(kinds, sound, arguments.graphs, parser=parser, generator=generator)
 
 
 def _lines(
