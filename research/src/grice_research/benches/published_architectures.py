@@ -28,7 +28,8 @@ PAPER = (
     "Ghazarian et al., Better Automatic Evaluation of Open-Domain Dialogue Systems with "
     "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020; ACCENT, "
     "ACL 2023; Ghosal et al., CIDER, SIGDIAL 2021; Saha et al., ExplaGraphs, EMNLP 2021; Hwang et "
-    "al., COMET-ATOMIC 2020, AAAI 2021; Zhang and Wan, SituatedGen, NeurIPS 2023"
+    "al., COMET-ATOMIC 2020, AAAI 2021; Zhang and Wan, SituatedGen, NeurIPS 2023; Ghazarian et "
+    "al., DEAM, ACL 2022, with the models of amrlib"
 )
 
 ENCODER = "all-MiniLM-L6-v2 (22 million) frozen, in place of BERT-base (110 million)"
@@ -57,8 +58,14 @@ ENGAGEMENT = {
     "all replies": ("spearman", 0.45),
 }
 """Figures 3.4 and the released checkpoint's validation; table 3.5, mean pooling."""
-RE_T5 = "RE-T5, all of dev"
+RE_T5, RA_T5 = "RE-T5, all of dev", "RA-T5, all of dev"
 T5_BASE = "T5-base, the paper's test set"
+DEAM = {
+    "spearman, fed_dialogue:coherent": (0.47, "DEAM"),
+    "spearman, fed_dialogue:overall": (0.55, "DEAM"),
+    "spearman, dstc9_dialogue:coherent": (0.19, "DEAM"),
+    "spearman, dstc9_dialogue:overall": (0.20, "DEAM"),
+}
 PUBLISHED: dict[str, dict[str, tuple[float | None, str]]] = {
     "accent extractor": {
         "precision": (0.314, "ACCENT T5, 100 replies"),
@@ -83,6 +90,16 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, str]]] = {
         "g_rouge_2": (0.068, RE_T5),
         "g_rouge_l": (0.112, RE_T5),
     },
+    "explagraphs rationalizing": {
+        "sa": (0.847, RA_T5),
+        "stca": (0.303, RA_T5),
+        "seca": (None, ""),
+        "g_bleu": (0.058, RA_T5),
+        "g_rouge_2": (0.072, RA_T5),
+        "g_rouge_l": (0.119, RA_T5),
+    },
+    "amr parser": {"smatch": (0.81, "amrlib parse_t5, LDC2020T02")},
+    "amr generator": {"bleu4": (0.44, "amrlib generate_t5, LDC2020T02"), "rouge_l": (None, "")},
     "cider entailment": {"macro_f1": (0.6915, "RoBERTa-MNLI, fold 1")},
     "cider spans": {"em": (0.2920, "SpanBERT, fold 1"), "f1": (0.4372, "SpanBERT, fold 1")},
     "cider choices alone": {"accuracy": (0.4721, "BERT, question only, fold 1")},
@@ -91,17 +108,16 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, str]]] = {
         "macro_f1": (0.1629, "RoBERTa without context, fold 1"),
     },
     "explagraphs stance": {"accuracy": (0.847, "RoBERTa")},
-    "deam": {
-        "spearman, fed_dialogue:coherent": (0.47, "DEAM"),
-        "spearman, fed_dialogue:overall": (0.55, "DEAM"),
-        "spearman, dstc9_dialogue:coherent": (0.19, "DEAM"),
-        "spearman, dstc9_dialogue:overall": (0.20, "DEAM"),
-    },
+    "deam": DEAM,
+    "deam amr": DEAM,
 }
 """Table 3 of ACCENT and of SituatedGen, tables 4, 5, 6 and 8 of CIDER, table 5 of ExplaGraphs,
-table 4.2 of the thesis for DEAM. COMET's released output is measured on the same queries, as a
+table 4.2 of the thesis for DEAM, the documentation of amrlib. COMET's released output is measured on the same queries, as a
 floor is; ExplaGraphs' own judge of SeCA was not released."""
-WRITERS = ("accent extractor", "comet", "situatedgen", "explagraphs reasoning")
+WRITERS = (
+    "accent extractor", "amr generator", "amr parser", "comet", "explagraphs rationalizing",
+    "explagraphs reasoning", "situatedgen",
+)  # fmt: skip
 TRAINED_ON = "all-MiniLM-L6-v2 (22 million), all of it trained"
 WRITERS_TRAINED_ON = "SmolLM2-135M-Instruct of four bits, a decoder alone, all of it trained"
 SEEDS = {1: "one seed", 2: "two seeds", 3: "three seeds"}

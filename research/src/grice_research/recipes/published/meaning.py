@@ -46,12 +46,12 @@ class Meaning:
         folder: Where the graphs that are learned from are written.
     """
 
-    changes = (HALF, "epochs=3", "batch=16")
     differs = DIFFERS
 
     def __init__(self, recipe: str, *, data: Path, folder: Path) -> None:
         self.recipe = recipe
         self._parses = recipe == "amr-parser"
+        self.changes = (HALF, f"epochs={3 if self._parses else 2}", "batch=16")
         self._data, self._folder = data / "amr", folder
 
     def prepare(self) -> Path:
