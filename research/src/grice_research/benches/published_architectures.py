@@ -60,7 +60,7 @@ ENGAGEMENT = {
 """Figures 3.4 and the released checkpoint's validation; table 3.5, mean pooling."""
 RE_T5, RA_T5 = "RE-T5, all of dev", "RA-T5, all of dev"
 T5_BASE = "T5-base, the paper's test set"
-DEAM = {
+DEAM: dict[str, tuple[float | None, str]] = {
     "spearman, fed_dialogue:coherent": (0.47, "DEAM"),
     "spearman, fed_dialogue:overall": (0.55, "DEAM"),
     "spearman, dstc9_dialogue:coherent": (0.19, "DEAM"),
@@ -112,8 +112,8 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, str]]] = {
     "deam amr": DEAM,
 }
 """Table 3 of ACCENT and of SituatedGen, tables 4, 5, 6 and 8 of CIDER, table 5 of ExplaGraphs,
-table 4.2 of the thesis for DEAM, the documentation of amrlib. COMET's released output is measured on the same queries, as a
-floor is; ExplaGraphs' own judge of SeCA was not released."""
+table 4.2 of the thesis for DEAM, the documentation of amrlib. COMET's released output is measured
+on the same queries, as a floor is; ExplaGraphs' own judge of SeCA was not released."""
 WRITERS = (
     "accent extractor", "amr generator", "amr parser", "comet", "explagraphs rationalizing",
     "explagraphs reasoning", "situatedgen",
