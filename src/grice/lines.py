@@ -1,9 +1,10 @@
-"""Small text files, read line by line: JSON lines, tables, plain text; gzip is unpacked."""
+"""Small text files, whole or line by line: JSON lines, tables, plain text; gzip is unpacked."""
 
 from __future__ import annotations
 
 import gzip
 import sys
+import zlib
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
@@ -24,18 +25,34 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         InputError: If the file cannot be read, or a line of it is not UTF-8.
     """
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        data = gzip.decompress(data) if data.startswith(GZIP) else data
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
-    for number, line in enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), 1):
+    for number, line in enumerate(_content(path).split(b"\n"), 1):
         try:
             text = line.decode().removesuffix("\r")
         except UnicodeDecodeError as error:
             raise RecordError(os_reason(error), file=str(path), line=number) from error
         if text.strip():
             yield number, text
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; ``-`` is standard input.
+
+    Raises:
+        InputError: If the file cannot be read, or is not UTF-8.
+    """
+    try:
+        return _content(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {os_reason(error)}") from error
+
+
+def _content(path: Path) -> bytes:
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        data = gzip.decompress(data) if data.startswith(GZIP) else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    return data.removeprefix(BOM_UTF8)
 
 
 def check_distinct(path: Path, names: Iterable[str]) -> None:

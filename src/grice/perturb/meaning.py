@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError, os_reason
+from grice.errors import InputError
+from grice.lines import read_text
 from grice.perturb._amr import read_graph
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MARK = "# ::snt "
-GZIP = b"\x1f\x8b"
 
 
 def graphs_of_file(path: Path) -> dict[str, str]:
@@ -26,11 +25,7 @@ def graphs_of_file(path: Path) -> dict[str, str]:
         InputError: If the file cannot be read, holds no graph, or one is broken; the line of the
             file and a caret under the place are named.
     """
-    try:
-        content = path.read_bytes()
-        text = (gzip.decompress(content) if content.startswith(GZIP) else content).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from None
+    text = read_text(path)
     graphs: dict[str, str] = {}
     line = 1
     for block in text.split("\n\n"):

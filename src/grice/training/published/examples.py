@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError, RecordError
 from grice.knowledge.comet import query
+from grice.lines import read_lines
 from grice.metrics.accent import PROMPTS, extraction_source
 from grice.training.published.amr import generation, parsing
 from grice.training.published.cider import choices, entailment, relations, spans
 from grice.training.published.explagraphs import graph_stances, rationalizing, reasoning, stances
-from grice.training.published.files import TrainingExample, lines_of, records_of, text_field
+from grice.training.published.files import TrainingExample, records_of, text_field
 from grice.training.published.replies import engagement, ruber
 from grice.training.published.situatedgen import situatedgen
 
@@ -80,7 +81,7 @@ def _relation(path: Path, number: int, relation: object) -> str:
 
 def _comet(path: Path) -> Iterator[TrainingExample]:
     """Yield tails of heads: lines of head, relation and tail; further columns may follow."""
-    for number, line in lines_of(path):
+    for number, line in read_lines(path):
         parts = line.split("\t")
         if len(parts) < 3:
             raise RecordError(
@@ -97,7 +98,7 @@ def _comet(path: Path) -> Iterator[TrainingExample]:
 
 def _deam(path: Path) -> Iterator[TrainingExample]:
     """Yield conversations with their label: utterances ended by ``</UTT>``, then a number."""
-    for number, line in lines_of(path):
+    for number, line in read_lines(path):
         *utterances, label = line.split("</UTT>")
         try:
             positive = round(float(label)) == 1

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import InputError, RecordError, os_reason
+from grice.errors import InputError, RecordError
+from grice.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-GZIP = b"\x1f\x8b"
 
 
 class TrainingExample(NamedTuple):
@@ -43,7 +41,7 @@ def text_field(path: Path, number: int, record: dict[str, object], name: str) ->
 
 def records_of(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the objects of JSON lines, or of a file that is one list, with their numbers."""
-    lines = list(lines_of(path))
+    lines = list(read_lines(path))
     if lines and lines[0][1].lstrip().startswith("["):
         try:
             objects = json.loads("\n".join(line for _, line in lines))
@@ -59,20 +57,6 @@ def records_of(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         if not isinstance(record, dict):
             raise RecordError("an object is needed", file=str(path), line=number)
         yield number, record
-
-
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, gzipped or not, that are not blank, with their numbers."""
-    try:
-        content = path.read_bytes()
-        text = (gzip.decompress(content) if content.startswith(GZIP) else content).decode()
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no UTF-8: {error}") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, line.removesuffix("\r")
 
 
 def binary(path: Path, number: int, record: dict[str, object], name: str = "label") -> str:
