@@ -255,7 +255,7 @@ SYSTEMS: dict[str, Callable[..., System]] = {
         CiderTask, "relations-alone", ("learning_rate=5e-5", "epochs=10")
     ),
     "cider spans": partial(
-        CiderTask, "spans", ("learning_rate=5e-5", HALF, "epochs=3", "warmup_steps=34"),
+        CiderTask, "spans", ("learning_rate=5e-5", HALF, "epochs=2", "warmup_steps=23"),
         differs="the encoder never read SQuAD",
     ),
     "cider entailment": partial(
