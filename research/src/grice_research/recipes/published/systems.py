@@ -30,6 +30,7 @@ from grice_research.recipes.published.measures import (
 )
 from grice_research.recipes.published.writers import (
     HALF,
+    RATE,
     Extraction,
     Graphs,
     Sentences,
@@ -202,7 +203,6 @@ class Coherence:
     changes = (
         "learning_rate=5e-5",
         HALF,
-        "epochs=10",
         "batch=8",
         "max_source=256",
         "warmup_steps=30",
@@ -279,8 +279,10 @@ WRITERS: dict[str, Callable[..., System]] = {
     "amr generator": partial(Meaning, "amr-generator"),
     "accent extractor": Extraction,
     "situatedgen": Sentences,
-    "explagraphs rationalizing": partial(Graphs, "rationalizing"),
-    "explagraphs reasoning": partial(Graphs, "reasoning"),
+    "explagraphs rationalizing": partial(
+        Graphs, "rationalizing", 1_000, 100, (RATE, HALF, "epochs=3")
+    ),
+    "explagraphs reasoning": partial(Graphs, "reasoning", 200, 30, (RATE, "epochs=1")),
     "comet": Tails,
 }
 """Those that start from a decoder alone."""
