@@ -1,10 +1,10 @@
 """What is trained here of the published systems that write texts, on a decoder alone.
 
-Their papers start from T5 and BART; none of their weights were at hand. A core reads eighty to three
-hundred tokens a second while it trains 135 million parameters: hence parts of the data, one epoch
-of them or three, searches that are narrower and items that are drawn. The rate is that of a few
-epochs on a small model, ten times and more what papers give to many epochs of a large one. All of
-it was set before any test set was seen.
+Their papers start from T5 and BART; none of their weights were at hand. A core reads eighty to
+three hundred tokens a second while it trains 135 million parameters: hence parts of the data, one
+epoch of them or three, searches that are narrower and items that are drawn. The rate is that of a
+few epochs on a small model, ten times and more what papers give to many epochs of a large one. All
+of it was set before any test set was seen.
 """
 
 from __future__ import annotations
