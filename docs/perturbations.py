@@ -57,9 +57,9 @@ result. One that finds nothing to break gives nothing.
 
 **Levels.** *text* moves whole turns. *semantic* changes wording: no parser is needed, and a word is
 touched only where the words around it leave no doubt what kind of word it is. *amr* changes AMR
-graphs, which `--graphs FILE.amr` or a parser gives (`--parser MODEL`, or amrlib), and needs a
-generator to say them again (`--generator MODEL`, or amrlib's); without one the changed turns are
-written as graphs. `grice train amr-parser` and `amr-generator` make both.
+graphs, which `--graphs FILE.amr` or a parser gives (`--amr-parser MODEL`, or amrlib), and needs a
+generator to say them again (`--amr-generator MODEL`, or amrlib's); without one the changed turns
+are written as graphs. `grice train amr-parser` and `amr-generator` make both.
 
 **Where the paper and its code differ** (DEAM), grice follows the code, but: it works on graphs
 instead of printed lines, so every pronoun node is found; antonyms are WordNet's and ConceptNet's,

@@ -127,9 +127,9 @@ def chat(tmp_path):
 
 def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, capsys):
     parser, generator = models
-    command = ["perturb", str(chat), "--kind", "amr-irrelevancy", "--parser", parser]
+    command = ["perturb", str(chat), "--kind", "amr-irrelevancy", "--amr-parser", parser]
     capsys.readouterr()
-    assert main([*command, "--generator", generator]) == 0
+    assert main([*command, "--amr-generator", generator]) == 0
     (change,) = json.loads(capsys.readouterr().out)["meta"]["changes"]
     assert change["after"] != change["before"]
     assert set(change["after"].split()) <= {*PEOPLE, *VERBS, *THINGS}
@@ -141,9 +141,9 @@ def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, cap
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--kind", "deam", "--parser", "file:x"], "--parser: for the kinds amr-… alone"),
-        (["--kind", "deam-amr", "--parser", "file:x", "--graphs", "x.amr"], "leave one out"),
-        (["--kind", "deam-amr", "--parser", "bundle:encoder"], "encoder"),
+        (["--kind", "deam", "--amr-parser", "file:x"], "--amr-parser: for the kinds amr-… alone"),
+        (["--kind", "deam-amr", "--amr-parser", "file:x", "--graphs", "x.amr"], "leave one out"),
+        (["--kind", "deam-amr", "--amr-parser", "bundle:encoder"], "encoder"),
     ],
 )
 def test_models_in_the_wrong_place_are_refused(words, problem, chat, capsys):

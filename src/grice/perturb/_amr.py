@@ -43,8 +43,8 @@ def read_graphs(conversation: Conversation, material: Material) -> Graphs | None
     """
     if material.graphs is None or material.sentences is None:
         raise InputError(
-            "perturbations of meaning need AMR graphs; give --graphs FILE or --parser MODEL, or "
-            "install amrlib with a parser and a generator"
+            "perturbations of meaning need AMR graphs; give --graphs FILE or --amr-parser MODEL, "
+            "or install amrlib with a parser and a generator"
         )
     trees: list[Node | None] = []
     for turn in conversation.turns:

@@ -58,7 +58,7 @@ def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
     except Exception as error:  # noqa: BLE001 - whatever amrlib raises, there is no model
         raise InputError(
             f"amrlib with a parser and a generator is not at hand ({error}); see "
-            "amrlib.readthedocs.io, or give --graphs FILE, or --parser MODEL"
+            "amrlib.readthedocs.io, or give --graphs FILE, or --amr-parser MODEL"
         ) from None
 
     def parsed(text: str) -> str | None:

@@ -40,13 +40,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         parser,
         "--graphs",
         "FILE.amr",
-        "AMR graphs of the turns, for the kinds amr-…; without it, --parser or amrlib writes them",
+        "AMR graphs of the turns, for the kinds amr-…; else --amr-parser or amrlib writes them",
     )
     parser.add_argument(
-        "--parser", metavar="MODEL", help="writes these graphs (grice train amr-parser)"
+        "--amr-parser", metavar="MODEL", help="writes these graphs (grice train amr-parser)"
     )
     parser.add_argument(
-        "--generator",
+        "--amr-generator",
         metavar="MODEL",
         help="says changed graphs in words (grice train amr-generator); else they stay graphs",
     )
@@ -91,14 +91,16 @@ def _material(
     from grice.errors import InputError
     from grice.perturb.run import material_for
 
-    references = {"--parser": arguments.parser, "--generator": arguments.generator}
+    references = {"--amr-parser": arguments.amr_parser, "--amr-generator": arguments.amr_generator}
     given = {flag: reference for flag, reference in references.items() if reference is not None}
     if not given:
         return material_for(kinds, sound, arguments.graphs)
     if all(kind.level != "amr" for kind in kinds):
         raise InputError(f"{', '.join(given)}: for the kinds amr-… alone; ask for one by --kind")
-    if arguments.graphs and arguments.parser:
-        raise InputError("--graphs and --parser: the graphs come from one of them; leave one out")
+    if arguments.graphs and arguments.amr_parser:
+        raise InputError(
+            "--graphs and --amr-parser: the graphs come from one of them; leave one out"
+        )
     from grice.runtime.seq2seq import Seq2Seq
 
     opened = {flag: models.open(reference, Seq2Seq) for flag, reference in given.items()}
@@ -106,8 +108,8 @@ def _material(
         kinds,
         sound,
         arguments.graphs,
-        parser=opened.get("--parser"),
-        generator=opened.get("--generator"),
+        parser=opened.get("--amr-parser"),
+        generator=opened.get("--amr-generator"),
     )
 
 
