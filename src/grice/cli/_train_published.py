@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SYSTEMS = {
     "accent": "the extractor of ACCENT, a T5 that writes triples",
-    "amr-generator": "amrlib's generator, which DEAM uses, a T5 that says AMR graphs",
+    "amr-generator": "amrlib's generator, which DEAM uses, a T5 that writes texts of AMR graphs",
     "amr-parser": "amrlib's parser, which DEAM uses, a T5 that writes AMR graphs",
     "cider-choices": "CIDER's choice among spans, a BERT or RoBERTa",
     "cider-entailment": "CIDER's entailment of triplets, a RoBERTa",

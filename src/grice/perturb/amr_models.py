@@ -44,11 +44,11 @@ def generator_input(graph: str) -> str:
 
 def sequence_of(tree: Node) -> str:
     """Return what a parser writes of a graph."""
-    found = [node for _, node in nodes(tree)]
-    several = {name for name, count in Counter(map(concept, found)).items() if count > 1}
+    every = [node for _, node in nodes(tree)]
+    several = {name for name, count in Counter(map(concept, every)).items() if count > 1}
     names: dict[str, str] = {}
     given: Counter[str] = Counter()
-    for node in found:
+    for node in every:
         name = concept(node)
         names[node[0]] = f"{name}_{given[name]}" if name in several else name
         given[name] += 1
@@ -137,10 +137,10 @@ def parsed_texts(parser: Seq2Seq, texts: Iterable[str]) -> dict[str, str]:
     """Return graphs in PENMAN notation by text; a text of which none can be read is left out."""
     distinct = list(dict.fromkeys(texts))
     graphs = {}
-    for text, written_graphs in zip(distinct, parser.write(distinct, PARSING), strict=True):
-        for each in written_graphs:
+    for text, candidates in zip(distinct, parser.write(distinct, PARSING), strict=True):
+        for candidate in candidates:
             try:
-                graph = written(tree_of(each.text))
+                graph = written(tree_of(candidate.text))
                 read_graph(graph)
             except InputError:
                 continue
@@ -149,7 +149,7 @@ def parsed_texts(parser: Seq2Seq, texts: Iterable[str]) -> dict[str, str]:
     return graphs
 
 
-def spoken(generator: Seq2Seq, graphs: Iterable[str]) -> list[str]:
-    """Return graphs in PENMAN notation in words."""
-    written_texts = generator.write([generator_input(graph) for graph in graphs], GENERATION)
-    return [best.text.strip() for (best,) in written_texts]
+def generated_texts(generator: Seq2Seq, graphs: Iterable[str]) -> list[str]:
+    """Return the texts of graphs in PENMAN notation."""
+    answers = generator.write([generator_input(graph) for graph in graphs], GENERATION)
+    return [best.text.strip() for (best,) in answers]

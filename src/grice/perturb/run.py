@@ -77,7 +77,7 @@ def material_for(
         others: The conversations that are broken, and that turns from elsewhere are drawn from.
         graphs: AMR graphs of the turns, for kinds that change meaning.
         parser: Writes these graphs, in place of a file; without either, amrlib parses.
-        generator: Says changed graphs in words; without one, they stay in PENMAN notation unless
+        generator: Writes texts of changed graphs; without one, they stay in PENMAN notation unless
             amrlib generates.
 
     Raises:
@@ -86,11 +86,11 @@ def material_for(
     material = Material(others)
     if all(kind.level != "amr" for kind in kinds):
         return material
-    from grice.perturb.amr_models import parsed_texts, spoken
+    from grice.perturb.amr_models import generated_texts, parsed_texts
     from grice.perturb.meaning import amrlib_models, graphs_of_file
 
     def sentences(graph: str) -> str:
-        return graph if generator is None else spoken(generator, [graph])[0]
+        return graph if generator is None else generated_texts(generator, [graph])[0]
 
     if graphs is not None:
         return material._replace(graphs=graphs_of_file(graphs).get, sentences=sentences)

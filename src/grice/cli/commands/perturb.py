@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "--amr-generator",
         metavar="MODEL",
-        help="says changed graphs in words (grice train amr-generator); else they stay graphs",
+        help="writes texts of changed graphs (grice train amr-generator); else they stay graphs",
     )
     flags.add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
     flags.add_json(parser)

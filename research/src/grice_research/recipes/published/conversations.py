@@ -2,7 +2,7 @@
 
 The manipulations are DEAM's four, on the words or on AMR graphs. On graphs, both sides are what a
 generator says of the graphs of a parser, as in the paper; the models are those of
-:mod:`grice_research.recipes.published.meaning`, trained before. A turn of which no graph could be
+:mod:`grice_research.recipes.published.amr`, trained before. A turn of which no graph could be
 read stays as it was on both sides, where the paper leaves its conversation out.
 """
 
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from grice.files import make_folder, write_text
 from grice.perturb import Material
-from grice.perturb.amr_models import parsed_texts, spoken
+from grice.perturb.amr_models import generated_texts, parsed_texts
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn
 from grice.runtime.models import Models, default_workers
@@ -65,31 +65,34 @@ def write_by_trained(data: Path, folder: Path, count: int) -> Path:
 def write_with_graphs(
     data: Path, folder: Path, count: int, parser: Seq2Seq, generator: Seq2Seq
 ) -> Path:
-    """Write conversations as a generator says them, each with its manipulated copy.
+    """Write conversations as a generator writes them, each with its manipulated copy.
 
     Args:
         count: How many are read. One is left out if there is nothing to manipulate, or if its copy
-            is said in the same words.
+            comes out in the same words.
     """
     each = count // len(SOURCES)
     chosen = [conversation for of_source in _by_source(data) for conversation in of_source[:each]]
     graphs = parsed_texts(parser, (turn.text for talk in chosen for turn in talk.turns))
-    said = dict(zip(graphs, spoken(generator, graphs.values()), strict=True))
-    material = Material(chosen, graphs.get, lambda graph: spoken(generator, [graph])[0])
+    regenerated = dict(zip(graphs, generated_texts(generator, graphs.values()), strict=True))
+    material = Material(chosen, graphs.get, lambda graph: generated_texts(generator, [graph])[0])
     pairs = (
-        (_said(conversation, conversation, said), _said(perturbed.conversation, conversation, said))
+        (
+            _regenerated(conversation, conversation, regenerated),
+            _regenerated(perturbed.conversation, conversation, regenerated),
+        )
         for conversation in chosen
         if (perturbed := perturb(conversation, "deam-amr", seed=SEED, material=material))
     )
     return _written(folder, (pair for pair in pairs if pair[0].turns != pair[1].turns))
 
 
-def _said(
-    conversation: Conversation, before: Conversation, said: Mapping[str, str]
+def _regenerated(
+    conversation: Conversation, before: Conversation, regenerated: Mapping[str, str]
 ) -> Conversation:
     """Return a conversation in a generator's words where its turns are as before."""
     turns = tuple(
-        replace(turn, text=said.get(turn.text, turn.text)) if turn.text == own.text else turn
+        replace(turn, text=regenerated.get(turn.text, turn.text)) if turn.text == own.text else turn
         for turn, own in zip(conversation.turns, before.turns, strict=True)
     )
     return replace(conversation, turns=turns)

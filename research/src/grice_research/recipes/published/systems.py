@@ -18,9 +18,9 @@ from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.runtime.published_reader import SpanReader, TextClassifier
 from grice.stats import correlation
 from grice.training.published.examples import read_examples
+from grice_research.recipes.published.amr import AmrModel
 from grice_research.recipes.published.cider import write_fold
 from grice_research.recipes.published.conversations import write_by_trained, write_with_words
-from grice_research.recipes.published.meaning import Meaning
 from grice_research.recipes.published.measures import (
     Figure,
     Floor,
@@ -275,8 +275,8 @@ SYSTEMS: dict[str, Callable[..., System]] = {
 Without the dialogue the released code gives tasks 3 and 4 a rate of 5e-5, and 3 and 20 epochs.
 """
 WRITERS: dict[str, Callable[..., System]] = {
-    "amr parser": partial(Meaning, "amr-parser"),
-    "amr generator": partial(Meaning, "amr-generator"),
+    "amr parser": partial(AmrModel, "amr-parser"),
+    "amr generator": partial(AmrModel, "amr-generator"),
     "accent extractor": Extraction,
     "situatedgen": Sentences,
     "explagraphs rationalizing": partial(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.files import make_folder, write_text
-from grice.perturb.amr_models import parsed_texts, spoken
+from grice.perturb.amr_models import generated_texts, parsed_texts
 from grice.perturb.meaning import graphs_of_file
 from grice.runtime.seq2seq import Seq2Seq, cleaned
 from grice.situated.captions import bleu_4, bleu_counts, rouge_l
@@ -37,7 +37,7 @@ TENTH = 10
 DIFFERS = "1,766 graphs of QALD-9 and The Little Prince for 55,635 of LDC2020T02; other test set"
 
 
-class Meaning:
+class AmrModel:
     """amrlib's parser or generator.
 
     Args:
@@ -71,7 +71,7 @@ class Meaning:
             graphs = parsed_texts(model, gold)
             yield _smatch(list(gold.values()), [graphs.get(text, "") for text in gold])
         else:
-            yield from _likeness(list(gold), spoken(model, gold.values()))
+            yield from _likeness(list(gold), generated_texts(model, gold.values()))
 
     def floors(self) -> Iterator[Floor]:
         """Yield what words as concepts get, and concepts as words."""
@@ -80,8 +80,8 @@ class Meaning:
             flat = _smatch(list(gold.values()), [_flat(text) for text in gold])
             yield Floor("each word a concept of the first", flat)
         else:
-            said = [_concepts(graph) for graph in gold.values()]
-            for figure in _likeness(list(gold), said):
+            texts = [_concepts(graph) for graph in gold.values()]
+            for figure in _likeness(list(gold), texts):
                 yield Floor("concepts in their order", figure)
 
     def _held(self) -> dict[str, str]:
