@@ -104,6 +104,31 @@ def test_conversations_stand_before_their_manipulated_copies(tmp_path):
     assert all(line.count(END) == 6 for line in path.read_text().splitlines()[::2])
 
 
+def test_lengths_and_cosines_of_conversations_stand_below_the_classifier(tmp_path):
+    from grice_research.recipes.published.systems import BASELINES, Coherence
+
+    for name in Coherence.sets:
+        rows = [
+            {
+                "id": f"c{i}",
+                "turns": [
+                    {"speaker": "user", "text": "tea " * (i + 1)},
+                    {"speaker": "system", "text": "Tea is good."},
+                    *[{"speaker": "user", "text": "tea " * (i + 1)}] * (i % 2),
+                ],
+                "ratings": {"coherent": [i, i], "overall": [-i, -i]},
+            }
+            for i in range(9)
+        ]
+        made_tasks.packed(tmp_path / "rated" / f"{name}.jsonl.gz", rows)
+    system = Coherence(None, 0, data=tmp_path, folder=tmp_path, differs="")
+    floors = {(floor.name, floor.figure.measure): floor.figure for floor in system.floors()}
+    assert len(floors) == len(BASELINES) * len(Coherence.sets) * 2
+    words = floors["mean_user_words", "spearman, dstc9_dialogue:coherent"].estimate
+    assert (words.value, words.n) == (pytest.approx(1), 9)
+    assert floors["mean_user_words", "spearman, fed_dialogue:overall"].estimate.value < -0.99
+
+
 class Repeats:
     """A parser that reads some verbs, and a generator that says the graph."""
 

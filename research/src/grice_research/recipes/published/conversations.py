@@ -74,28 +74,28 @@ def write_with_graphs(
     each = count // len(SOURCES)
     chosen = [conversation for of_source in _by_source(data) for conversation in of_source[:each]]
     graphs = parsed_texts(parser, (turn.text for talk in chosen for turn in talk.turns))
-    regenerated = dict(zip(graphs, generated_texts(generator, graphs.values()), strict=True))
-    material = Material(chosen, graphs.get, lambda graph: generated_texts(generator, [graph])[0])
-    pairs = (
-        (
-            _regenerated(conversation, conversation, regenerated),
-            _regenerated(perturbed.conversation, conversation, regenerated),
-        )
+    # Changed turns stay graphs at first, so that the generator reads all of them together.
+    material = Material(chosen, graphs.get, str)
+    pairs = [
+        (conversation, perturbed.conversation)
         for conversation in chosen
         if (perturbed := perturb(conversation, "deam-amr", seed=SEED, material=material))
-    )
-    return _written(folder, (pair for pair in pairs if pair[0].turns != pair[1].turns))
+    ]
+    changed = {turn.text for _, broken in pairs for turn in broken.turns}
+    graphs |= {text: text for text in sorted(changed.difference(*map(_texts, chosen)))}
+    written = dict(zip(graphs, generated_texts(generator, graphs.values()), strict=True))
+    regenerated = ((_regenerated(a, written), _regenerated(b, written)) for a, b in pairs)
+    return _written(folder, (pair for pair in regenerated if pair[0].turns != pair[1].turns))
 
 
-def _regenerated(
-    conversation: Conversation, before: Conversation, regenerated: Mapping[str, str]
-) -> Conversation:
-    """Return a conversation in a generator's words where its turns are as before."""
-    turns = tuple(
-        replace(turn, text=regenerated.get(turn.text, turn.text)) if turn.text == own.text else turn
-        for turn, own in zip(conversation.turns, before.turns, strict=True)
-    )
-    return replace(conversation, turns=turns)
+def _texts(conversation: Conversation) -> set[str]:
+    return {turn.text for turn in conversation.turns}
+
+
+def _regenerated(conversation: Conversation, written: Mapping[str, str]) -> Conversation:
+    """Return a conversation in a generator's words, where there are any."""
+    turns = (replace(turn, text=written.get(turn.text, turn.text)) for turn in conversation.turns)
+    return replace(conversation, turns=tuple(turns))
 
 
 def _written(folder: Path, pairs: Iterable[tuple[Conversation, Conversation]]) -> Path:

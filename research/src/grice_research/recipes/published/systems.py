@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from grice.evaluation.datasets import known_sets, load_rated
+from grice.metrics.baselines import (
+    mean_adjacent_cosine,
+    mean_cosine_to_user,
+    mean_user_words,
+    turn_count,
+)
 from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
+from grice.runtime.models import Models
 from grice.runtime.published_reader import SpanReader, TextClassifier
+from grice.scoring.loaded import load_metric
 from grice.stats import correlation
 from grice.training.published.examples import read_examples
 from grice_research.recipes.published.amr import AmrModel
@@ -43,12 +52,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from grice.evaluation.datasets import Item
     from grice.records import Turn
-    from grice.runtime.models import Models
     from grice.training.published.files import TrainingExample
 
 FOLD = 1
 """CIDER's test fold; the printed figures are those of this fold."""
+BASELINES = (turn_count, mean_user_words, mean_adjacent_cosine, mean_cosine_to_user)
+"""Of whole conversations."""
 
 
 class System(Protocol):
@@ -230,23 +241,30 @@ class Coherence:
         """Yield the rank correlation with coherence and overall quality."""
         model = models.open(bundle, DialogueClassifier)
         for name in self.sets:
-            items = load_rated(known_sets()[name], self._data).items
+            items = self._rated(name)
             talks = [_dialogue(item.conversation.turns) for item in items]
-            values = [value for value, _ in model.read(talks)]
-            for aspect in ("coherent", "overall"):
-                people = [item.human(aspect) for item in items]
-                estimate = correlation(values, people, kind="spearman")
-                yield Figure(f"spearman, {name}:{aspect}", estimate)
+            yield from _agreement(name, items, [value for value, _ in model.read(talks)])
 
     def floors(self) -> Iterator[Floor]:
-        """Yield what the number of turns gets."""
-        for name in self.sets:
-            items = load_rated(known_sets()[name], self._data).items
-            turns = [float(len(item.conversation.turns)) for item in items]
-            for aspect in ("coherent", "overall"):
-                people = [item.human(aspect) for item in items]
-                estimate = correlation(turns, people, kind="spearman")
-                yield Floor("number of turns", Figure(f"spearman, {name}:{aspect}", estimate))
+        """Yield what lengths and cosines of neighbouring turns get."""
+        with Models(mode="fast", workers=1, cache=None) as models:
+            baselines = [load_metric(baseline, models, {}) for baseline in BASELINES]
+            for name, baseline in product(self.sets, baselines):
+                items = self._rated(name)
+                judged = baseline.judge([item.conversation for item in items])
+                values = [judgement.value for judgement in judged]
+                for figure in _agreement(name, items, values):
+                    yield Floor(baseline.metric.name, figure)
+
+    def _rated(self, name: str) -> Sequence[Item]:
+        return load_rated(known_sets()[name], self._data).items
+
+
+def _agreement(name: str, items: Sequence[Item], values: Sequence[float]) -> Iterator[Figure]:
+    for aspect in ("coherent", "overall"):
+        people = [item.human(aspect) for item in items]
+        estimate = correlation(values, people, kind="spearman")
+        yield Figure(f"spearman, {name}:{aspect}", estimate)
 
 
 SYSTEMS: dict[str, Callable[..., System]] = {
