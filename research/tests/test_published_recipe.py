@@ -129,26 +129,31 @@ def test_lengths_and_cosines_of_conversations_stand_below_the_classifier(tmp_pat
     assert floors["mean_user_words", "spearman, fed_dialogue:overall"].estimate.value < -0.99
 
 
-class Repeats:
-    """A parser that reads some verbs, and a generator that says the graph."""
+class Parser:
+    """Reads some verbs."""
 
     identity = "stub"
 
     def write(self, prompts, search):
-        if search.returned > 1:
-            verbs = [next((v for v in ("read", "wrote", "told") if v in p), "") for p in prompts]
-            graphs = [
-                f"( {verb}-01 :ARG0 ( i ) :ARG1 ( {verb} ) )" if verb else "" for verb in verbs
-            ]
-            return [tuple(Generated(graph, -1.0) for _ in range(4)) for graph in graphs]
-        return [(Generated(f"said {prompt}", -1.0),) for prompt in prompts]
+        verbs = [next((v for v in ("read", "wrote", "told") if v in p), "") for p in prompts]
+        graphs = [f"( {verb}-01 :ARG0 ( i ) :ARG1 ( {verb} ) )" if verb else "" for verb in verbs]
+        return [(Generated(graph, -1.0),) * search.returned for graph in graphs]
+
+
+class Generator:
+    """Says the graph."""
+
+    identity = "stub"
+
+    def write(self, prompts, search):
+        return [(Generated(f"said {prompt}", -1.0),) * search.returned for prompt in prompts]
 
 
 def test_both_sides_of_manipulated_graphs_are_said_by_the_generator(tmp_path):
     from grice_research.recipes.published.conversations import END, write_with_graphs
 
     _write_talks(tmp_path / "data")
-    path = write_with_graphs(tmp_path / "data", tmp_path / "talks", 8, Repeats(), Repeats())
+    path = write_with_graphs(tmp_path / "data", tmp_path / "talks", 8, Parser(), Generator())
     examples = read_examples("deam", [path])
     assert 8 <= len(examples) == 2 * [example.target for example in examples].count("1")
     for coherent, broken in zip(*[iter(path.read_text().splitlines())] * 2, strict=True):

@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 import tiny_published as tiny
 from grice.cli import main
 from grice.errors import InputError
+from grice.perturb import Material
 from grice.perturb._amr import nodes, read_graph, written
 from grice.perturb.amr_models import parsed_texts, sequence_of, tree_of
+from grice.perturb.run import perturb
+from grice.records import Conversation, Turn
 from grice.runtime.protocols import Generated
 
-NAMES = st.sampled_from(["dog", "i", "like-01", "have-rel-role-91", "name", "ärger"])
-ROLES = st.sampled_from([":ARG0", ":ARG1-of", ":op1", ":time", ":mod"])
+NAMES = st.sampled_from(
+    ["dog", "i", "like-01", "have-rel-role-91", "name", "ärger", "multi-sentence", "amr-unknown"]
+)
+ROLES = st.sampled_from([":ARG0", ":ARG1-of", ":op1", ":time", ":mod", ":mode", ":snt1"])
 VALUES = st.sampled_from([(":polarity", "-"), (":quant", "6"), (":op1", '"New York (3)"')])
 
 
@@ -44,6 +49,16 @@ def test_a_graph_comes_back_from_its_sequence(tree):
     assert sequence_of(again) == sequence
     assert [node[1][0] for _, node in nodes(again)] == [node[1][0] for _, node in nodes(tree)]
     assert sequence_of(read_graph(written(again))) == sequence
+
+
+@given(st.lists(graphs(), min_size=3, max_size=5), st.integers(0, 9))
+def test_whatever_graph_a_parser_writes_can_be_changed(trees, seed):
+    written_graphs = {f"Turn {i}.": written(tree) for i, tree in enumerate(trees)}
+    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(written_graphs))
+    material = Material(graphs=written_graphs.get, sentences=str)
+    perturbed = perturb(Conversation("c", turns), "deam-amr", seed=seed, material=material)
+    for change in perturbed.changes if perturbed else ():
+        assert read_graph(change.after)
 
 
 @given(st.text(alphabet='( ):a-1"/_\n', max_size=40))

@@ -130,11 +130,12 @@ def parts(node: Node) -> list[Node]:
     if concept(node) != "multi-sentence":
         return [node]
     concepts = {inner[0]: concept(inner) for _, inner in nodes(node)}
-    return [
+    sentences = [
         _by_itself(child, concepts)
         for _, role, child in children(node)
         if re.fullmatch(r":snt\d+", role)
     ]
+    return sentences or [node]
 
 
 def _by_itself(sentence: Node, concepts: dict[str, str]) -> Node:

@@ -133,11 +133,11 @@ class _Reader:
         return variable, [("/", re.sub(r"_\d+$", "", name))]
 
 
-def parsed_texts(parser: Seq2Seq, texts: Iterable[str]) -> dict[str, str]:
+def parsed_texts(parser: Seq2Seq, texts: Iterable[str], search: Search = PARSING) -> dict[str, str]:
     """Return graphs in PENMAN notation by text; a text of which none can be read is left out."""
     distinct = list(dict.fromkeys(texts))
     graphs = {}
-    for text, candidates in zip(distinct, parser.write(distinct, PARSING), strict=True):
+    for text, candidates in zip(distinct, parser.write(distinct, search), strict=True):
         for candidate in candidates:
             try:
                 graph = written(tree_of(candidate.text))

@@ -123,7 +123,7 @@ def _states(sentence: Node) -> bool:
     """Return whether a sentence says something that can be denied: it neither asks nor bids."""
     inner = [node for _, node in nodes(sentence)]
     asks = any(concept(node) == "amr-unknown" for node in inner)
-    bids = any(role == ":mode" and target in BIDDING for node in inner for role, target in node[1])
+    bids = any(role == ":mode" and str(target) in BIDDING for n in inner for role, target in n[1])
     return not asks and not bids and any(map(_denies, inner))
 
 

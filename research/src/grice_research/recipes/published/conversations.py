@@ -8,7 +8,7 @@ read stays as it was on both sides, where the paper leaves its conversation out.
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from grice.perturb.amr_models import generated_texts, parsed_texts
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn
 from grice.runtime.models import Models, default_workers
-from grice.runtime.seq2seq import Seq2Seq
+from grice.runtime.seq2seq import Search, Seq2Seq
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 
 if TYPE_CHECKING:
@@ -31,11 +31,16 @@ SOURCES = ("topical_chat", "synthetic_persona_chat")
 """In the places of Topical-Chat and PersonaChat: the parts at hand that may train."""
 FEWEST, MOST = 6, 14
 """Turns of a conversation; of a longer one the first are used."""
+READ = 180
+"""Words that the first turns may hold together: what is cut off by the classifier could not tell
+a conversation from its copy."""
 WORDS = 3
 """A shorter text may stand in an evaluated set as well."""
 END = "</UTT>"
 SEED = 1000
 """The paper's."""
+READING = Search(beams=1, returned=1, max_pieces=200)
+"""Of the parser, which searches with four beams elsewhere: over thousands of turns, for hours."""
 
 
 def write_with_words(data: Path, folder: Path, count: int) -> Path:
@@ -55,7 +60,8 @@ def write_with_words(data: Path, folder: Path, count: int) -> Path:
 def write_by_trained(data: Path, folder: Path, count: int) -> Path:
     """Write conversations with graphs by the models that were trained beside the folder."""
     names = ("amr-parser-0", "amr-generator-0")
-    with Models(mode="fast", workers=default_workers(), cache=None) as models:
+    cache = folder / "answers"
+    with Models(mode="fast", workers=default_workers(), cache=cache) as models:
         trained = [
             models.open(f"file:{(folder.parent / each).resolve()}", Seq2Seq) for each in names
         ]
@@ -73,7 +79,8 @@ def write_with_graphs(
     """
     each = count // len(SOURCES)
     chosen = [conversation for of_source in _by_source(data) for conversation in of_source[:each]]
-    graphs = parsed_texts(parser, (turn.text for talk in chosen for turn in talk.turns))
+    texts = (turn.text for talk in chosen for turn in talk.turns)
+    graphs = parsed_texts(parser, texts, READING)
     # Changed turns stay graphs at first, so that the generator reads all of them together.
     material = Material(chosen, graphs.get, str)
     pairs = [
@@ -125,7 +132,9 @@ def _conversations(data: Path) -> Iterator[tuple[str, Conversation]]:
             continue
         if any(len(t.split()) >= WORDS and normalise(t) in evaluated for t in texts):
             continue
-        turns = tuple(Turn(speaker="AB"[i % 2], text=text) for i, text in enumerate(texts))
+        words = accumulate(len(text.split()) for text in texts)
+        read = [text for text, total in zip(texts, words, strict=True) if total <= READ]
+        turns = tuple(Turn(speaker="AB"[i % 2], text=text) for i, text in enumerate(read))
         yield dialogue.source, Conversation(id=dialogue.id, turns=turns)
 
 

@@ -214,6 +214,7 @@ class Coherence:
     changes = (
         "learning_rate=5e-5",
         HALF,
+        "epochs=10",
         "batch=8",
         "max_source=256",
         "warmup_steps=30",
@@ -285,7 +286,8 @@ SYSTEMS: dict[str, Callable[..., System]] = {
         Coherence, write_with_words, 800, differs="manipulations on the words, without AMR"
     ),
     "deam amr": partial(
-        Coherence, write_by_trained, 300, differs="a parser and a generator trained here",
+        Coherence, write_by_trained, 300,
+        differs="a parser and a generator trained here, the parser greedy for 4 beams",
     ),
 }  # fmt: skip
 """By name; each takes ``data`` and ``folder``.
