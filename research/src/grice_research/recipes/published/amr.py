@@ -19,6 +19,7 @@ from grice.runtime.seq2seq import Seq2Seq, cleaned
 from grice.situated.captions import bleu_4, bleu_counts, rouge_l
 from grice.stats.resample import Sampling, resampled_estimate
 from grice.stats.systems import mean
+from grice_research.recipes.published.conversations import READING
 from grice_research.recipes.published.measures import SHARE, Figure, Floor
 from grice_research.recipes.published.writers import HALF
 
@@ -46,11 +47,10 @@ class AmrModel:
         folder: Where the graphs that are learned from are written.
     """
 
-    differs = DIFFERS
-
     def __init__(self, recipe: str, *, data: Path, folder: Path) -> None:
         self.recipe = recipe
         self._parses = recipe == "amr-parser"
+        self.differs = f"{DIFFERS}; greedy for 4 beams" if self._parses else DIFFERS
         self.changes = (HALF, f"epochs={3 if self._parses else 2}", "batch=16")
         self._data, self._folder = data / "amr", folder
 
@@ -68,7 +68,7 @@ class AmrModel:
         """Yield Smatch of a parser, BLEU-4 and ROUGE-L of a generator."""
         model, gold = models.open(bundle, Seq2Seq), self._held()
         if self._parses:
-            graphs = parsed_texts(model, gold)
+            graphs = parsed_texts(model, gold, READING)
             yield _smatch(list(gold.values()), [graphs.get(text, "") for text in gold])
         else:
             yield from _likeness(list(gold), generated_texts(model, gold.values()))

@@ -32,8 +32,7 @@ SOURCES = ("topical_chat", "synthetic_persona_chat")
 FEWEST, MOST = 6, 14
 """Turns of a conversation; of a longer one the first are used."""
 READ = 180
-"""Words that the first turns may hold together: what is cut off by the classifier could not tell
-a conversation from its copy."""
+"""Words that turns with graphs may hold together: the classifier reads about as many."""
 WORDS = 3
 """A shorter text may stand in an evaluated set as well."""
 END = "</UTT>"
@@ -78,7 +77,7 @@ def write_with_graphs(
             comes out in the same words.
     """
     each = count // len(SOURCES)
-    chosen = [conversation for of_source in _by_source(data) for conversation in of_source[:each]]
+    chosen = [_beginning(talk) for of_source in _by_source(data) for talk in of_source[:each]]
     texts = (turn.text for talk in chosen for turn in talk.turns)
     graphs = parsed_texts(parser, texts, READING)
     # Changed turns stay graphs at first, so that the generator reads all of them together.
@@ -93,6 +92,12 @@ def write_with_graphs(
     written = dict(zip(graphs, generated_texts(generator, graphs.values()), strict=True))
     regenerated = ((_regenerated(a, written), _regenerated(b, written)) for a, b in pairs)
     return _written(folder, (pair for pair in regenerated if pair[0].turns != pair[1].turns))
+
+
+def _beginning(conversation: Conversation) -> Conversation:
+    words = accumulate(len(turn.text.split()) for turn in conversation.turns)
+    read = sum(total <= READ for total in words)
+    return replace(conversation, turns=conversation.turns[:read])
 
 
 def _texts(conversation: Conversation) -> set[str]:
@@ -132,9 +137,7 @@ def _conversations(data: Path) -> Iterator[tuple[str, Conversation]]:
             continue
         if any(len(t.split()) >= WORDS and normalise(t) in evaluated for t in texts):
             continue
-        words = accumulate(len(text.split()) for text in texts)
-        read = [text for text, total in zip(texts, words, strict=True) if total <= READ]
-        turns = tuple(Turn(speaker="AB"[i % 2], text=text) for i, text in enumerate(read))
+        turns = tuple(Turn(speaker="AB"[i % 2], text=text) for i, text in enumerate(texts))
         yield dialogue.source, Conversation(id=dialogue.id, turns=turns)
 
 

@@ -205,16 +205,16 @@ class Coherence:
     Args:
         write: Writes so many conversations with their copies into a folder.
         count: How many, if there are so many.
+        changes: Hyper-parameters other than the paper's, beside the shared ones.
         data: Where the data sets are.
         folder: Where the conversations are written.
-        differs: What differs from the paper's.
+        differs: What else differs.
     """
 
     recipe = "deam"
-    changes = (
+    shared = (
         "learning_rate=5e-5",
         HALF,
-        "epochs=10",
         "batch=8",
         "max_source=256",
         "warmup_steps=30",
@@ -225,11 +225,13 @@ class Coherence:
         self,
         write: Callable[[Path, Path, int], Path],
         count: int,
+        changes: tuple[str, ...] = (),
         *,
         data: Path,
         folder: Path,
         differs: str,
     ) -> None:
+        self.changes = (*self.shared, *changes)
         self.differs = differs
         self._write, self._count = write, count
         self._data, self._folder = data, folder
@@ -286,8 +288,9 @@ SYSTEMS: dict[str, Callable[..., System]] = {
         Coherence, write_with_words, 800, differs="manipulations on the words, without AMR"
     ),
     "deam amr": partial(
-        Coherence, write_by_trained, 300,
-        differs="a parser and a generator trained here, the parser greedy for 4 beams",
+        Coherence, write_by_trained, 300, ("epochs=10",),
+        differs="a parser and a generator trained here, the parser greedy for 4 beams; "
+        "no dropout of attention",
     ),
 }  # fmt: skip
 """By name; each takes ``data`` and ``folder``.
