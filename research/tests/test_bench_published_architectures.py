@@ -67,6 +67,22 @@ def test_a_measure_on_a_set_names_the_set_in_the_row(tmp_path):
     assert (ours.row, ours.measure) == ("deam, fed_dialogue:coherent, trained here", "spearman")
 
 
+def test_two_systems_on_one_set_have_its_floors_in_common(tmp_path):
+    figure = {"value": 0.2, "low": 0.0, "high": 0.4, "n": 125, "examples": 800, "epochs": 3}
+    figure["measure"] = "spearman, fed_dialogue:coherent"
+    rows = []
+    for name in ("deam", "deam amr"):
+        rows.append({"system": name, "seed": 0, "changes": [], "differs": ""} | figure)
+        rows.append({"system": name, "floor": "turn_count"} | figure)
+    _lines(tmp_path / "published/figures.jsonl", rows)
+    given = list(published_architectures.measure(_context(tmp_path)))
+    assert [row.row for row in given] == [
+        "deam, fed_dialogue:coherent, trained here",
+        "fed_dialogue:coherent: turn_count",
+        "deam amr, fed_dialogue:coherent, trained here",
+    ]
+
+
 def test_floors_of_engagement_are_rows_of_their_own(tmp_path):
     figure = {"value": 0.73, "low": 0.66, "high": 0.79, "n": 300}
     rows = [
