@@ -19,7 +19,7 @@ from grice.runtime.seq2seq import Seq2Seq, cleaned
 from grice.situated.captions import bleu_4, bleu_counts, rouge_l
 from grice.stats.resample import Sampling, resampled_estimate
 from grice.stats.systems import mean
-from grice_research.recipes.published.conversations import READING
+from grice_research.recipes.published.conversations import GREEDY
 from grice_research.recipes.published.measures import SHARE, Figure, Floor
 from grice_research.recipes.published.writers import HALF
 
@@ -68,7 +68,7 @@ class AmrModel:
         """Yield Smatch of a parser, BLEU-4 and ROUGE-L of a generator."""
         model, gold = models.open(bundle, Seq2Seq), self._held()
         if self._parses:
-            graphs = parsed_texts(model, gold, READING)
+            graphs = parsed_texts(model, gold, GREEDY)
             yield _smatch(list(gold.values()), [graphs.get(text, "") for text in gold])
         else:
             yield from _likeness(list(gold), generated_texts(model, gold.values()))

@@ -31,15 +31,16 @@ SOURCES = ("topical_chat", "synthetic_persona_chat")
 """In the places of Topical-Chat and PersonaChat: the parts at hand that may train."""
 FEWEST, MOST = 6, 14
 """Turns of a conversation; of a longer one the first are used."""
-READ = 180
-"""Words that turns with graphs may hold together: the classifier reads about as many."""
+MOST_WORDS = 180
+"""Words that turns with graphs may hold together, about as many as the classifier reads: of a
+longer conversation the first turns are used, which may be fewer than six."""
 WORDS = 3
 """A shorter text may stand in an evaluated set as well."""
 END = "</UTT>"
 SEED = 1000
 """The paper's."""
-READING = Search(beams=1, returned=1, max_pieces=200)
-"""Of the parser, which searches with four beams elsewhere: over thousands of turns, for hours."""
+GREEDY = Search(beams=1, returned=1, max_pieces=200)
+"""How the parser writes here: its four beams would take hours for thousands of turns."""
 
 
 def write_with_words(data: Path, folder: Path, count: int) -> Path:
@@ -79,7 +80,7 @@ def write_with_graphs(
     each = count // len(SOURCES)
     chosen = [_beginning(talk) for of_source in _by_source(data) for talk in of_source[:each]]
     texts = (turn.text for talk in chosen for turn in talk.turns)
-    graphs = parsed_texts(parser, texts, READING)
+    graphs = parsed_texts(parser, texts, GREEDY)
     # Changed turns stay graphs at first, so that the generator reads all of them together.
     material = Material(chosen, graphs.get, str)
     pairs = [
@@ -96,7 +97,7 @@ def write_with_graphs(
 
 def _beginning(conversation: Conversation) -> Conversation:
     words = accumulate(len(turn.text.split()) for turn in conversation.turns)
-    read = sum(total <= READ for total in words)
+    read = sum(total <= MOST_WORDS for total in words)
     return replace(conversation, turns=conversation.turns[:read])
 
 
