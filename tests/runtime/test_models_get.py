@@ -239,6 +239,13 @@ def test_a_folder_of_wheels_serves_where_pip_asks_no_index(models, tmp_path, mon
     assert get("tiny") == 0
 
 
+def test_no_module_of_the_working_folder_is_run(public, models, tmp_path, monkeypatch):
+    (tmp_path / "pip.py").write_text("open('ran', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    assert get("tiny") == 0
+    assert not (tmp_path / "ran").exists()
+
+
 def test_the_index_of_a_file_of_pip_is_asked(public, models, tmp_path, monkeypatch):
     monkeypatch.delenv("PIP_INDEX_URL")
     (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {public.url}/simple\n")

@@ -77,3 +77,10 @@ def test_this_machine_is_described():
     always = {"grice", "python", "ctranslate2", "numpy", "tokenizers"}
     assert always <= set(description.versions) <= {*always, *machine.OPTIONAL}
     assert all(name.isupper() or "_" in name for name in description.variables)
+
+
+def test_no_module_of_the_working_folder_is_run(tmp_path, monkeypatch):
+    (tmp_path / "ctranslate2.py").write_text("open('ran', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    assert "ctranslate2" in describe_machine().kernels
+    assert not (tmp_path / "ran").exists()

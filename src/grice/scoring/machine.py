@@ -189,7 +189,7 @@ def _engine_kernels() -> dict[str, str]:
     # The engine tells only by its log, once a process and on the stream of errors.
     try:
         log = subprocess.run(
-            [sys.executable, "-c", REPORT],
+            [sys.executable, "-P", "-c", REPORT],
             env={**os.environ, "CT2_VERBOSE": "1"},
             capture_output=True,
             text=True,

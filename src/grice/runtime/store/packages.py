@@ -59,7 +59,7 @@ def _places(package: str, mirror: str) -> Iterator[str]:
 
 def _pip_settings() -> dict[str, str]:
     """Return what ``pip`` is told by files and variables; the variables alone where it is not."""
-    command = [sys.executable, "-m", "pip", "config", "list", "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "config", "list", "--disable-pip-version-check"]
     quiet = {**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     try:
         done = subprocess.run(
