@@ -32,12 +32,20 @@ def test_a_file_sets_options_of_score_and_the_command_line_counts_more(talks, ca
     assert json.loads(capsys.readouterr().out)["turn"] == 1, "speakers are not added up"
 
 
+def test_the_numbers_one_and_zero_are_no_true_and_false(talks, capsys):
+    (talks / "more.jsonl").write_text('{"turns": ["Is it far?", "No."]}\n' * 4)
+    (talks / "grice.toml").write_text('metrics = ["turn_count"]\nsample = 1\nseed = 0\n')
+    assert main(["score", "more.jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
 def test_the_nearest_file_counts_and_paths_are_relative_to_it(talks, capsys, monkeypatch):
     (talks / "pyproject.toml").write_text(
         '[tool.grice]\nmetrics = ["log_length"]\noutput = "out.jsonl"\nresume = false\n'
     )
     inner = talks / "inner"
     inner.mkdir()
+    (talks / ".git").mkdir()
     (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
     monkeypatch.chdir(inner)
     assert main(["score", "../talks.jsonl"]) == 0
@@ -66,6 +74,10 @@ def test_config_shows_the_file_and_what_it_sets(talks, capsys):
         ("relevance-histroy = 2", "did you mean 'relevance-history'?"),
         ("metrics = {a = 1}", "metrics: a text, a number, true, false or a list"),
         ("metrics = [", "no TOML"),
+        ("a = " + "[" * 9999, "no TOML"),
+        ("output = true", "output: a value is expected, found bool"),
+        ("models = true", "models: a value is expected, found bool"),
+        ('"sample=1 --seed" = 2', "no option 'sample=1 --seed' of grice score"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_the_way_out(talks, capsys, content, problem):

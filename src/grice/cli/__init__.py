@@ -78,10 +78,12 @@ def _run(typed: Sequence[str]) -> int:
     with warnings.catch_warnings():
         if "--debug" not in typed:
             warnings.showwarning = _show_warning
-        words = with_settings(typed)
+        words, settings = with_settings(typed)
         quiet = QUIET.set("--quiet" in words or "-q" in words)
         checking, uncut = CHECKING.set(False), UNCUT.set("--full" in words)
         try:
+            if settings and not QUIET.get():
+                complain(f"options from {visible(' and '.join(file.shown() for file in settings))}")
             parser = command_parser(words)
             if not words:  # somebody who wants to know what there is
                 parser.print_help(sys.stderr)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli.parser import add_everywhere
+from grice.cli.settings import check_settings, searched_folders, user_file, with_settings
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -28,23 +29,28 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the file and what it sets; a key that is no option is an error."""
     from grice.cli.commands import score
     from grice.cli.output import emit
-    from grice.cli.settings import check_settings
 
     options = argparse.ArgumentParser(add_help=False)
     add_everywhere(options)
-    score.configure(options, ())  # which checks the settings
-    settings = check_settings(options)
-    file = str(settings.file) if settings else None
-    result = {"file": file, "options": settings.options if settings else {}}
-    emit(result, _view(settings), as_json=arguments.json)
+    score.configure(options, with_settings(("score",))[0])  # which checks them
+    files = check_settings(options)
+    named = {each.of_user: str(each.file) for each in files}
+    result = {
+        "file": named.get(False),
+        "own": named.get(True),
+        "options": {name: values for each in files for name, values in each.options.items()},
+    }
+    emit(result, _view(files), as_json=arguments.json)
     return 0
 
 
-def _view(settings: Settings | None) -> View:
-    if settings is None:
-        yield Lines([f"neither grice.toml nor [tool.grice] of pyproject.toml in {Path.cwd()} or "
-                     "further out"])  # fmt: skip
-        return
-    yield Lines([str(settings.file)])
-    rows = [(name, ", ".join(map(str, values))) for name, values in settings.options.items()]
-    yield Table(("option of score", "value"), rows, words=2)
+def _view(files: Sequence[Settings]) -> View:
+    if not files:
+        first, *further = searched_folders(Path.cwd())
+        where = f"from {first} up to {further[-1]}" if further else f"in {first}"
+        yield Lines([f"neither grice.toml nor [tool.grice] of pyproject.toml {where}, nor your own "
+                     f"{user_file()}"])  # fmt: skip
+    for settings in files:
+        yield Lines([str(settings.file)])
+        rows = [(name, ", ".join(map(str, values))) for name, values in settings.options.items()]
+        yield Table(("option of score", "value"), rows, words=2)

@@ -1,0 +1,375 @@
+"""Files of options that another person may have written, and the user's own file."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from grice.cli import main
+from grice.cli.commands import score
+from grice.cli.parser import add_everywhere
+
+PLUGIN = """
+from pathlib import Path
+from grice import Judgement
+from grice.metrics import Example, metric
+
+Path(__file__).with_name("ran").touch()
+
+
+@metric(
+    "shout", version="1", summary="Made for a test.", judges="response", source="none",
+    example=Example(["a", "b"], 1.0, 1.0),
+)
+def shout(responses):
+    return [Judgement(1.0) for _ in responses]
+"""
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """The home of the user, which holds no repository; the user's own file is elsewhere."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(home))
+    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path / "config"))
+    return home
+
+
+@pytest.fixture
+def project(home, tmp_path, monkeypatch):
+    """The working folder: a repository outside of the home."""
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    go_to(project, monkeypatch)
+    return project
+
+
+@pytest.fixture
+def own(home, tmp_path):
+    """The user's own file, which is not there yet."""
+    (tmp_path / "config").mkdir()
+    return tmp_path / "config" / "grice.toml"
+
+
+def go_to(folder, monkeypatch):
+    folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder)
+    Path("talks.jsonl").write_text('{"turns": ["Is it far?", "Ten minutes."]}\n')
+
+
+def scored(capsys, *words):
+    """Score, and return the metrics that ran and the lines of standard error."""
+    assert main(["score", "talks.jsonl", *words]) == 0
+    shown = capsys.readouterr()
+    return {json.loads(line)["metric"] for line in shown.out.splitlines()}, shown.err.splitlines()
+
+
+def read(capsys):
+    """Return the file that a run reads and `grice config` shows; None if there is none."""
+    line = scored(capsys, "-m", "log_length")[1][0]
+    assert main(["config", "--json"]) == 0
+    file = json.loads(capsys.readouterr().out)["file"]
+    assert line.startswith("grice: options from ") == (file is not None)
+    return None if file is None else Path(file)
+
+
+def refused(capsys, *words):
+    """Score and show the settings, both in vain, and return the message."""
+    assert main(["config"]) == 2
+    message = capsys.readouterr().err
+    assert main(["score", "talks.jsonl", *words]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == message
+    return message
+
+
+@pytest.mark.parametrize("worktree", [False, True])
+def test_files_are_looked_for_up_to_the_root_of_the_repository(
+    home, tmp_path, capsys, monkeypatch, worktree
+):
+    root = tmp_path / "outer" / "root"
+    go_to(root / "a" / "b", monkeypatch)
+    if worktree:
+        (root / ".git").write_text("gitdir: elsewhere\n")
+    else:
+        (root / ".git").mkdir()
+    (root.parent / "grice.toml").write_text('metrics = ["turn_count"]\n')
+    assert read(capsys) is None, "above the root"
+    assert main(["config"]) == 0
+    assert f"upto{root}," in "".join(capsys.readouterr().out.split())
+    (root / "grice.toml").write_text('metrics = ["log_length"]\n')
+    assert read(capsys) == root / "grice.toml"
+    assert scored(capsys)[0] == {"log_length"}
+
+
+def test_files_are_looked_for_up_to_the_home_of_the_user(home, tmp_path, capsys, monkeypatch):
+    go_to(home / "a" / "b", monkeypatch)
+    (tmp_path / "grice.toml").write_text('metrics = ["turn_count"]\n')
+    assert read(capsys) is None, "above the home"
+    (home / "grice.toml").write_text('metrics = ["log_length"]\n')
+    assert read(capsys) == home / "grice.toml"
+    (home / "a" / ".git").mkdir()
+    assert read(capsys) is None, "a repository ends before the home"
+
+
+def test_outside_of_repositories_and_home_only_the_working_folder_counts(
+    home, tmp_path, capsys, monkeypatch
+):
+    go_to(tmp_path / "a" / "b", monkeypatch)
+    (tmp_path / "a" / "grice.toml").write_text('metrics = ["turn_count"]\n')
+    assert read(capsys) is None
+    go_to(tmp_path / "a", monkeypatch)
+    assert read(capsys) == tmp_path / "a" / "grice.toml"
+
+
+def test_a_home_that_is_the_root_of_the_system_ends_no_search(home, tmp_path, capsys, monkeypatch):
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, tmp_path.anchor)
+    go_to(tmp_path / "a" / "b", monkeypatch)
+    (tmp_path / "a" / "grice.toml").write_text('metrics = ["turn_count"]\n')
+    assert read(capsys) is None
+
+
+def test_the_first_line_names_the_file(project, own, capsys, monkeypatch):
+    (project / "grice.toml").write_text('metrics = ["log_length"]\n')
+    for words in ([], ["--json"], ["-o", "out.jsonl", "--json"]):
+        assert main(["score", "talks.jsonl", *words]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[0] == f"grice: options from {os.curdir}{os.sep}grice.toml"
+        assert sum("options from" in line for line in lines) == 1
+    own.write_text("seed = 1\n")
+    go_to(project / "a", monkeypatch)
+    first = scored(capsys)[1][0]
+    above, beneath = first.removeprefix("grice: options from ").split(" and ")
+    assert above == f"{os.pardir}{os.sep}grice.toml"
+    assert Path(beneath).samefile(own)
+    assert len(beneath) <= len(str(own))
+    assert scored(capsys, "-q")[1] == []
+    assert main(["list"]) == 0
+    assert "options from" not in capsys.readouterr().err, "other commands have no such options"
+
+
+def test_without_a_file_none_is_named(project, capsys):
+    assert not any("options from" in line for line in scored(capsys, "-m", "log_length")[1])
+
+
+def test_a_plugin_comes_from_the_user_alone(project, own, capsys):
+    (project / "evil.py").write_text(PLUGIN)
+    (project / "grice.toml").write_text('plugin = "evil.py"\n')
+    for words in ([], ["-m", "log_length"], ["--plugin", "evil.py"]):
+        message = refused(capsys, *words)
+        assert f"{project / 'grice.toml'}: plugin runs code" in message
+        assert "--plugin on the command line" in message
+        assert str(own) in message
+    assert not (project / "ran").exists()
+    (project / "grice.toml").unlink()
+    assert scored(capsys, "--plugin", "evil.py", "-m", "shout")[0] == {"shout"}
+    (own.parent / "mine.py").write_text(PLUGIN)
+    own.write_text('plugin = "mine.py"\nmetrics = ["shout"]\n')
+    assert scored(capsys)[0] == {"shout"}, "relative to the user's own file"
+    assert main(["config", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "file": None, "own": str(own), "options": {"plugin": ["mine.py"], "metrics": ["shout"]}
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "act"),
+    [
+        (f'models = "openai:m@{NOBODY}"', "models names an endpoint"),
+        (f'models = " openai:m@{NOBODY}"', "models names an endpoint"),
+        ('models = "mine.toml"', "models names an endpoint, or a preset by its path"),
+        (f'judge-relevance-model = "openai:m@{NOBODY}"', "judge-relevance-model names a model"),
+        (f'judge_relevance_model = ["x", "openai:m@{NOBODY}"]', "judge-relevance-model names"),
+        (f'likelihood-model = "openai-logprobs:m@{NOBODY}"', "likelihood-model names a model"),
+        ('relevance-model = "file:bundle"', "relevance-model names a model by an address or a"),
+        ('relevance-model = "other:place"', "relevance-model names a model by an address or a"),
+        ('engine = "ray"', "engine sends texts to other processes and machines"),
+        ('address = "ray://127.0.0.1:9"', "address sends texts to other machines"),
+        ('budget = "9999requests"', "budget decides what is spent"),
+        ('prices = "prices.toml"', "prices decides what is spent"),
+        ('cache = "answers"', "cache decides where answers of models are read and written"),
+        ('output = "../out.jsonl"', "output writes outside of the folder"),
+        ('output = "link/out.jsonl"', "output writes outside of the folder"),
+        ('output = "s3://bucket/out.jsonl"', "output writes outside of the folder"),
+        ('report = "a/../../page.html"', "report writes outside of the folder"),
+        ('report = "page\\u0000.html"', "report writes outside of the folder"),
+        ('html = "/tmp/page.html"', "html writes outside of the folder"),
+    ],
+)
+def test_a_project_sets_nothing_that_reaches_beyond_it(project, tmp_path, capsys, options, act):
+    (project / "link").symlink_to(tmp_path)
+    for file, table in (("grice.toml", ""), ("pyproject.toml", "[tool.grice]\n")):
+        (project / file).write_text(f"{table}{options}\n")
+        message = refused(capsys, "-m", "log_length")
+        assert f"{project / file}: {act}" in message
+        assert NOBODY not in message, "an address may hold a password"
+        (project / file).unlink()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'models = "small"',
+        'relevance-model = "bundle:relevance"',
+        'relevance-model = "model:large"',
+        'relevance-model = "hf:owner/name@0123456789012345678901234567890123456789"',
+        'speaker = ["A", "B:"]\nblend = "min:relevance,repetition"\n'
+        'metrics = "relevance,repetition"',
+        "no-cache = true",
+        'output = "./out.jsonl"',
+        'report = "page.html"',
+    ],
+)
+def test_a_project_sets_what_stays_inside(project, capsys, options):
+    (project / "grice.toml").write_text(f"{options}\n")
+    words = ["talks.jsonl", *([] if "metrics" in options else ["-m", "log_length"])]
+    assert main(["score", *words]) == 0
+    assert "options from" in capsys.readouterr().err
+    assert (project / "page.html").exists() == options.startswith("report")
+    assert (project / "out.jsonl").exists() == options.startswith("output")
+
+
+def test_every_option_of_a_project_was_decided_on():
+    parser = argparse.ArgumentParser(add_help=False)
+    add_everywhere(parser)
+    score.configure(parser, ())
+    harmless = {
+        "bad-records", "blend", "concurrency", "debug", "dry-run", "format", "full", "json",
+        "metrics", "mode", "no-cache", "no-resume", "quiet", "resume", "sample", "seed", "speaker",
+        "timeout", "workers",
+    }  # fmt: skip
+    checked = {
+        "address", "budget", "cache", "engine", "html", "models", "output", "plugin", "prices",
+        "report",
+    }  # fmt: skip
+    options = {
+        option[2:]
+        for action in parser._actions
+        if "." not in action.dest  # of metrics, whose values are checked
+        for option in action.option_strings
+        if option.startswith("--")
+    }
+    assert options == harmless | checked
+
+
+def test_the_user_may_set_everything_and_the_project_comes_before(project, own, capsys):
+    own.write_text(
+        f'models = "openai:m@{NOBODY}"\nmetrics = ["log_length"]\ncache = "answers"\n'
+        'budget = "1requests"\noutput = "../out.jsonl"\n'
+    )
+    assert main(["score", "talks.jsonl"]) == 0
+    assert "models: openai:m@" in capsys.readouterr().err
+    assert (own.parents[1] / "out.jsonl").exists()
+    (project / "grice.toml").write_text('models = "small"\noutput = "here.jsonl"\n')
+    assert main(["score", "talks.jsonl"]) == 0
+    assert "models: " not in capsys.readouterr().err
+    assert "log_length" in (project / "here.jsonl").read_text()
+    assert main(["score", "talks.jsonl", "-m", "turn_count", "-o", "-"]) == 0
+    assert '"metric":"turn_count"' in capsys.readouterr().out, "the command line comes first"
+    assert main(["config"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("small") == 1
+    assert "openai" not in shown, "what does not count"
+
+
+def test_an_address_counts_on_the_command_line(project, capsys):
+    (project / "grice.toml").write_text('metrics = ["judge_relevance"]\n')
+    words = ["--models", f"openai:m@{NOBODY}", "--dry-run"]
+    assert main(["score", "talks.jsonl", *words]) == 0
+    assert "nothing was sent" in capsys.readouterr().out
+
+
+def test_the_own_file_is_no_file_of_a_project_in_its_own_folder(own, capsys, monkeypatch):
+    go_to(own.parent, monkeypatch)
+    (own.parent / "mine.py").write_text(PLUGIN)
+    own.write_text('plugin = "mine.py"\nmetrics = ["shout"]\n')
+    assert scored(capsys)[0] == {"shout"}
+
+
+def someone_else(monkeypatch):
+    """Run the commands as another user than the one who wrote the files."""
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    return user
+
+
+@pytest.mark.parametrize("file", ["grice.toml", "pyproject.toml"])
+def test_a_file_of_another_user_is_refused(project, capsys, monkeypatch, file):
+    table = "[tool.grice]\n" if file == "pyproject.toml" else ""
+    (project / file).write_text(f'{table}metrics = ["log_length"]\n')
+    assert scored(capsys)[0] == {"log_length"}
+    user = someone_else(monkeypatch)
+    message = refused(capsys)
+    assert f"{project / file}: belongs to user {user}, and the command runs as" in message
+    assert "chown" in message
+
+
+def test_a_file_of_another_user_without_options_is_no_matter(project, capsys, monkeypatch):
+    (project / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+    someone_else(monkeypatch)
+    assert scored(capsys, "-m", "log_length")[0] == {"log_length"}
+
+
+LINK, TARGET = "lstat", "fstat"
+
+
+def owned(monkeypatch, user, *files):
+    """Let files belong to another user: links, the files that they stand for, or both."""
+    lstat, fstat = Path.lstat, os.fstat
+
+    def of_user(status):
+        values = list(status)
+        values[4] = user
+        return os.stat_result(values)
+
+    if LINK in files:
+        monkeypatch.setattr(Path, "lstat", lambda path: of_user(lstat(path)))
+    if TARGET in files:
+        monkeypatch.setattr(os, "fstat", lambda number: of_user(fstat(number)))
+
+
+@pytest.mark.parametrize("file", [LINK, TARGET])
+def test_the_owner_of_a_link_and_that_of_its_target_count(project, capsys, monkeypatch, file):
+    (project / "target").write_text('metrics = ["log_length"]\n')
+    (project / "grice.toml").symlink_to("target")
+    assert scored(capsys)[0] == {"log_length"}
+    user = os.geteuid() + 1
+    with monkeypatch.context() as patched:
+        owned(patched, user, file)
+        assert f"belongs to user {user}" in refused(capsys)
+
+
+@pytest.mark.parametrize(("runs", "owns"), [(0, 1000), (1000, 0), (1000, 1001)])
+def test_nobody_follows_another_user_root_included(project, capsys, monkeypatch, runs, owns):
+    (project / "grice.toml").write_text('metrics = ["log_length"]\n')
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: runs)
+        owned(patched, owns, LINK, TARGET)
+        assert f"belongs to user {owns}, and the command runs as user {runs}" in refused(capsys)
+        owned(patched, runs, LINK, TARGET)
+        assert scored(capsys)[0] == {"log_length"}
+
+
+def test_on_a_system_without_user_ids_the_owner_is_not_checked(project, capsys, monkeypatch):
+    (project / "grice.toml").write_text('metrics = ["log_length"]\n')
+    monkeypatch.delattr(os, "geteuid")
+    assert scored(capsys)[0] == {"log_length"}
+
+
+def test_the_own_file_is_written_by_its_owner_alone(project, own, capsys, monkeypatch):
+    own.write_text('metrics = ["log_length"]\n')
+    own.chmod(0o664)
+    assert scored(capsys)[0] == {"log_length"}
+    own.chmod(0o646)
+    message = refused(capsys)
+    assert f"chmod o-w {own}" in message
+    own.chmod(0o644)
+    someone_else(monkeypatch)
+    assert f"{own}: belongs to user" in refused(capsys)
