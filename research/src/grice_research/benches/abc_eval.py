@@ -267,20 +267,32 @@ def _lifts(
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
-    """Yield the areas of votes that models were asked for, which are hard decisions."""
+    """Yield the areas of votes that models were asked for, which are hard decisions.
+
+    For any of six flaws, the number of flaws that a model voted for counts, if all were asked for.
+    """
     for name, given in marked.released.items():
         votes_given = given.get(behaviour, [])
+        if behaviour == ANY and all(flaw in given for flaw in SIX):
+            votes_given = [
+                float(sum(each)) for each in zip(*(given[flaw] for flaw in SIX), strict=True)
+            ]
         if len(votes_given) == len(votes):
             labels = [float(n > 0) for n in votes]
             areas = roc_areas({name: votes_given}, labels, groups=marked.group)
             decided = balanced_accuracy(votes_given, labels, groups=marked.group)
-            for measure, value in ((EITHER, areas.areas[name]), (BALANCED, decided)):
+            measured = {EITHER: areas.areas[name], BALANCED: decided}
+            if behaviour == ANY:
+                measured |= {
+                    LIFT: review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
+                }
+            for measure, value in measured.items():
                 yield Row(
                     row=name,
                     measure=measure,
                     estimate=value,
                     kind="printed",
                     on=behaviour,
-                    why="balanced accuracy of released votes",
+                    why="of released votes",
                     signature="released votes|on:abc_eval",
                 )
