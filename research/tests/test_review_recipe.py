@@ -51,6 +51,6 @@ def test_no_turn_of_the_measured_part_trains(data_folder):
     if not (data_folder / "dbdc3").is_dir() or not (data_folder / "convai2017").is_dir():
         pytest.skip("GRICE_DATA holds no dbdc3 or convai2017")
     marked = read_marked(data_folder)
-    assert {turn.corpus for turn in marked} == {"dbdc3", "convai2017", "pairs"}
+    assert {turn.corpus for turn in marked} == {"dbdc3", "convai2017", "pairs", "logs"}
     assert not any(is_validation(turn.talk.id) for turn in marked if turn.corpus == "dbdc3")
     assert all(0 <= turn.flawed <= 1 for turn in marked)

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.evaluation.overlap import normalised
 from grice.records import Conversation, Turn
 from grice_research.benches import abc_eval, breakdowns
+from grice_research.benches.planted_flaws import read_logs
 from grice_research.convai import FILE as CONVAI
 from grice_research.recipes.relevance.corpora import is_held_out
+from grice_research.recipes.sense.mixture import CHATBOTS, training_items
 from grice_research.recipes.sense.pairs import written_items
+from grice_research.recipes.sense.sources import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Marked", "read_marked"]
+__all__ = ["LOGS", "PAIRS", "Marked", "read_marked"]
+
+LOGS, PAIRS = "logs", "pairs"
+DEVELOPMENT = "development_logs.jsonl"
 
 LETTERS = 20
 """Shorter texts ("I don't know.") are everybody's and stay."""
@@ -29,8 +36,8 @@ class Marked(NamedTuple):
     """A chatbot turn that people judged.
 
     Attributes:
-        corpus: ``dbdc3``, ``convai2017`` or ``pairs``.
-        system: Which chatbot, as far as it is known; of written pairs the kind of flaw.
+        corpus: ``dbdc3``, ``convai2017``, ``pairs`` or ``logs``.
+        system: Which chatbot, as far as it is known; of written items the kind of flaw.
         group: What must not be parted: the conversation, or the item of a written pair.
         talk: Its conversation.
         turn: Its index there.
@@ -57,12 +64,27 @@ def read_marked(data: Path) -> list[Marked]:
 
     Of ``dbdc3`` the seven tenths that are no validation part. Of ``convai2017`` bots' messages that
     a person rated, in the conversations that relevance has not learned from, without those of the
-    published study and without those that stand in ``dbdc3``. Of the pairs written for ``sense``
-    those that its heads have not learned from.
+    published study and without those that stand in ``dbdc3``. Of both only conversations that have
+    no reply from which the heads of ``sense`` learned. Of the pairs written for ``sense`` those
+    that its heads have not learned from. Of written logs those for development.
     """
-    evaluated = _evaluated(data)
-    every = [*_voted(data), *_rated(data), *_written()]
+    evaluated, learned = _evaluated(data), _learned(data)
+    people = [*_voted(data), *_rated(data)]
+    seen = {turn.group for turn in people if not learned.isdisjoint(_exchanges(turn.talk))}
+    every = [*(turn for turn in people if turn.group not in seen), *_written(), *_logs()]
     return [marked for marked in every if _key(marked.text) not in evaluated]
+
+
+def _learned(data: Path) -> set[tuple[str, str]]:
+    """Return the chatbots' replies that ``sense`` learned from, each with the turn before."""
+    items = training_items(data, CHATBOTS)
+    readings = (reading for name in CHATBOTS for item in items[name] for reading in item.readings)
+    return {(("", *reading.history)[-1], reading.reply) for reading in readings}
+
+
+def _exchanges(talk: Conversation) -> Iterator[tuple[str, str]]:
+    """Yield each turn of a conversation with the turn before, as the heads of ``sense`` read it."""
+    return pairwise(["", *(shortened(turn.text) for turn in talk.turns)])
 
 
 def _key(text: str) -> str:
@@ -83,6 +105,7 @@ def _keys(row: Mapping[str, Any]) -> set[str]:
 def _evaluated(data: Path) -> set[str]:
     """Return the longer texts of the sets that the order is measured on."""
     texts = {key for row in _rows(data / abc_eval.FILE) for key in _keys(row)}
+    texts |= {_key(turn.text) for talk in read_logs().talks for turn in talk.turns} - {""}
     for row in _rows(data / breakdowns.FILE):
         if breakdowns.is_validation(row["id"]):
             texts |= _keys(row)
@@ -137,4 +160,12 @@ def _written() -> Iterator[Marked]:
             turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
             talk = Conversation(f"pair-{number}-{place}", turns, targets=(len(turns) - 1,))
             flawed = float(place in bad)
-            yield Marked("pairs", item.kind, f"pair-{number}", talk, len(turns) - 1, flawed, 1)
+            yield Marked(PAIRS, item.kind, f"pair-{number}", talk, len(turns) - 1, flawed, 1)
+
+
+def _logs() -> Iterator[Marked]:
+    """Yield the replies of the logs that were written for development, with their key."""
+    keyed = read_logs(DEVELOPMENT)
+    places = ((talk, turn) for talk in keyed.talks for turn in talk.targets or ())
+    for (talk, turn), flaw in zip(places, keyed.flaws, strict=True):
+        yield Marked(LOGS, flaw or "none", talk.id, talk, turn, float(bool(flaw)), 1)

@@ -1,11 +1,12 @@
-"""Fit the order of review: the probability that a person would mark a reply, from its scores.
+"""Fit the order of review: the probability that a person would object to a reply, from its scores.
 
     python -m grice_research.recipes.review.fit --models small
     python -m grice_research.recipes.review.fit --models medium
     python -m grice_research.recipes.review.fit --models large
 
-Scores and answers of models are kept in the recipe's work folder, so that a stopped run goes on
-and a metric that has not changed is not computed again. ``--dry`` writes nothing.
+Few metrics count, with weights that are not negative and are drawn towards each other: the more so,
+the less is lost on sources that are left out. Scores and answers of models are kept in the recipe's
+work folder, so that a stopped run goes on. ``--dry`` writes nothing.
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ from grice.runtime.bundle import write_card
 from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.review.columns import Asked, columns_of
-from grice_research.recipes.review.data import read_marked
+from grice_research.recipes.review.data import LOGS, PAIRS, read_marked
 from grice_research.recipes.review.stack import fit, standardised
-from grice_research.recipes.sense.pairs import KINDS
 from grice_research.review import review_lifts
 from grice_research.roc import roc_areas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,40 +43,26 @@ if TYPE_CHECKING:
 SENSE = "sense"
 SHIPPED = (
     Asked("relevance", "irrelevant"),
-    Asked("unanswered", "unanswered"),
-    Asked("commonsense", "senseless"),
-    Asked("coherence", "irrelevant"),
     Asked("repetition", "repeats"),
-    Asked("contradiction", "contradicts"),
-    Asked("friction", "friction"),
+    Asked(SENSE, ""),
 )
-FETCHED = (
-    Asked("likelihood", "senseless", "mean log likelihood after the history"),
-    Asked("likelihood", "irrelevant", "gain over own turns alone"),
-)
+FETCHED = (Asked("likelihood", "senseless"),)
 WITNESSES = {"small": SHIPPED, "medium": (*SHIPPED, *FETCHED), "large": (*SHIPPED, *FETCHED)}
-"""Beside ``sense``, whose heads must not have learned of a turn that they judge here."""
-READERS = {
-    "small": "bundle:reader",
-    "medium": "model:medium-states",
-    "large": "model:large-states",
-}
-"""What the heads of ``sense`` read by preset."""
 MODELS = {
     "small": {SENSE: "sense-small"},
     "medium": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-medium"},
     "large": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-large"},
 }
 """The models of metrics that run with several, as signatures name them."""
-PEOPLE = ("dbdc3", "convai2017")
-PAIRS = "pairs"
-WEIGHTS = {"dbdc3": 1.0, "convai2017": 1.0, PAIRS: 2.0}
-"""Half of the weight is on what people marked in logs, half on written flaws, each kind alike."""
+CALIBRATED = ("dbdc3", "convai2017", LOGS)
+"""What probabilities are calibrated on, each corpus alike."""
 MAJORITY = 0.4
 """Share of people from which a turn of dbdc3 counts as marked in figures: most of three votes."""
-SEEDS = (0, 1, 2)
-FOLDS = 5
-PRECISIONS = (0.5, 0.6, 0.7)
+EQUALITIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 100.0)
+"""Penalties of unequal weights that are tried; the last leaves no difference to speak of."""
+LOSS = 0.005
+"""Area under the curve that equal weights may cost."""
+PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST = 50
 """Turns above a threshold, for it to be stated."""
 
@@ -85,13 +71,13 @@ class Table(NamedTuple):
     """Everything that is known of the turns, one row each.
 
     Attributes:
-        columns: What witnesses say; NaN where they say nothing.
-        controls: Length, position, and who speaks.
+        columns: Values of the witnesses; NaN where they abstain.
+        controls: Length, position, and the source.
         flawed: The share of people who marked the turn.
-        weight: Each corpus weighs as stated.
+        weight: Each source weighs alike.
         corpus: Name of the corpus.
-        system: Which chatbot, or kind of written flaw.
-        group: What is drawn and left out together.
+        source: The corpus, or the chatbot of dbdc3: what is left out as a whole.
+        group: Conversations, or items of written pairs: drawn as a whole.
     """
 
     columns: Floats
@@ -99,17 +85,26 @@ class Table(NamedTuple):
     flawed: Floats
     weight: Floats
     corpus: NDArray[np.str_]
-    system: NDArray[np.str_]
+    source: NDArray[np.str_]
     group: NDArray[np.str_]
 
-    def scored(self, learned: Places, judged: Places) -> Floats:
+    def scored(self, learned: Places, judged: Places, equality: float) -> Floats:
         """Return the log odds, without controls, that weights of some rows give to others."""
         centers, scales = _usual(self.columns[learned])
         rows = standardised(self.columns, centers, scales)
         fitted = fit(
-            rows[learned], self.controls[learned], self.flawed[learned], self.weight[learned]
+            rows[learned],
+            self.controls[learned],
+            self.flawed[learned],
+            self.weight[learned],
+            equality,
         )
         return rows[judged] @ fitted.weights
+
+    def left_out(self, equality: float) -> dict[str, Floats]:
+        """Return the log odds of the turns of each source by weights of all other sources."""
+        parts = {str(name): self.source == name for name in np.unique(self.source)}
+        return {name: self.scored(~judged, judged, equality) for name, judged in parts.items()}
 
 
 def _usual(columns: Floats) -> tuple[Floats, Floats]:
@@ -119,81 +114,61 @@ def _usual(columns: Floats) -> tuple[Floats, Floats]:
 def table_of(marked: Sequence[Marked], columns: Floats) -> Table:
     """Return the table of the marked turns."""
     corpus = np.array([turn.corpus for turn in marked])
-    system = np.array([turn.system for turn in marked])
+    source = np.array([turn.system if turn.corpus == "dbdc3" else turn.corpus for turn in marked])
     words = np.log1p([len(turn.text.split()) for turn in marked])
     place = np.log1p([turn.turn for turn in marked])
     share = np.array([turn.turn / len(turn.talk.turns) for turn in marked])
-    speaker = np.where(corpus == PAIRS, PAIRS, system)
+    names, codes, counts = np.unique(source, return_inverse=True, return_counts=True)
     numbers = [words - words.mean(), (words - words.mean()) ** 2, place - place.mean(), share - 0.5]
-    controls = np.stack([*numbers, *(speaker == name for name in np.unique(speaker))], axis=1)
+    controls = np.stack([*numbers, *(source == name for name in names)], axis=1)
     return Table(
         columns,
         controls.astype(np.float64),
         np.array([turn.flawed for turn in marked]),
-        _weights(corpus, system),
+        1 / counts[codes] / len(names),
         corpus,
-        system,
+        source,
         np.array([turn.group for turn in marked]),
     )
 
 
-def _weights(corpus: NDArray[np.str_], system: NDArray[np.str_]) -> Floats:
-    """Return a weight per turn: each corpus as stated, in written pairs each flaw alike."""
-    flaw = np.array([KINDS.get(name, "") for name in system])
-    weight = np.zeros(len(corpus))
-    for name in PEOPLE:
-        weight[corpus == name] = WEIGHTS[name] / (corpus == name).sum()
-    flaws = np.unique(flaw[corpus == PAIRS])
-    for name in flaws:
-        own = (corpus == PAIRS) & (flaw == name)
-        weight[own] = WEIGHTS[PAIRS] / len(flaws) / own.sum()
-    return weight
-
-
-def out_of_fold(table: Table, seed: int) -> Floats:
-    """Return the log odds of each turn by weights of conversations that are not its own."""
-    groups, codes = np.unique(table.group, return_inverse=True)
-    folds = np.random.default_rng(seed).permutation(len(groups))[codes] % FOLDS
-    odds = np.zeros(len(codes))
-    for fold in range(FOLDS):
-        odds[folds == fold] = table.scored(folds != fold, folds == fold)
-    return odds
-
-
-def left_out(table: Table) -> Iterator[tuple[str, Places, Floats]]:
-    """Yield each corpus, and each chatbot of dbdc3, judged by weights of all others."""
-    for name in dict.fromkeys(table.corpus):
-        judged = table.corpus == name
-        yield f"{name}, left out", judged, table.scored(~judged, judged)
-    voted = table.corpus == PEOPLE[0]
-    odds = np.zeros(len(voted))
-    for name in np.unique(table.system[voted]):
-        judged = voted & (table.system == name)
-        odds[judged] = table.scored(~judged, judged)
-    yield f"{PEOPLE[0]}, each chatbot left out", voted, odds[voted]
-
-
-def quality_of(table: Table, command: str) -> Iterator[dict[str, object]]:
-    """Yield the figures of the card: nothing is judged by weights that have seen it."""
-    parts = list(left_out(table))
-    for seed in SEEDS:
-        odds = out_of_fold(table, seed)
-        parts += [
-            (f"{name}, out of fold, seed {seed}", table.corpus == name, odds[table.corpus == name])
-            for name in dict.fromkeys(table.corpus)
-        ]
-    for name, judged, odds in parts:
+def areas_of(table: Table, odds: Mapping[str, Floats]) -> dict[str, Estimate]:
+    """Return the area under the curve of each source, by log odds of the turns of each."""
+    areas = {}
+    for name, values in odds.items():
+        judged = table.source == name
         labels = (table.flawed[judged] > MAJORITY).astype(float)
-        groups, systems = list(table.group[judged]), list(table.system[judged])
-        areas = {
-            "AUC": roc_areas({"": odds}, labels, groups=groups).areas[""],
-            "AUC within chatbots": roc_areas(
-                {"": odds}, labels, groups=groups, strata=systems
-            ).areas[""],
-            "lift of the first 10 %": review_lifts({"": odds}, labels, groups=groups).lifts[""],
+        groups = list(table.group[judged])
+        areas[name] = roc_areas({"": values}, labels, groups=groups).areas[""]
+    return areas
+
+
+def chosen_equality(table: Table) -> float:
+    """Return the largest penalty that costs next to nothing on sources that are left out.
+
+    Other chatbots have other flaws than those of the sources, so that equal weights are preferred
+    where the mean area over sources does not speak against them.
+    """
+    means = {}
+    for equality in EQUALITIES:
+        found = {
+            name: area.value for name, area in areas_of(table, table.left_out(equality)).items()
         }
-        for measure, estimate in areas.items():
-            yield _figure(name, measure, estimate, command)
+        means[equality] = float(np.mean(list(found.values())))
+        worst = min(found, key=lambda name: found[name])
+        print(json.dumps({"equality": equality, "mean": means[equality], "worst": worst} | found))
+    return max(key for key, mean in means.items() if mean >= max(means.values()) - LOSS)
+
+
+def quality_of(table: Table, equality: float, command: str) -> Iterator[dict[str, object]]:
+    """Yield the figures of the card: each source is judged by weights of all others."""
+    odds = table.left_out(equality)
+    for name, area in areas_of(table, odds).items():
+        judged = table.source == name
+        labels, groups = (table.flawed[judged] > MAJORITY).astype(float), list(table.group[judged])
+        lift = review_lifts({"": odds[name]}, labels, groups=groups).lifts[""]
+        yield _figure(f"{name}, left out", "AUC", area, command)
+        yield _figure(f"{name}, left out", "lift of the first 10 %", lift, command)
 
 
 def _figure(on: str, measure: str, estimate: Estimate, command: str) -> dict[str, object]:
@@ -203,32 +178,36 @@ def _figure(on: str, measure: str, estimate: Estimate, command: str) -> dict[str
     return {**rounded, "n": estimate.n, "command": command}
 
 
-def stack_of(table: Table, asked: Sequence[Asked], models: dict[str, str]) -> Stack:
+def stack_of(
+    table: Table, asked: Sequence[Asked], models: dict[str, str], equality: float
+) -> Stack:
     """Return the weights on all turns, with a scale and an intercept that are calibrated.
 
-    Both are fitted to odds out of fold of the turns that people marked in logs; the intercept is
-    the mean of the two corpora's, which differ in how much is marked.
+    Both are fitted to the odds of sources that are left out; the intercept is the mean of those of
+    the corpora, which differ in how much is marked.
     """
     centers, scales = _usual(table.columns)
     rows = standardised(table.columns, centers, scales)
-    weights = fit(rows, table.controls, table.flawed, table.weight).weights
-    people = np.isin(table.corpus, PEOPLE)
-    odds = np.mean([out_of_fold(table, seed) for seed in SEEDS], axis=0)[people]
-    which = np.stack([table.corpus[people] == name for name in PEOPLE], axis=1).astype(float)
-    flawed, weight = table.flawed[people], table.weight[people]
-    slope, intercepts = fit(odds[:, None], which, flawed, weight)
+    weights = fit(rows, table.controls, table.flawed, table.weight, equality).weights
+    odds = np.zeros(len(rows))
+    for name, values in table.left_out(equality).items():
+        odds[table.source == name] = values
+    people = np.isin(table.corpus, CALIBRATED)
+    which = np.stack([table.corpus[people] == name for name in CALIBRATED], axis=1).astype(float)
+    flawed, weight = table.flawed[people], (which / which.sum(axis=0)).sum(axis=1)
+    slope, intercepts = fit(odds[people, None], which, flawed, weight)
     factor, intercept = float(slope[0]), float(intercepts.mean())
     witnesses = tuple(
         Witness(
             question.metric,
             question.flaw,
-            *_rounded(center, scale, factor * weight),
+            *_rounded(center, scale, factor * own),
             question.feature,
         )
-        for question, center, scale, weight in zip(asked, centers, scales, weights, strict=True)
-        if weight > 0
+        for question, center, scale, own in zip(asked, centers, scales, weights, strict=True)
+        if own > 0
     )
-    chances = expit(intercept + factor * odds)
+    chances = expit(intercept + factor * odds[people])
     return Stack(round(intercept, 4), witnesses, _thresholds(chances, flawed, weight), models)
 
 
@@ -256,8 +235,8 @@ def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, comm
     facts = {
         "name": folder.name,
         "kind": "review",
-        "version": "1",
-        "summary": "The probability that a person would mark a reply, from its scores",
+        "version": "2",
+        "summary": "The probability that a person would object to a reply, from its scores",
         "licence": "Apache-2.0",
         "inputs": f"scores of {', '.join(stack.metrics)}; any may be missing",
         "outputs": "a probability, and what each score adds to its log odds",
@@ -268,28 +247,14 @@ def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, comm
             "convai2017, bots' messages rated good or bad, without amt50 and without what stands "
             "in dbdc3, of the conversations that relevance has not learned from (Apache-2.0)",
             "items written for the metric sense that its heads have not learned from (Apache-2.0)",
+            "logs written for this project, with a key of their flaws (Apache-2.0)",
         ],
-        "selection": ["the same, by parts that were left out"],
-        "excluded": "texts of 20 letters or more of the sets that it is measured on",
+        "selection": ["the same, by sources that were left out"],
+        "excluded": "texts of 20 letters or more of the sets that it is measured on, and "
+        "conversations with a reply that the heads of sense learned from",
         "command": command,
-        "seeds": list(SEEDS),
     }
     write_card(folder, facts, training, {}, figures, files=(FILE,))
-
-
-def _sense(marked: Sequence[Marked], data: Path, base: str) -> Floats:
-    """Return what ``sense`` says, the last witness, by heads that have not learned of a turn.
-
-    Of written items nothing: its heads know the hand that wrote them.
-    """
-    # torch is needed for this alone.
-    from grice_research.recipes.review.sense import sense_out_of_fold
-
-    people = np.array([turn.corpus in PEOPLE for turn in marked])
-    turns = [turn for turn in marked if turn.corpus in PEOPLE]
-    values = np.full(len(marked), np.nan)
-    values[people] = sense_out_of_fold(turns, data, base)
-    return values
 
 
 def main() -> None:
@@ -297,18 +262,19 @@ def main() -> None:
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
     parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
-    witnesses = WITNESSES[given.models]
+    asked = WITNESSES[given.models]
     marked = read_marked(given.data)
-    columns = columns_of(marked, witnesses, given.models)
-    columns = np.column_stack([columns, _sense(marked, given.data, READERS[given.models])])
-    asked = (*witnesses, Asked(SENSE, ""))
+    columns = columns_of(marked, asked, given.models)
+    # The heads of sense know the hand that wrote the pairs: they count as silent there.
+    columns[[turn.corpus == PAIRS for turn in marked], asked.index(Asked(SENSE, ""))] = np.nan
     table = table_of(marked, columns)
+    equality = chosen_equality(table)
     command = f"python -m grice_research.recipes.review.fit --models {given.models}"
-    figures = list(quality_of(table, command))
+    figures = list(quality_of(table, equality, command))
     for figure in figures:
         print(json.dumps(figure))
-    stack = stack_of(table, asked, MODELS[given.models])
-    print(msgspec.json.encode(stack).decode())
+    stack = stack_of(table, asked, MODELS[given.models], equality)
+    print(json.dumps({"equality": equality}), msgspec.json.encode(stack).decode())
     if not given.dry:
         write(stack, figures, PRODUCT_DATA / "bundles" / f"review-{given.models}", command)
 

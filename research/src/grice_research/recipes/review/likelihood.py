@@ -17,12 +17,14 @@ import numpy as np
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.review.columns import Asked, columns_of
 from grice_research.recipes.review.data import read_marked
-from grice_research.recipes.review.fit import PEOPLE, SEEDS, quality_of, table_of
+from grice_research.recipes.review.fit import quality_of, table_of
 from grice_research.recipes.review.stack import fit, standardised
 
 if TYPE_CHECKING:
     from grice_research.recipes.review.fit import Floats, Table
 
+PEOPLE = ("dbdc3", "convai2017")
+SEEDS = (0, 1, 2)
 AFTER = Asked("likelihood", "", "mean log likelihood after the history")
 GAIN = Asked("likelihood", "", "gain over own turns alone")
 
@@ -49,7 +51,7 @@ def main() -> None:
     marked = [turn for turn in read_marked(given.data) if turn.corpus in PEOPLE]
     for asked in ((AFTER,), (GAIN,), (AFTER, GAIN)):
         table = table_of(marked, columns_of(marked, asked, "medium"))
-        for figure in quality_of(table, ""):
+        for figure in quality_of(table, 0.0, ""):
             print(json.dumps({"by": [question.feature for question in asked]} | figure))
     print(json.dumps(constants(table, np.ones(len(marked), np.bool_))))
     for seed in SEEDS:  # how far the weights hang on the conversations that were drawn

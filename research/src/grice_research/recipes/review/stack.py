@@ -31,7 +31,9 @@ def standardised(columns: Floats, centers: Floats, scales: Floats) -> Floats:
     return np.nan_to_num((centers - columns) / scales)
 
 
-def fit(witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats) -> Fit:
+def fit(
+    witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats, equality: float = 0.0
+) -> Fit:
     """Return the weights that maximise the likelihood of the shares of people who marked a turn.
 
     Args:
@@ -39,17 +41,20 @@ def fit(witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats) -> 
         controls: Shape ``(turns, controls)``, with a constant or what adds up to one.
         flawed: Share of people, 0 to 1.
         weight: Of each turn.
+        equality: Penalty of the squared distance of the weights of witnesses from their mean.
     """
     count = witnesses.shape[1]
     design = np.concatenate([witnesses, controls], axis=1)
     share = weight / weight.sum()
-    ridge = np.zeros(design.shape[1])
-    ridge[:count] = RIDGE
 
     def loss(guess: Floats) -> tuple[float, Floats]:
-        odds = design @ guess
-        value = share @ (np.logaddexp(0, odds) - flawed * odds) + ridge @ guess**2 / 2
-        return float(value), design.T @ (share * (expit(odds) - flawed)) + ridge * guess
+        odds, own = design @ guess, guess[:count]
+        apart = own - own.mean()
+        value = share @ (np.logaddexp(0, odds) - flawed * odds)
+        value += (RIDGE * own @ own + equality * apart @ apart) / 2
+        slope = design.T @ (share * (expit(odds) - flawed))
+        slope[:count] += RIDGE * own + equality * apart
+        return float(value), slope
 
     bounds = [(0.0, None)] * count + [(None, None)] * controls.shape[1]
     fitted = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -28,7 +28,7 @@ from grice.runtime.models import Models
 from grice.runtime.protocols import PassageEncoder
 from grice_research.places import PRODUCT_DATA, work_folder
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.sense.mixture import training_items
+from grice_research.recipes.sense.mixture import CHATBOTS, training_items
 from grice_research.recipes.sense.pairs import FLAWS, written_items
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ HIDDEN = 64
 SEEDS = (0, 1, 2)
 STEPS, BATCH, RATE, DECAY = 1200, 512, 2e-3, 0.3
 DROPOUT = (0.2, 0.3)
-CHATBOTS = ("breakdowns", "messages")
-"""The sources of votes on replies of chatbots."""
 PORTION = 200
 """Replies that are read before their states are kept."""
 LABEL_WEIGHT = 0.3

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.sense.pairs import Item
 
-__all__ = ["WRITTEN", "epoch", "evaluated", "is_stated", "training_items"]
+__all__ = ["CHATBOTS", "WRITTEN", "epoch", "evaluated", "is_stated", "training_items"]
 
 WRITTEN = "written"
+CHATBOTS = ("breakdowns", "messages")
+"""The sources of votes on replies of chatbots."""
 SHARES = {"nli": 0.2, "comve": 0.08, "ecare": 0.06, "codah": 0.04, "defeasible": 0.04}
 """Items of a source in an epoch for each written one; of the others all are read."""
 

@@ -1,0 +1,85 @@
+"""The bench of planted flaws: do orders of review put flawed replies first?"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from grice.evaluation.review_stack import open_stack
+from grice.records import Score
+from grice_research.benches import planted_flaws
+from grice_research.context import metric_and_preset
+from grice_research.recipes.review.data import DEVELOPMENT
+from grice_research.rows import find_task
+
+PRESETS = {"likelihood": "medium"}
+
+
+class Grader:
+    """Scores flawed replies low."""
+
+    def __init__(self, name, flawed):
+        self.name, self.flawed = name, flawed
+
+    def score(self, talks):
+        for talk in talks:
+            metric, preset = metric_and_preset(self.name)
+            models = open_stack(f"review-{preset or PRESETS.get(metric, 'small')}").models
+            signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
+            for i in talk.targets:
+                value = float((talk.id, i) not in self.flawed)
+                yield Score(talk.id, i, metric, value, "ok", None, (), (), signature)
+
+
+class Letters:
+    def encode(self, texts):
+        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
+
+
+class Context:
+    def __init__(self, flawed):
+        self.flawed = flawed
+
+    def grader(self, name):
+        return Grader(name, self.flawed), {name: f"{name}:1|mode:fast"}
+
+    def models(self):
+        return self
+
+    def open(self, reference):
+        return Letters()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    keyed = planted_flaws.read_logs()
+    places = ((talk.id, turn) for talk in keyed.talks for turn in talk.targets)
+    flawed = {place for place, flaw in zip(places, keyed.flaws, strict=True) if flaw}
+    return {(row.row, row.measure): row for row in planted_flaws.measure(Context(flawed))}
+
+
+def test_a_perfect_order_reads_flawed_replies_alone(rows):
+    for preset in ("small", "medium", "large"):
+        assert rows[f"review-{preset}", "AUC"].estimate.value == 1.0
+        assert rows[f"review-{preset}", "lift of the first 10 %"].why == "precision 1.000"
+
+
+def test_trivial_orders_stand_beside(rows):
+    for name in ("cosine_own_turns", "position"):
+        assert rows[name, "AUC"].kind == "baseline"
+        assert rows[name, "AUC"].estimate.value < 0.9
+    assert rows["review-small less position", "difference of AUC"].estimate.value > 0.1
+    assert rows["random order", "lift of the first 20 %"].estimate.value == 1.0
+
+
+def test_logs_are_keyed_and_those_for_development_are_others():
+    keyed, development = planted_flaws.read_logs(), planted_flaws.read_logs(DEVELOPMENT)
+    assert (len(keyed.talks), len(keyed.flaws)) == (46, 238)
+    assert Counter(map(bool, keyed.flaws))[True] == 39
+    assert (len(development.talks), len(development.flaws)) == (60, 310)
+    said = [{turn.text for talk in each.talks for turn in talk.turns if len(turn.text) > 12}
+            for each in (keyed, development)]  # fmt: skip
+    assert not said[0] & said[1]
+    assert find_task("planted-flaws").title == planted_flaws.TITLE
