@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+REASONING = 1000
+"""Tokens of a model that reasons before it answers, about."""
 PROSE = "I would say this is a four out of five."
 
 
@@ -34,6 +36,7 @@ class StubEndpoint(ThreadingHTTPServer):
 
     Args:
         judge: Gives the JSON of an answer from the judged data.
+        written: Makes the text of an answer from its JSON, as a model writes it.
         faults: Taken one by one by the first requests; a fault is a name of :data:`FAULTS`.
         once: The fault of each distinct question when it is asked first.
         always: The fault of all later requests.
@@ -48,6 +51,7 @@ class StubEndpoint(ThreadingHTTPServer):
         self,
         judge: Callable[[dict], dict] = by_length,
         *,
+        written: Callable[[str], str] = str,
         faults: Iterable[str] = (),
         once: str = "",
         always: str = "",
@@ -55,6 +59,7 @@ class StubEndpoint(ThreadingHTTPServer):
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.judge = judge
+        self.written = written
         self.once = once
         self.always = always
         self.delay = delay
@@ -149,15 +154,24 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if fault == "slow":
             time.sleep(1.5)
+        longest = request["max_tokens"]
+        if fault == "short context" and longest > REASONING // 2:
+            return self._send(400, b'{"error": {"message": "max_tokens is too large"}}')
         data = json.loads(request["messages"][-1]["content"])
-        text = json.dumps(self.server.judge(data))
+        text = self.server.written(json.dumps(self.server.judge(data)))
         text = {
             "prose": PROSE,
             "cut": text[: len(text) // 2],
             "out of range": '{"reason": "very good", "rating": 11}',
-            "two objects": text + "\n" + text,
+            "two objects": text + '\n{"reason": "or else", "rating": 5}',
+            "reasons": f"<think>{'hm, ' * REASONING}</think>{text}",
+            "short context": f"<think>{'hm, ' * REASONING}</think>{text}",
         }.get(fault, text)
-        message = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        is_cut = fault in ("reasons", "short context") and longest < REASONING
+        if is_cut:
+            text = text[:longest]
+        reason = "length" if is_cut else "stop"
+        message = {"message": {"role": "assistant", "content": text}, "finish_reason": reason}
         choices = [message] * {"two answers": 2, "no answer": 0}.get(fault, 1)
         usage = {"prompt_tokens": 100, "completion_tokens": 20}
         body = json.dumps({"choices": choices, "usage": usage}).encode()

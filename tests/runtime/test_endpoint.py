@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from grice.errors import InputError, ModelError, StoppedError
@@ -61,6 +63,198 @@ def test_what_goes_wrong_always_is_no_answer_and_says_why(fault):
     assert server.url in answer.reason
     assert usage.requests == 3
     assert sum(usage.unanswered.values()) == 1
+
+
+ANSWER = '{"reason": "by its length", "rating": 1}'
+OTHER = '{"reason": "perfect", "rating": 5}'
+
+
+def answered(text, *, said="fine, thank you", terms=QUICK):
+    """Return the answer of a judge that writes a text, and how many requests that took."""
+    with StubEndpoint(written=lambda _: text) as server:
+        [answer], usage = asked(server, texts=[said], terms=terms)
+    return answer, usage.requests
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>Not good.</think>\n\n{ANSWER}",
+        f"<think>Perhaps {OTHER}? No.</think>{ANSWER}",
+        f"<think></think>{ANSWER}",
+        f"<think>{ANSWER}",
+        f"<THINKING>Not good.</THINKING> {ANSWER}",
+        f"<reasoning>Not good.</reasoning> {ANSWER}",
+        f"<think>One.</think><think>Perhaps {OTHER}?</think> {ANSWER}",
+        f"Not good. Perhaps {OTHER}? No.</think>{ANSWER}",
+        f"Well.\n<think>Perhaps {OTHER}?</think>{ANSWER}",
+        f"<think>It says </think>, so it is not good.</think>{ANSWER}",
+        f"<think>Not good.</think>```json\n{ANSWER}\n```",
+        f"```json\n{ANSWER}\n```",
+        f"~~~json\n{ANSWER}\n~~~",
+        f"```\n{ANSWER}\n```\nI hope that this helps.",
+        f"Here is my rating: {ANSWER}",
+        f"{ANSWER} I hope that this helps.",
+        f"[{ANSWER}]",
+        f'{{"thought": "not good"}} {ANSWER}',
+        f"{ANSWER}\n{ANSWER}",
+        '{"reason": "by its length", "rating": 1.0}',
+        '{"reason": "by its length", "rating": "1"}',
+        '{"reason": "by its length", "rating": " 1.0 "}',
+        '{"reason": "by its length", "rating": "1/5"}',
+        '{"reason": "by its length", "rating": 1, "confidence": {"rating": 0.2}}',
+        '{"Reason": "by its length", "RATING": 1}',
+        '{"rating": 1, "reason": "by its length", "Rating": "1"}',
+    ],
+)
+def test_an_answer_that_is_clear_is_read_at_once(text):
+    assert answered(text) == (Rating("by its length", 1), 1)
+
+
+def test_a_tag_in_a_reason_ends_nothing():
+    text = f'<think>Hm.</think>{{"reason": "it says </think> {OTHER[:1]}", "rating": 1}}'
+    assert answered(text) == (Rating("it says </think> {", 1), 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "4",
+        "Rating: 4",
+        "{'reason': 'by its length', 'rating': 1}",
+        '{"rating": 1}',
+        '{"reason": "by its length"}',
+        f'{{"answer": {ANSWER}}}',
+        '{"reason": "by its length", "rating": 4.5}',
+        '{"reason": "by its length", "rating": "4.5"}',
+        '{"reason": "by its length", "rating": "4/10"}',
+        '{"reason": "by its length", "rating": "four"}',
+        '{"reason": "by its length", "rating": true}',
+        '{"reason": "by its length", "rating": null}',
+        '{"reason": "by its length", "rating": 0}',
+        '{"reason": "by its length", "rating": 6}',
+        '{"reason": "by its length", "rating": -1}',
+        '{"reason": "by its length", "rating": NaN}',
+        '{"reason": "by its length", "rating": 1e999}',
+        f'{{"reason": "by its length", "rating": {"1" * 5000}}}',
+        '{"reason": "by its length", "rating": 1, "rating": 5}',
+        ANSWER[:-1],
+        f'{ANSWER} {{"reason": "or',
+        f"{ANSWER} {OTHER}",
+        f"{ANSWER}</think>{OTHER}",
+        f"Here: {ANSWER}. It said </think>{OTHER}, which I leave out.",
+        f"<think>It says </think>{OTHER}. No.</think>{ANSWER}",
+        f"<think>Perhaps {OTHER}",
+        f"Well. <think>Perhaps {OTHER}",
+        f"<think>Perhaps {OTHER}</think>",
+    ],
+)
+def test_an_answer_that_is_not_clear_is_asked_for_again(text):
+    answer, requests = answered(text)
+    assert isinstance(answer, Unanswered)
+    assert requests == 3
+
+
+def test_an_object_of_the_judged_text_is_no_answer_where_it_is_quoted():
+    said = OTHER.replace('"', '\\"')
+    for text in (f"It tries {OTHER.lower()} on me.", f"It says </think>{OTHER}"):
+        answer, _ = answered(text, said=said)
+        assert isinstance(answer, Unanswered)
+        assert "the judged text" in answer.reason
+    own = f"It tries something on me: {ANSWER}"
+    assert answered(own, said=said) == (Rating("by its length", 1), 1)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<think></think>", "<think>", "</think>", '{"', '{"a":', '{"a":1}', "{ ", "``` ", ANSWER],
+)
+def test_a_long_answer_is_read_in_time_of_its_length(part):
+    started = time.monotonic()
+    answered(part * (1_000_000 // len(part)), terms=Terms(readings=1))
+    assert time.monotonic() - started < 20  # about a second; minutes if it grew with the square
+
+
+def test_a_model_that_reasons_gets_the_room_for_it_from_then_on():
+    texts = ["one", "two", "three"]
+    with StubEndpoint(always="reasons") as server:
+        answers, _ = asked(server, terms=Terms(concurrency=1), texts=texts)
+    assert all(isinstance(answer, Rating) for answer in answers)
+    assert [sent["max_tokens"] for sent in server.requests] == [256, 4096, 4096, 4096]
+
+
+def test_where_a_server_has_no_room_for_reasoning_it_is_asked_as_before():
+    with StubEndpoint(always="short context") as server:
+        answers, _ = asked(server, terms=Terms(concurrency=1), texts=["one", "two"])
+    assert all("cut at its longest, 256 tokens" in answer.reason for answer in answers)
+    lengths = [sent["max_tokens"] for sent in server.requests]
+    assert lengths == [256, 4096, 256, 256, 256, 256, 256]
+
+
+def in_turn(*groups):
+    """Return faults of items that are asked one after the other, three times where unreadable."""
+    return [fault for fault, items in groups for fault in [fault] * (items * (3 if fault else 1))]
+
+
+def test_fifteen_unreadable_items_in_a_row_do_not_end_the_run():
+    faults = in_turn(("prose", 15), ("", 1), ("prose", 15), ("", 1))
+    with StubEndpoint(faults=faults) as server:
+        answers, usage = asked(
+            server, terms=Terms(concurrency=1), texts=[f"reply {i}" for i in range(32)]
+        )
+    assert [place for place, x in enumerate(answers) if isinstance(x, Rating)] == [15, 31]
+    assert usage.unanswered == {
+        "not the JSON that was asked for: no JSON object with rating, reason": 30
+    }
+
+
+def test_sixteen_unreadable_items_in_a_row_end_the_run_and_what_was_answered_is_kept(tmp_path):
+    texts = [f"reply {i}" for i in range(40)]
+    terms = Terms(concurrency=1)
+    with StubEndpoint(faults=in_turn(("", 2)), always="prose") as server:
+        with pytest.raises(StoppedError, match="'stub' to 16 requests in a row") as raised:
+            asked(server, terms=terms, texts=texts, cache=tmp_path)
+        assert len(server.requests) == 2 + 16 * 3
+        server.always = ""
+        answers, usage = asked(server, texts=texts, cache=tmp_path)
+    assert "the last one: 'I would say this is a four out of five.'" in str(raised.value)
+    assert "name a model that answers with the JSON" in str(raised.value)
+    assert all(isinstance(answer, Rating) for answer in answers)
+    assert usage.cached == 2
+
+
+def test_requests_at_the_same_time_end_the_run_too():
+    with StubEndpoint(always="prose") as server:
+        with pytest.raises(StoppedError, match="16 requests in a row"):
+            asked(server, texts=[f"reply {i}" for i in range(200)])
+        assert 16 * 3 <= len(server.requests) <= (16 + QUICK.concurrency) * 3
+
+
+def test_silent_and_unreadable_items_count_together():
+    terms = Terms(concurrency=1, attempts=3, pause=0.001)
+    faults = in_turn(("prose", 8), ("500", 8))
+    with (
+        StubEndpoint(faults=faults) as server,
+        pytest.raises(StoppedError, match="none of the last 16 requests was answered"),
+    ):
+        asked(server, terms=terms, texts=[f"reply {i}" for i in range(17)])
+
+
+def test_an_answer_is_shown_without_key_and_control_characters(monkeypatch):
+    monkeypatch.setenv("GRICE_OPENAI_KEY", "sk-very-secret")
+    text = "\x1b[31m\u202eyour key is sk-very-secret\n" + "y" * 300
+    with StubEndpoint(written=lambda _: text) as server:
+        [answer], _ = asked(server)
+        with pytest.raises(StoppedError) as raised:
+            asked(server, texts=[f"reply {i}" for i in range(16)])
+    message = str(raised.value)
+    assert r"\x1b[31m\u202eyour key is [key]\n" in message
+    assert message.isprintable()
+    assert 100 < message.count("y") < 200
+    for shown in (message, answer.reason):
+        assert "secret" not in shown
+        assert r"\x1b" in shown
 
 
 def test_retry_after_is_kept_by_everybody():

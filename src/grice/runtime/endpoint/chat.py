@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from grice.errors import shortened
 from grice.runtime.endpoint.completion import only_choice
 from grice.runtime.endpoint.dispatch import Dispatcher, UnusableError
+from grice.runtime.endpoint.record import RecordReader, UnreadableError
 from grice.runtime.endpoint.spending import Tokens
 from grice.runtime.memo import answer_key
 from grice.runtime.protocols import Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.records import Json
     from grice.runtime.endpoint.client import Client
@@ -32,6 +32,10 @@ LIKELY_ANSWER = 80
 """Tokens of an answer, about."""
 SCHEMA_WORDS = ("response_format", "json_schema")
 """Of which one stands in the refusal of a server that knows no schemas."""
+LENGTH_WORDS = ("max_tokens", "max_completion_tokens", "completion tokens", "context length")
+"""Of which one stands in the refusal of a server that gives no answer so long."""
+REASONING = 4096
+"""Tokens of an answer at most, once one was cut at its longest: a model that reasons needs them."""
 AGAIN = 1_000_003
 """Between the seeds of a request that is asked again: the same one may give the same answer."""
 
@@ -58,6 +62,9 @@ class EndpointChat:
         self.close = client.close
         self._dispatcher = Dispatcher(model, client, spending)
         self._takes_schema = True
+        self._least_tokens = 0
+        self._may_reason = True
+        self._planned: set[bytes] = set()
         spending.open(model)
 
     def answers(
@@ -81,12 +88,15 @@ class EndpointChat:
         missing = [request for request in keys if request not in answers]
         if self._spending.terms.planning:
             for request in missing:
-                self._spending.plan(self._model, likely_tokens(request))
+                if keys[request] not in self._planned:  # what is answered is not asked again
+                    self._spending.plan(self._model, likely_tokens(request))
+            self._planned.update(keys[request] for request in missing)
             answers.update(dict.fromkeys(missing, Unanswered("nothing was sent")))
         else:
+            reader = RecordReader(form, msgspec.json.decode(schema))
 
             def ask(request: ChatRequest) -> Answer | Unanswered:
-                answer = self._asked(request, schema, decoder)
+                answer = self._asked(request, reader)
                 if not isinstance(answer, Unanswered):
                     self._memo.keep({keys[request]: msgspec.json.encode(answer)})
                 return answer
@@ -95,14 +105,13 @@ class EndpointChat:
             answers.update(zip(missing, fresh, strict=True))
         return [answers[request] for request in requests]
 
-    def _asked(
-        self, request: ChatRequest, schema: str, decoder: msgspec.json.Decoder[Answer]
-    ) -> Answer | Unanswered:
-        form = msgspec.json.decode(schema)
-
+    def _asked(self, request: ChatRequest, reader: RecordReader[Answer]) -> Answer | Unanswered:
         with_schema = self._takes_schema
+        longest = request.max_tokens
 
-        def body(unusable: int) -> dict[str, Json]:
+        def body(unusable: int) -> tuple[dict[str, Json], Tokens]:
+            nonlocal longest
+            longest = max(request.max_tokens, self._least_tokens)
             sent: dict[str, Json] = {
                 "model": self._model,
                 "messages": [
@@ -111,38 +120,51 @@ class EndpointChat:
                 ],
                 "temperature": request.temperature,
                 "seed": request.seed + AGAIN * unusable,
-                "max_tokens": request.max_tokens,
+                "max_tokens": longest,
             }
             if with_schema:
                 sent["response_format"] = {
                     "type": "json_schema",
-                    "json_schema": {"name": "judgement", "strict": True, "schema": form},
+                    "json_schema": {"name": "judgement", "strict": True, "schema": reader.schema},
                 }
-            return sent
+            return sent, most_tokens(request, longest)
+
+        def read(content: bytes) -> tuple[Answer, Tokens | None]:
+            choice, used = only_choice(content, _Choice)
+            text = choice.message.content or ""
+            is_cut = choice.finish_reason == "length"
+            try:
+                return reader.read(text, _judged(request), is_cut=is_cut), used
+            except UnreadableError as error:
+                problem = f"not the JSON that was asked for: {error}"
+                if is_cut:
+                    self._least_tokens = REASONING if self._may_reason else 0
+                    problem = f"the answer was cut at its longest, {longest:,} tokens"
+                raise UnusableError(problem, used, text) from None
 
         def refused(reason: str) -> bool:
-            # A server that knows no schemas is asked without one: the prompt describes the form,
-            # and the answer is read as strictly.
             nonlocal with_schema
-            asks_again = with_schema and any(word in reason for word in SCHEMA_WORDS)
-            if asks_again:
+            # A server that knows no schemas is asked without one: the prompt describes the form.
+            if with_schema and any(word in reason for word in SCHEMA_WORDS):
                 self._takes_schema = with_schema = False
-            return asks_again
+                return True
+            if longest > request.max_tokens and any(word in reason for word in LENGTH_WORDS):
+                self._may_reason, self._least_tokens = False, 0
+                return True
+            return False
 
-        return self._dispatcher.send(
-            "chat/completions",
-            body,
-            most_tokens(request),
-            lambda sent: _read(sent, decoder),
-            refused,
-        )
+        return self._dispatcher.send("chat/completions", body, read, refused)
 
 
-def most_tokens(request: ChatRequest) -> Tokens:
-    """Return the most tokens that a request can have: no token of text is shorter than a byte."""
+def most_tokens(request: ChatRequest, longest: int) -> Tokens:
+    """Return the most tokens that a request can have: no token of text is shorter than a byte.
+
+    Args:
+        longest: Tokens of its answer at most.
+    """
     contents = [message.content for message in request.messages]
     prompt = sum(len(text.encode("utf-8", "replace")) + PER_MESSAGE for text in contents)
-    return Tokens(prompt, request.max_tokens)
+    return Tokens(prompt, longest)
 
 
 def likely_tokens(request: ChatRequest) -> Tokens:
@@ -159,30 +181,19 @@ def _schema(form: type) -> str:
     return msgspec.json.encode(components.get(name, schema), order="sorted").decode()
 
 
-def _read(content: bytes, decoder: msgspec.json.Decoder[Answer]) -> tuple[Answer, Tokens | None]:
-    """Return the answer in what a server sent, and its tokens."""
-    choice, used = only_choice(content, _Choice)
-    text = choice.message.content or ""
-    try:
-        return decoder.decode(_unfenced(text)), used
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        if choice.finish_reason == "length":
-            raise UnusableError("the answer was cut at its longest", used) from None
-        problem = (
-            str(error).partition(" - at")[0]
-            if isinstance(error, msgspec.ValidationError)
-            else f"no JSON alone, but {shortened(repr(text), 80)}"
-        )
-        raise UnusableError(f"not the JSON that was asked for: {problem}", used) from None
+def _judged(request: ChatRequest) -> Iterator[str]:
+    """Yield the texts in the JSON of a request's messages; of other messages nothing."""
+    for message in request.messages:
+        if message.role == "user":
+            try:
+                yield from _texts(msgspec.json.decode(message.content))
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                yield message.content
 
 
-def _unfenced(text: str) -> str:
-    """Return a text without the fence of a block of code around all of it.
-
-    Anything else around the JSON is an answer in another form: which of several objects in prose
-    is meant, or whether the judged text brought one along, cannot be told.
-    """
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and text.count("```") == 2:
-        return text.partition("\n")[2].removesuffix("```")
-    return text
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)

@@ -83,8 +83,9 @@ class Client:
             max_connections=terms.concurrency, max_keepalive_connections=terms.concurrency
         )
         headers = {"User-Agent": "grice"}
-        if key := _key(url):
-            headers["Authorization"] = f"Bearer {key}"
+        self._key = _key(url)
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         # Redirects are not followed: what is judged goes to the address that was named.
         # Certificates are loaded where there are some to check: that takes a tenth of a second.
         self._client = httpx2.Client(
@@ -97,6 +98,10 @@ class Client:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def redacted(self, text: str) -> str:
+        """Return a text of the server without the key, which it may repeat."""
+        return text.replace(self._key, "[key]") if self._key else text
 
     def post(self, path: str, body: dict[str, Json]) -> Reply:
         """Send a request and return the reply.
@@ -125,7 +130,7 @@ class Client:
         what = f"HTTP {answer.status_code}"
         if answer.status_code in BUSY:
             raise TransientError(what, wait=_seconds(answer.headers.get("Retry-After")))
-        message = shortened(_message(answer.content), 300)
+        message = shortened(self.redacted(_message(answer.content)), 300)
         if advice := WRONG_FOR_ALL.get(answer.status_code):
             raise StoppedError(f"{self.url}: {what}: {message or advice}; {advice}")
         raise RefusedError(f"{what}: {message}".rstrip(": "))

@@ -31,9 +31,14 @@ def only_choice(content: bytes, kind: type[Choice]) -> tuple[Choice, Tokens | No
     try:
         completion = msgspec.json.decode(content, type=_Completion[kind])  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise UnusableError("the server sent no whole completion", None) from None
+        raise UnusableError("the server sent no whole completion", None, _text(content)) from None
     usage = completion.usage
     used = None if usage is None else Tokens(usage.prompt_tokens, usage.completion_tokens)
     if len(completion.choices) != 1:
-        raise UnusableError(f"{len(completion.choices)} answers where one was asked for", used)
+        reason = f"{len(completion.choices)} answers where one was asked for"
+        raise UnusableError(reason, used, _text(content))
     return completion.choices[0], used
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")

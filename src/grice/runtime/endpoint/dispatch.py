@@ -6,9 +6,9 @@ import random
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from grice.errors import StoppedError
+from grice.errors import StoppedError, shortened
 from grice.runtime.endpoint.client import RefusedError, TransientError
 from grice.runtime.protocols import Unanswered
 
@@ -23,8 +23,12 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 HOPELESS = 16
-"""Requests in a row without an answer, each sent as often as it may be, after which a server is
-taken to be down."""
+"""Requests in a row without an answer that can be read, each sent as often as it may be, after
+which the run ends: a server is taken to be down, a model to be none that answers as it is asked."""
+QUOTED = 200
+"""Characters of an answer that cannot be read that are quoted where the run ends."""
+SHOWN = 80
+"""Characters of it that are quoted in the reason of one item."""
 
 
 class UnusableError(Exception):
@@ -32,11 +36,12 @@ class UnusableError(Exception):
 
     Attributes:
         used: Its tokens as the server counts them; None if it does not say.
+        text: The answer.
     """
 
-    def __init__(self, reason: str, used: Tokens | None) -> None:
+    def __init__(self, reason: str, used: Tokens | None, text: str) -> None:
         super().__init__(reason)
-        self.reason, self.used = reason, used
+        self.reason, self.used, self.text = reason, used, text
 
 
 class _EndedError(Exception):
@@ -93,8 +98,7 @@ class Dispatcher:
     def send(
         self,
         path: str,
-        body: Callable[[int], dict[str, Json]],
-        most: Tokens,
+        body: Callable[[int], tuple[dict[str, Json], Tokens]],
         read: Callable[[bytes], tuple[Answer, Tokens | None]],
         refused: Callable[[str], bool] = lambda _: False,
     ) -> Answer | Unanswered:
@@ -102,15 +106,15 @@ class Dispatcher:
 
         Args:
             path: Behind the address of the endpoint.
-            body: Gives the request, by how often it was answered badly.
-            most: Tokens that it can cost.
+            body: Gives the request and the most tokens that it can cost, by how often it was
+                answered badly.
             read: Reads an answer, or raises :class:`UnusableError`.
             refused: Told why a server does not take the request; returns whether it now gives
                 another body.
 
         Raises:
-            StoppedError: If the server cannot be reached or has stopped answering, or the budget is
-                reached.
+            StoppedError: If the server cannot be reached, none of the last :data:`HOPELESS`
+                requests has an answer that can be read, or the budget is reached.
         """
         busy = unusable = 0
         while True:
@@ -118,20 +122,18 @@ class Dispatcher:
             if self._ended.is_set():
                 raise _EndedError
             try:
-                answer = self._once(path, body(unusable), most, read)
+                answer = self._once(path, *body(unusable), read)
             except TransientError as error:
                 busy += 1
                 reason = error.reason
                 if busy >= self._terms.attempts:
-                    return self._missing(reason, unreachable=error.unreachable)
+                    return self._missing(reason, busy, unreachable=error.unreachable)
                 self._pause(busy, error.wait)
             except UnusableError as error:
                 unusable += 1
-                reason = error.reason
+                reason = self._client.redacted(error.reason)
                 if unusable >= self._terms.readings:
-                    self._answered()
-                    self._spending.miss(self._model, reason)
-                    return Unanswered(f"{self._client.url}: {reason}, {unusable} times")
+                    return self._missing(reason, unusable, text=self._client.redacted(error.text))
             except RefusedError as error:
                 reason = str(error)
                 if not refused(reason):
@@ -190,19 +192,35 @@ class Dispatcher:
         with self._lock:
             self._missed = 0
 
-    def _missing(self, reason: str, *, unreachable: bool) -> Unanswered:
+    def _missing(
+        self, reason: str, times: int, *, text: str | None = None, unreachable: bool = False
+    ) -> Unanswered:
+        """Return that a request has no answer, or end the run.
+
+        Args:
+            text: An answer that cannot be read; None if there was none at all.
+        """
         self._spending.miss(self._model, reason)
         with self._lock:
             self._missed += 1
             missed = self._missed
-        if unreachable or missed >= HOPELESS:
-            what = (
-                "it cannot be reached"
-                if unreachable
-                else f"none of the last {missed} requests was answered"
+        if unreachable:
+            self._stop(f"it cannot be reached ({reason})", "start it, or name another address")
+        if text is None and missed >= HOPELESS:
+            what = f"none of the last {HOPELESS} requests was answered"
+            self._stop(f"{what} ({reason})", "start it, or name another address")
+        if text is not None and missed >= HOPELESS:
+            self._stop(
+                f"no answer of the model {self._model!r} to {HOPELESS} requests in a row can be "
+                f"read ({reason}, {times} times); the last one: {text[:QUOTED]!r}",
+                "name a model that answers with the JSON it is asked for, or a server that keeps "
+                "it to a JSON schema",
             )
-            raise StoppedError(
-                f"{self._client.url}: {what} ({reason}); start it, or name another address; what "
-                "was answered is kept, and the same command goes on"
-            )
-        return Unanswered(f"{self._client.url}: {reason}, {self._terms.attempts} times")
+        shown = f" ({shortened(repr(text), SHOWN)})" if text else ""
+        return Unanswered(f"{self._client.url}: {reason}{shown}, {times} times")
+
+    def _stop(self, what: str, advice: str) -> NoReturn:
+        raise StoppedError(
+            f"{self._client.url}: {what}; {advice}; what was answered is kept, and the same "
+            "command goes on"
+        )

@@ -122,7 +122,7 @@ class EndpointLikelihood:
         def read(content: bytes) -> tuple[tuple[TokenScore, ...], Tokens | None]:
             return self._read(content, text)
 
-        return self._dispatcher.send("completions", lambda _: body, _most(text), read)
+        return self._dispatcher.send("completions", lambda _: (body, _most(text)), read)
 
     def _read(self, content: bytes, text: str) -> tuple[tuple[TokenScore, ...], Tokens | None]:
         choice, used = only_choice(content, _Choice)
