@@ -61,7 +61,6 @@ class StubEndpoint(ThreadingHTTPServer):
         self.judge = judge
         self.written = written
         self.once = once
-        self.always = always
         self.delay = delay
         self.requests: list[dict] = []
         self.times: list[float] = []
@@ -70,8 +69,13 @@ class StubEndpoint(ThreadingHTTPServer):
         self.seconds = 0.0
         self.last = 0.0
         self._asked: set[str] = set()
-        self._faults = iter(faults)
         self._lock = threading.Lock()
+        self.reset(faults, always)
+
+    def reset(self, faults: Iterable[str] = (), always: str = "") -> None:
+        """Take other faults from now on."""
+        self._faults = iter(faults)
+        self.always = always
 
     @property
     def url(self) -> str:

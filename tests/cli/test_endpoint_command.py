@@ -67,6 +67,23 @@ def test_judgements_that_failed_are_counted_and_the_others_stand(tmp_path, capsy
     assert "repeated: 0 answers where one was asked for (40)" in capsys.readouterr().err
 
 
+def test_unreadable_answers_end_the_run_and_what_was_answered_is_kept(tmp_path, capsys):
+    words = ("-o", "out.jsonl", "--concurrency", "1")
+    with StubEndpoint() as server:
+        assert score(server, "-o", "whole.jsonl", "--cache", "another") == 0
+        server.requests.clear()
+        server.reset(faults=[""] * 5, always="prose")
+        assert score(server, *words) == 2
+        shown = capsys.readouterr().err
+        assert len(server.requests) == 5 + 16 * 3
+        assert not (tmp_path / "out.jsonl").exists()
+        server.reset()
+        assert score(server, *words, "--no-resume") == 0
+        assert len(server.requests) == REPLIES + 16 * 3
+    assert f"{server.url}: no answer of the model 'stub' to 16 requests in a row" in shown
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -85,6 +85,44 @@ def test_answers_that_lack_are_said():
     assert (score.status, score.flags) == ("ok", ("partly_unanswered",))
 
 
+@pytest.mark.parametrize("name", ["judge_relevance", "judge_engagement", "judge_commonsense"])
+@pytest.mark.parametrize(
+    ("talk", "options"),
+    [
+        (TALK[1:], {}),
+        ([" ", TALK[1]], {}),
+        ([TALK[0], " ", TALK[1]], {"history": 1}),
+    ],
+)
+def test_a_reply_to_nothing_is_not_sent(name, talk, options):
+    with StubEndpoint() as server:
+        score = scored(server, talk, name, **options)
+        assert server.requests == []
+    assert (score.value, score.status, score.reason) == (0.5, "abstained", "no turn before it")
+
+
+@pytest.mark.parametrize(
+    ("talk", "options"), [(TALK[:1], {}), ([TALK[0], " "], {}), (TALK, {"history": 1})]
+)
+def test_a_conversation_of_one_turn_is_not_sent(talk, options):
+    with StubEndpoint() as server:
+        score = scored(server, talk, "judge_coherence", **options)
+        assert server.requests == []
+    assert (score.status, score.reason) == ("abstained", "fewer than two turns")
+
+
+def test_of_several_replies_those_with_a_history_are_sent():
+    turns = [{"role": "assistant", "content": text} for text in ("Hello!", "Are you there?")]
+    options = {"judge_relevance": {"model": None}}
+    with StubEndpoint() as server:
+        options["judge_relevance"]["model"] = server.model
+        with grice.load("judge_relevance", options=options, terms=QUICK) as grader:
+            scores = grader.score(turns)
+        [sent] = server.requests
+    assert [score.status for score in scores] == ["abstained", "ok"]
+    assert json.loads(sent["messages"][1]["content"])["reply"] == "Are you there?"
+
+
 def test_two_replies_are_compared_in_both_orders():
     def first(data):
         return {"reason": "always", "better": "first"} if "first" in data else by_length(data)

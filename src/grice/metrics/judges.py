@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Count, Metric
     from grice.metrics.judging import Rated
+    from grice.records import Turn
 
 MODEL = "model"
 """Name of the option with the judge."""
@@ -68,7 +69,7 @@ def _declared(name: str) -> Metric:
 
     @metric(
         name,
-        version="1",
+        version="2",
         summary=aspect.question,
         judges=aspect.judges,
         models={MODEL: "openai:MODEL@URL"},
@@ -92,8 +93,10 @@ def _declared(name: str) -> Metric:
         """Return the mean rating by a chat model of an endpoint, scaled from 1–5 to 0–1.
 
         What was said is sent to the address that the model's reference names, and nowhere else.
-        The judge answers as JSON with a reason; an answer in another form is asked for again, and
-        an item without a usable answer has failed. The reason is quoted as the judge's.
+        The judge answers as JSON with a reason. What a model writes around it (reasoning in
+        ``<think>``, a fence, a sentence) is left out; an answer that cannot be read is asked for
+        again, and an item without one has failed. The reason is quoted as the judge's. A reply
+        with nothing said before it is not judged, nor is a conversation of a single turn.
 
         When to use it:
             After ``grice audit`` has compared the judge with people and measured its biases.
@@ -113,17 +116,26 @@ def _declared(name: str) -> Metric:
             rated = rate(model, aspect, data, repeats=repeats, temperature=temperature)
             return map(_judgement, rated)
 
-        return judge_or_abstain(items, _nothing, judged, NEUTRAL)
+        def nothing(item: Response | Conversation) -> str | None:
+            return _nothing(item, history)
+
+        return judge_or_abstain(items, nothing, judged, NEUTRAL)
 
     return judge
 
 
-def _nothing(item: Response | Conversation) -> str | None:
-    """Return why there is nothing to judge; judges read all languages."""
+def _nothing(item: Response | Conversation, turns: int) -> str | None:
+    """Return why there is nothing to judge in the last turns; judges read all languages."""
     if isinstance(item, Response):
-        return None if item.text.strip() else "the reply is empty"
-    spoken = sum(bool(turn.text.strip()) for turn in item.turns)
-    return None if spoken > 1 else "fewer than two turns"
+        if not item.text.strip():
+            return "the reply is empty"
+        return None if _spoken(item.history[-turns:]) else "no turn before it"
+    return None if _spoken(item.turns[-turns:]) > 1 else "fewer than two turns"
+
+
+def _spoken(turns: Sequence[Turn]) -> int:
+    """Return in how many turns something is said."""
+    return sum(bool(turn.text.strip()) for turn in turns)
 
 
 def _judgement(rated: Rated) -> Judgement:
