@@ -92,7 +92,7 @@ def serve(pipe: Connection) -> None:
 def audit() -> None:
     """A judge that believes what a text says of itself."""
     with StubEndpoint(gullible) as server:
-        main(["audit", server.model, "-m", "judge_relevance", "--items", "40"])
+        main(["audit", server.model, "-m", "judge_relevance", "--items", "40", "--yes"])
 
 
 def plan() -> None:

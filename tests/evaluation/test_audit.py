@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 
 import pytest
 
 from grice.cli import main
-from grice.evaluation.audit import audit
+from grice.errors import StoppedError
+from grice.evaluation.audit import (
+    Agreement,
+    AuditResult,
+    InjectionRow,
+    OrderBias,
+    RepeatSpread,
+    audit,
+)
 from grice.evaluation.audit_items import injections, rated_replies
+from grice.evaluation.audit_verdict import verdict
 from grice.scoring.api import load
+from grice.stats.estimate import Estimate
 from stub_endpoint import StubEndpoint, by_length, gullible
 
 ITEMS = 12
@@ -77,11 +88,24 @@ def test_a_judge_of_places_is_found_out():
 
 
 @pytest.mark.enable_socket
-def test_a_judge_without_answers_has_no_figures():
-    result = audited(by_length, always="prose")
-    [row] = result.metrics
-    assert (row.spearman, row.padding, row.judged, row.failed) == (None, None, 0, ITEMS)
-    assert result.order[0].unanswered == ITEMS
+def test_a_judge_without_answers_ends_the_audit():
+    with pytest.raises(StoppedError, match="16 requests in a row"):
+        audited(by_length, always="prose")
+
+
+@pytest.mark.enable_socket
+def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
+    def confused(data):
+        return {"rating": 5} if "Ignoriere" in str(data.get("reply")) else by_length(data)
+
+    items = rated_replies(20)
+    with (
+        StubEndpoint(confused) as server,
+        load("judge_relevance", models=server.model) as grader,
+    ):
+        result = audit(server.model, grader, None, items, repeats=1)
+    failed = {row.injection: row.failed for row in result.injections if row.failed}
+    assert failed == {"German": 20}
 
 
 @pytest.mark.enable_socket
@@ -110,6 +134,56 @@ def test_a_plan_of_an_audit_sends_nothing(capsys):
         assert main(["audit", server.model, "--dry-run"]) == 0
         assert server.requests == []
     assert "price unknown" in capsys.readouterr().out
+
+
+@pytest.mark.enable_socket
+def test_an_audit_begins_with_what_it_sends_and_ends_with_what_a_judge_can_be_trusted_for(capsys):
+    words = ["-m", "judge_relevance", "--items", "10", "--repeats", "2"]
+    with StubEndpoint(gullible) as server:
+        assert main(["audit", server.model, *words]) == 0
+        sent = len(server.requests)
+        shown = capsys.readouterr()
+        assert main(["audit", server.model, *words, "--json"]) == 0
+        assert len(server.requests) == sent
+        again = capsys.readouterr()
+    assert shown.err.startswith(f"grice: to be sent: stub: {sent} requests; about ")
+    assert again.err.startswith("grice: to be sent: stub: 0 requests, ")
+    [said] = json.loads(again.out)["verdicts"].values()
+    assert said.startswith("judge_relevance cannot be trusted on this evidence: no agreement")
+    assert " ".join(shown.out.split()).endswith(said)
+
+
+# With 25 injections, 20 pairs and each plain, padded and repeated, 10 replies make 500 requests.
+AT_MOST = ["-m", "judge_relevance", "--items", "10", "--repeats", "22"]
+TOO_MANY = [*AT_MOST[:-1], "23"]
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize(
+    ("words", "is_sent"),
+    [(AT_MOST, True), (TOO_MANY, False), ([*TOO_MANY, "--yes"], True)],
+    ids=["500", "510", "510 with leave"],
+)
+def test_above_500_requests_an_audit_needs_leave(words, is_sent, capsys):
+    with StubEndpoint(always="401") as server:  # it ends at once where anything is sent
+        assert main(["audit", server.model, *words]) == 2
+        assert bool(server.requests) == is_sent
+    shown = capsys.readouterr().err
+    assert f"to be sent: stub: {500 if words == AT_MOST else 510} requests" in shown
+    assert ("--yes sends it" in shown) is not is_sent
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize(("answer", "is_sent"), [("y\n", True), ("\n", False), ("", False)])
+def test_on_a_terminal_an_audit_asks(answer, is_sent, monkeypatch, capsys):
+    terminal = StringIO(answer)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with StubEndpoint(always="401") as server:
+        assert main(["audit", server.model, *TOO_MANY]) == 2
+        assert bool(server.requests) == is_sent
+    assert "Send 510 requests to openai:stub@http://127.0.0.1" in capsys.readouterr().err
 
 
 def test_what_ships_is_audited_without_a_network(capsys):
@@ -148,6 +222,110 @@ def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch,
 def test_what_cannot_be_audited_is_said(words, message, capsys):
     assert main(["audit", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def estimate(value, low, high):
+    return Estimate(value, low, high, 0.95, 50, "given")
+
+
+def verdict_of(*, items=100, injection=None, control=0.0, order=None, changed=None, **fields):
+    """Return what is said of a judge that agrees with people, but for what is given."""
+    agreeing = {"spearman": estimate(0.6, 0.4, 0.8), "gain": estimate(0.4, 0.1, 0.7)}
+    figures = {"judged": items, "padding": estimate(0.0, -0.1, 0.1), **agreeing, **fields}
+    row = Agreement(metric="j", signature="j", abstained=0, failed=0, seconds=0.0, **figures)
+
+    def injected(name, change, *, is_control):
+        return InjectionRow("j", name, change, 0, 20, 0, 0, is_control)
+
+    tried = [injected("control", estimate(control, control, control), is_control=True)]
+    if injection is not None:
+        tried.append(injected("asks", injection, is_control=False))
+    orders = () if order is None else (OrderBias("j", *order, None, 0),)
+    spreads = () if changed is None else (RepeatSpread("j", 3, 0.1, estimate(changed, 0, 1)),)
+    result = AuditResult("r", items, "s", (row,), (), orders, spreads, tuple(tried), (), "0")
+    return verdict(result, row)
+
+
+TRUSTED = "j can be trusted to rank replies (Spearman +0.60 [+0.40, +0.80] on "
+
+
+def test_a_judge_without_a_fault_is_trusted():
+    order = (estimate(0.8, 0.7, 0.9), estimate(0.6, 0.5, 0.7))
+    said = verdict_of(
+        injection=estimate(0.1, 0.0, 0.2), padding=estimate(0.1, 0.0, 0.2), order=order, changed=0.1
+    )
+    assert said.startswith(TRUSTED)
+    assert "+0.40 [+0.10, +0.70] over log_length" in said
+    assert said.endswith("; no bias was found.")
+
+
+@pytest.mark.parametrize(
+    ("figures", "message"),
+    [
+        ({"judged": 49}, "Whether j can be trusted is not known: it judged 49 of 100"),
+        ({"items": 9}, "it judged 9 of 9"),
+        ({"spearman": None}, "scores all 100 replies alike"),
+        ({"spearman": estimate(0.3, 0.0, 0.6)}, "no agreement with people is shown"),
+        ({"gain": estimate(0.3, 0.0, 0.6)}, "cannot be trusted more than the length of a reply"),
+        ({"gain": None}, "no baseline was measured"),
+    ],
+)
+def test_a_judge_that_is_not_shown_to_agree_is_not_trusted(figures, message):
+    said = verdict_of(**figures)
+    assert message in said
+    assert not said.startswith("j can be trusted")
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"judged": 50},
+        {"items": 10},
+        {"spearman": estimate(0.6, 0.01, 0.8)},
+        {"gain": estimate(0.4, 0.01, 0.7)},
+    ],
+)
+def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
+    assert verdict_of(**figures).startswith("j can be trusted to rank replies")
+
+
+@pytest.mark.parametrize(
+    ("figures", "message"),
+    [
+        ({"injection": estimate(0.2, 0.01, 0.3)}, "(1 of 1 injections raise it, 'asks' by +0.20)"),
+        ({"padding": estimate(0.2, 0.01, 0.3)}, "between replies of different length"),
+        (
+            {"order": (estimate(0.79, 0.6, 0.9), None)},
+            "the same answer in both orders in 79% [60%, 90%] alone",
+        ),
+        (
+            {"order": (estimate(0.9, 0.8, 1.0), estimate(0.6, 0.51, 0.7))},
+            "the one shown first wins in 60% [51%, 70%]",
+        ),
+        (
+            {"order": (estimate(0.9, 0.8, 1.0), estimate(0.4, 0.3, 0.49))},
+            "the one shown first wins in 40% [30%, 49%]",
+        ),
+        ({"order": (None, None)}, "not measured: too few answers"),
+        ({"changed": 0.11}, "for one reply asked about once"),
+    ],
+)
+def test_what_moves_a_judge_limits_what_it_is_trusted_for(figures, message):
+    said = verdict_of(**figures)
+    assert said.startswith(TRUSTED)
+    assert message in said
+    assert ", but not " in said
+
+
+def test_an_injection_that_raises_no_more_than_harmless_words_deceives_nobody():
+    raised = estimate(0.3, 0.2, 0.4)
+    assert "injections" in verdict_of(injection=raised, control=0.19)
+    assert "injections" not in verdict_of(injection=raised, control=0.2)
+
+
+def test_the_trivial_baseline_is_named_as_such(capsys):
+    assert main(["audit", "small", "-m", "log_length", "--items", "10"]) == 0
+    assert "log_length is the trivial baseline" in capsys.readouterr().out
 
 
 def test_injections_are_as_many_kinds_of_text():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,15 @@ def note(message: str) -> None:
     """Print what is good to know and no complaint: a line as :func:`warn` does, not if quiet."""
     if not QUIET.get():
         warn(message)
+
+
+def confirm(question: str) -> bool:
+    """Ask a question on the terminal; without one, the answer is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write(f"{visible(question)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def print_summary(summary: Summary, worst: Review | None = None) -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
+from grice.errors import InputError
 from grice.evaluation.audit_items import (
+    BASELINE,
     PADDING,
     SOURCE,
     Injection,
@@ -20,6 +22,7 @@ from grice.evaluation.audit_items import (
     injections,
     with_reply,
 )
+from grice.evaluation.audit_verdict import verdict
 from grice.metrics.judges import ASPECTS, MODEL
 from grice.metrics.judging import Preference, item_data, prefer, rate, talk_data
 from grice.runtime.endpoint.spending import Usage
@@ -27,6 +30,7 @@ from grice.runtime.protocols import Chat
 from grice.scoring.items import responses
 from grice.stats.clusters import ClusteredMean
 from grice.stats.correlations import correlation
+from grice.stats.dependent import compare_correlations
 from grice.stats.estimate import Estimate
 from grice.stats.proportions import proportion
 
@@ -54,6 +58,7 @@ class Agreement(msgspec.Struct, frozen=True):
         abstained, failed: Replies that it did not.
         seconds: Time for one reply; answers that were kept from an earlier run cost none.
         padding: Mean change of the score by words that say nothing; above 0 is verbosity bias.
+        gain: Its correlation less that of the length of the reply; None where there is either none.
     """
 
     metric: str
@@ -64,6 +69,7 @@ class Agreement(msgspec.Struct, frozen=True):
     failed: int
     seconds: float
     padding: Estimate | None
+    gain: Estimate | None = None
 
 
 class OrderBias(msgspec.Struct, frozen=True):
@@ -131,6 +137,7 @@ class AuditResult(msgspec.Struct, frozen=True):
         injections: Of the metrics of the reference and of those that stand beside them.
         usage: What was sent to endpoints.
         version: Version of grice.
+        verdicts: What each metric of the reference can be trusted for, in a sentence.
     """
 
     reference: str
@@ -143,6 +150,7 @@ class AuditResult(msgspec.Struct, frozen=True):
     injections: tuple[InjectionRow, ...]
     usage: tuple[Usage, ...]
     version: str
+    verdicts: dict[str, str] = {}
 
 
 def audit(
@@ -173,9 +181,10 @@ def audit(
     shared = {loaded.signature for loaded in audited}
     others = [] if beside is None else beside.scorer.metrics
     other, other_injections = trials.of([x for x in others if x.signature not in shared])
+    own = trials.with_gains(own, other)
     taken = {loaded.metric.name for loaded in audited}
     judges = [loaded for loaded in audited if loaded.metric.name in ASPECTS]
-    return AuditResult(
+    result = AuditResult(
         reference,
         len(items),
         SOURCE,
@@ -187,6 +196,8 @@ def audit(
         grader.usage,
         grice.__version__,
     )
+    verdicts = {row.metric: verdict(result, row) for row in result.metrics}
+    return msgspec.structs.replace(result, verdicts=verdicts)
 
 
 def _apart(rows: Sequence[Row], taken: Collection[str]) -> tuple[Row, ...]:
@@ -206,6 +217,7 @@ class _Trials:
         lowest = sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED]
         self._lowest = sorted(lowest)
         self._injections = injections()
+        self._values: dict[str, list[float | None]] = {}
 
     def of(
         self, metrics: Sequence[LoadedMetric]
@@ -218,9 +230,31 @@ class _Trials:
             plain = _scores(loaded, [item.conversation for item in self._items])
             took = perf_counter() - started
             padded = _scores(loaded, self._padded)
+            self._values[loaded.signature] = [_value(score) for score in plain]
             rows.append(self._agreement(loaded, plain, padded, took))
             injected += self._injected(loaded, plain)
         return tuple(rows), tuple(injected)
+
+    def with_gains(
+        self, rows: Sequence[Agreement], others: Sequence[Agreement]
+    ) -> tuple[Agreement, ...]:
+        """Return rows with how much more each metric agrees with people than the baseline."""
+        baseline = next((row for row in (*rows, *others) if row.metric == BASELINE), None)
+        if baseline is None:
+            return tuple(rows)
+        return tuple(
+            msgspec.structs.replace(row, gain=self._gain(row.signature, baseline.signature))
+            for row in rows
+        )
+
+    def _gain(self, signature: str, baseline: str) -> Estimate | None:
+        values = {"audited": self._values[signature], BASELINE: self._values[baseline]}
+        ratings = [item.rating for item in self._items]
+        try:
+            ranking = compare_correlations(values, ratings, baseline=BASELINE, test="williams")
+        except InputError:  # too few were judged, or all alike
+            return None
+        return ranking.comparisons[0].difference
 
     def _agreement(
         self, loaded: LoadedMetric, plain: Sequence[Score], padded: Sequence[Score], took: float
@@ -241,15 +275,18 @@ class _Trials:
         )
 
     def _injected(self, loaded: LoadedMetric, plain: Sequence[Score]) -> Iterator[InjectionRow]:
+        # One injection after the other into each reply: where a judge answers to one of them in a
+        # way that cannot be read, that is not so many times in a row that the run ends.
         tried = [
             with_reply(self._items[place], injection.applied(self._items[place].reply), number)
-            for number, injection in enumerate(self._injections, 1)
             for place in self._lowest
+            for number, injection in enumerate(self._injections, 1)
         ]
-        scores = iter(_scores(loaded, tried))
+        scores = _scores(loaded, tried)
         before = [plain[place] for place in self._lowest]
-        for injection in self._injections:
-            yield _injection_row(loaded, injection, before, [next(scores) for _ in before])
+        for number, injection in enumerate(self._injections):
+            after = scores[number :: len(self._injections)]
+            yield _injection_row(loaded, injection, before, after)
 
 
 def _injection_row(

@@ -12,6 +12,8 @@ from grice.errors import InputError
 from grice.records import Conversation, Turn
 
 SOURCE = "ConTurE (Ghazarian et al. 2022), CC BY 4.0: people's rating of a reply, 0 to 2"
+BASELINE = "log_length"
+"""The metric that is the trivial baseline: the length of a reply."""
 PADDING = (
     " Well, that is what I would say about it, to be quite honest with you, all things considered, "
     "and I do not think that there is very much more to be said about it at the moment."

@@ -88,6 +88,8 @@ def _sentences(result: AuditResult, loaded: LoadedMetric) -> Iterator[str]:
     name = loaded.metric.name
     of = next(row for row in result.metrics if row.metric == name)
     beside = [f"{row.metric} {row.spearman.value:.2f}" for row in result.beside if row.spearman]
+    if name in result.verdicts:
+        yield result.verdicts[name]
     agreement = with_interval(of.spearman, ".2f") if of.spearman else "not known"
     yield (
         f"Audited on {result.items} replies that people rated: Spearman {agreement}"

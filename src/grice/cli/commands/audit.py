@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.audit import AuditResult
+    from grice.evaluation.audit_items import RatedReply
     from grice.runtime.embedded import Mode
+    from grice.runtime.endpoint.spending import Usage
     from grice.scoring.api import Grader
     from grice.stats.estimate import Estimate
     from grice.tables import View
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 HELP = "measure how far an LLM judge, or a preset, agrees with people and what deceives it"
 LOCAL = ("relevance", "engagement", "commonsense")
 """Metrics of what ships that judge replies."""
-BASELINE = "log_length"
+ASKED_ABOVE = 500
+"""Requests above which an audit asks before it sends any."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -37,6 +40,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     flags.add_number(parser, "--items", "N", "rated replies, of the 100 that ship", 50)
     flags.add_number(parser, "--repeats", "N", "how often a judge is asked the same", 3)
     flags.add_endpoints(parser)
+    flags.add_switch(parser, "--yes", f"do not ask above {ASKED_ABOVE} requests: send them")
     flags.add_mode(parser)
     flags.add_cache(parser)
     flags.add_output(parser, "OUT.json", "the badge: all figures as one JSON object")
@@ -46,6 +50,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was measured, and keep it for reports."""
+    from contextlib import ExitStack
+
     from grice.cli.terminal import note
     from grice.evaluation.audit import audit
     from grice.evaluation.audit_items import rated_replies
@@ -56,22 +62,25 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.runtime.endpoint.spending import in_words
 
     items = rated_replies(arguments.items)
-    with _grader(arguments) as grader:
+    with ExitStack() as stack:
+        grader = stack.enter_context(_grader(arguments, planning=True))
+        asks = any(loaded.asks_endpoint for loaded in grader.scorer.metrics)
+        planned = _planned(arguments, grader, items) if asks else ()
         if arguments.dry_run:
-            result = audit(arguments.reference, grader, None, items, repeats=arguments.repeats)
-            lines = [line for usage in result.usage for line in in_words(usage, planned=True)]
-            emit(result.usage, [Lines(lines or ["nothing would be sent"])], as_json=arguments.json)
+            lines = [line for usage in planned for line in in_words(usage, planned=True)]
+            emit(planned, [Lines(lines or ["nothing would be sent"])], as_json=arguments.json)
             return 0
-        with _beside(arguments.reference, arguments.mode) as beside:
-            try:
-                result = audit(
-                    arguments.reference, grader, beside, items, repeats=arguments.repeats
-                )
-            except BaseException:
-                for usage in grader.usage:
-                    for line in in_words(usage, planned=False):
-                        note(line)
-                raise
+        if asks:
+            _allow(arguments, planned)
+            grader = stack.enter_context(_grader(arguments))
+        beside = stack.enter_context(_beside(arguments.reference, arguments.mode))
+        try:
+            result = audit(arguments.reference, grader, beside, items, repeats=arguments.repeats)
+        except BaseException:
+            for usage in grader.usage:
+                for line in in_words(usage, planned=False):
+                    note(line)
+            raise
         for loaded in grader.scorer.metrics:
             if loaded.metric.name in ASPECTS:
                 note(f"kept for reports: {keep_badge(result, loaded)}")
@@ -81,8 +90,49 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _grader(arguments: argparse.Namespace) -> Grader:
-    """Return what is audited: metrics that judge replies."""
+def _planned(
+    arguments: argparse.Namespace, grader: Grader, items: Sequence[RatedReply]
+) -> tuple[Usage, ...]:
+    """Return what would be sent to endpoints; answers that are kept are not asked for again."""
+    from grice.evaluation.audit import audit
+
+    return audit(arguments.reference, grader, None, items, repeats=arguments.repeats).usage
+
+
+def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
+    """Say what will be sent, and ask for leave where that is much.
+
+    Raises:
+        InputError: If it is not given, or the budget needs prices that are not known.
+    """
+    from grice.cli.terminal import confirm, note
+    from grice.errors import InputError, plural
+    from grice.runtime.endpoint.spending import Spending, in_words
+
+    spending = Spending(endpoint_terms(arguments))
+    for usage in planned:
+        spending.open(usage.model)
+        for line in in_words(usage, planned=True):
+            note(f"to be sent: {line}")
+    requests = sum(usage.requests for usage in planned)
+    if requests <= ASKED_ABOVE or arguments.yes:
+        return
+    if not confirm(f"Send {plural(requests, 'request')} to {arguments.reference}?"):
+        raise InputError(
+            f"{arguments.reference}: an audit of {plural(requests, 'request')}, more than "
+            f"{ASKED_ABOVE}, was not sent; --yes sends it, --items N and --metrics NAME make it "
+            "smaller, --budget 500requests ends it there"
+        )
+
+
+def _grader(arguments: argparse.Namespace, *, planning: bool = False) -> Grader:
+    """Return what is audited: metrics that judge replies.
+
+    Args:
+        planning: Count what would be sent, and send nothing.
+    """
+    from msgspec.structs import replace
+
     from grice.errors import InputError, MetricError
     from grice.metrics.registry import find_metrics
     from grice.scoring.api import load_from
@@ -103,18 +153,20 @@ def _grader(arguments: argparse.Namespace) -> Grader:
     for name in wanted:
         if registry.named(name).judges != "response":
             raise MetricError(f"{name} judges conversations: an audit is of metrics of replies")
+    terms = endpoint_terms(arguments)
     return load_from(
         registry,
         wanted,
         preset=reference,
         mode=arguments.mode,
         cache=arguments.cache or cache_folder(),
-        terms=endpoint_terms(arguments),
+        terms=None if terms is None else replace(terms, planning=planning),
     )
 
 
 def _beside(reference: str, mode: Mode) -> Grader:
     """Return what the audited metrics are compared with; nothing is kept, so that it is timed."""
+    from grice.evaluation.audit_items import BASELINE
     from grice.scoring.api import load
     from grice.scoring.presets import SMALL
 
@@ -123,6 +175,9 @@ def _beside(reference: str, mode: Mode) -> Grader:
 
 
 def _view(result: AuditResult) -> View:
+    from grice.evaluation.audit_items import BASELINE
+    from grice.runtime.endpoint.spending import in_words
+
     yield Lines([f"{result.items} replies: {result.source}"], style="bold")
     # Times are of this machine: they stand where a judge is to be chosen, else in the JSON alone.
     times = bool(result.order)
@@ -149,13 +204,12 @@ def _view(result: AuditResult) -> View:
         if metrics:
             yield Table(("injection", *metrics), _injected(result, metrics))
     yield Lines(LEGEND, style="dim")
-    from grice.runtime.endpoint.spending import in_words
-
     for usage in result.usage:
         yield Lines(in_words(usage, planned=False))
         if usage.requests:
             took = usage.seconds * usage.busy / usage.requests
             yield Lines([f"{took:.2f} s a request, {usage.busy:.1f} under way at a time"])
+    yield Lines(["", *result.verdicts.values()], style="bold")
 
 
 LEGEND = (
