@@ -26,10 +26,10 @@ def test_statements_are_none(text):
 
 
 def test_places_point_into_the_text():
-    text = "  Well! ...  Where is\nit?  I know. "
+    text = "  Well! ...  Where is\tit?  I know. "
     for stretch in (*sentences(text), *questions(text)):
         assert text[stretch.start : stretch.end] == stretch.text
-    assert [stretch.text for stretch in questions(text)] == ["Where is\nit?"]
+    assert [stretch.text for stretch in questions(text)] == ["Where is\tit?"]
     for word in content_words("İstanbul's The Green tea"):
         assert "İstanbul's The Green tea"[word.start : word.end].lower() == word.text
 

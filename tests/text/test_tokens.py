@@ -16,6 +16,7 @@ FOUND = {
     "PLAIN_COMPOUNDS": "Don't re-read it 1 5 km e g Müller’s map Wow",
     "PLAIN_CONTRACTIONS": "Don't re read it 1 5 km e g Müller’s map Wow",
     "PLAIN_WORDS": "Don t re read it 1 5 km e g Müller s map Wow",
+    "PLAIN_WORDS_AND_NUMBERS": "Don't re read it 1,5 km e g Müller’s map Wow",
     "ROUGE_TOKENS": "don t re read it 1 5 km e g m ller s map wow",
     "SHORT_FORMS": "Don't re read it 1 5 km e g Müller s_map Wow",
     "SPAN_TOKENS": "Don't re-read it : 1,5 km , e . g . Müller ’ s_map … Wow !",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
@@ -10,6 +9,7 @@ from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.text.content import content_words
 from grice.text.script import unreadable
+from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 from grice.text.verbs import base_form
 
 if TYPE_CHECKING:
@@ -23,12 +23,11 @@ SHOWN = 8
 """Words shown as evidence."""
 SHORT = 3
 """A word of no more letters has no ending."""
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @metric(
     "groundedness",
-    version="1",
+    version="2",
     summary="Does this reply say what the knowledge it was given says?",
     judges="response",
     source="Word overlap, the floor of BEGIN (Dziri et al., TACL 2022), on words of content.",
@@ -69,7 +68,8 @@ def _nothing_to_compare(response: Response) -> str | None:
 
 
 def _judged(response: Response) -> Judgement:
-    known = {_root(word[0]) for text in response.knowledge for word in WORD.finditer(text.lower())}
+    given = (PLAIN_WORDS_AND_NUMBERS.finditer(text.lower()) for text in response.knowledge)
+    known = {_root(word[0]) for words in given for word in words}
     words = content_words(response.text)
     foreign = [word for word in words if _root(word.text) not in known]
     value = 1 - len(foreign) / len(words)

@@ -28,6 +28,13 @@ SHORT_FORMS = re.compile(r"[\w']+")
 COMPOUNDS = re.compile(r"\w+(?:['’-]\w+)*")
 PLAIN_WORDS = re.compile(r"[^\W_]+")
 PLAIN_CONTRACTIONS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+PLAIN_WORDS_AND_NUMBERS = re.compile(
+    r"[^\W\d_]*\d+(?:[.,:]\d+)+[^\W_]*|"
+    r"[^\W_]+(?:\.[^\W_]+){0,4}\."
+    r"(?:com|org|net|edu|io|uk|de|se|fr|eu|py|js|html?|md|txt|pdf|csv|json|ya?ml|toml|docx?|xlsx?)\b|"
+    r"[^\W_]+(?:['’][^\W_]+)*"
+)
+"""Numbers (``4.2M``), versions, domains and names of files are one word."""
 PLAIN_COMPOUNDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 WORDS_WITH_PERIODS = re.compile(r"[\w'’.-]+")
 WORDS_AND_COMMAS = re.compile(r"[\w']+|,")
