@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.records import FeatureEvidence
+from grice.metrics.sense import cause_of
 from grice.scoring.flags import EMPTY
 
 if TYPE_CHECKING:
@@ -50,8 +50,5 @@ def verbatim_of(
 
 
 def flaw_of(witness: Witness, evidence: Sequence[Evidence]) -> str:
-    """Return the flaw that a witness speaks of: its own, or the one that its evidence names."""
-    if witness.flaw:
-        return witness.flaw
-    names = (piece.name for piece in evidence if isinstance(piece, FeatureEvidence))
-    return next((FLAWS[name] for name in names if name in FLAWS), "senseless")
+    """Return the flaw that a witness speaks of: its own, or one that stands out in its evidence."""
+    return witness.flaw or FLAWS.get(cause_of(evidence) or "", "senseless")

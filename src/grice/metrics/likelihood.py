@@ -117,11 +117,17 @@ def _judgement(
         FeatureEvidence("gain over own turns alone", gain, WEIGHT_GAIN * gain),
         *sorted(words, key=lambda word: word.value)[:WORDS],
     )
-    reason = None
-    if words:
-        worst = min(words, key=lambda word: word.value)
-        reason = f"{worst.name} ({worst.value:+.1f} nats)"
-    return Judgement(value, "ok", reason, flags, evidence)
+    return Judgement(value, "ok", _reason(value, mean, gain, words), flags, evidence)
+
+
+def _reason(value: float, mean: float, gain: float, words: Sequence[FeatureEvidence]) -> str:
+    if value >= NEUTRAL and gain > 0:
+        return f"others' turns make it more probable ({gain:+.1f} nats a token)"
+    if value >= NEUTRAL or not words:
+        how = "probable" if value >= NEUTRAL else "improbable"
+        return f"{how} as a whole ({mean:+.1f} nats a token)"
+    worst = min(words, key=lambda word: word.value)
+    return f"{worst.name} ({worst.value:+.1f} nats)"
 
 
 def _words(

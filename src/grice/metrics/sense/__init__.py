@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.sense.protocol import FlawModel
 from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
+from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,11 +17,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from grice.records import Response
+    from grice.records import Evidence, Response
 
-__all__ = ["sense"]
+__all__ = ["cause_of", "sense"]
 
 NEUTRAL = 0.5
+REPETITION, UNANSWERED = "repetition", "unanswered"
+"""Flaws that a reply can only have if somebody spoke before: its speaker, or another one."""
+MARGIN = 2.5
+"""Difference of the two largest log odds from which a cause is named.
+
+By ``grice_research.recipes.sense.causes``, on the written items kept back.
+"""
+SUREST = 1e-7
 
 
 @metric(
@@ -41,8 +51,8 @@ def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgem
     """Return the probability that the reply has no flaw a person would point at.
 
     The flaws are contradiction, repetition, a question or turn that is not taken up, nonsense, and
-    a dull reply. The evidence gives the probability of each by itself, beside which the others are
-    no more than a hint.
+    a dull reply. The evidence gives the probability of each that is possible: a speaker who said
+    nothing before does not repeat. The reason names a flaw where one stands out among them.
 
     When to use it:
         To find replies that do not fit what was said, in conversations of two. What ships finds
@@ -58,19 +68,53 @@ def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgem
     def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
         odds = model.log_odds(judged)
         cut = model.truncated([response.text for response in judged])
-        for row, long in zip(odds, cut, strict=True):
-            yield _judgement(model.flaws, sigmoid(row), ("truncated",) if long else ())
+        for response, row, long in zip(judged, odds, cut, strict=True):
+            flags = ("truncated",) if long else ()
+            yield _judgement(model.flaws, sigmoid(row), _impossible(response), flags)
 
     return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
 
 
+def cause_of(evidence: Sequence[Evidence]) -> str | None:
+    """Return the flaw that stands out in the evidence of a score; None if none does."""
+    heads = [piece for piece in evidence if isinstance(piece, FeatureEvidence)]
+    if not heads:
+        return None
+    odds = sorted((_log_odds(piece.value) for piece in heads), reverse=True)
+    if len(odds) > 1 and odds[0] - odds[1] < MARGIN:
+        return None
+    return max(heads, key=lambda piece: piece.value).name
+
+
+def _log_odds(chance: float) -> float:
+    bounded = min(max(chance, SUREST), 1 - SUREST)
+    return math.log(bounded / (1 - bounded))
+
+
+def _impossible(response: Response) -> set[str]:
+    """Return the flaws that a reply cannot have, by who spoke before it."""
+    before = [turn.speaker for turn in response.history if unreadable(turn.text) is None]
+    needed = {
+        REPETITION: response.speaker in before,
+        UNANSWERED: any(speaker != response.speaker for speaker in before),
+    }
+    return {flaw for flaw, possible in needed.items() if not possible}
+
+
 def _judgement(
-    flaws: Sequence[str], chances: NDArray[np.float32], flags: tuple[str, ...]
+    flaws: Sequence[str],
+    chances: NDArray[np.float32],
+    impossible: set[str],
+    flags: tuple[str, ...],
 ) -> Judgement:
-    named = sorted(
-        zip(chances[1:].tolist(), flaws[1:], strict=True), key=lambda flaw: flaw[0], reverse=True
-    )
-    chance, flaw = named[0]
-    evidence = tuple(FeatureEvidence(name, value) for value, name in named)
-    reason = f"most likely flaw: {flaw} ({chance:.2f})"
-    return Judgement(1.0 - float(chances[0]), "ok", reason, flags, evidence)
+    heads = zip(flaws[1:], chances[1:].tolist(), strict=True)
+    named = sorted((head for head in heads if head[0] not in impossible), key=lambda head: -head[1])
+    evidence = tuple(FeatureEvidence(name, value) for name, value in named)
+    value = 1.0 - float(chances[0])
+    if value >= NEUTRAL:
+        reason = "no flaw stands out"
+    elif cause := cause_of(evidence):
+        reason = f"most likely flaw: {cause} ({named[0][1]:.2f})"
+    else:
+        reason = "no single cause stands out"
+    return Judgement(value, "ok", reason, flags, evidence)
