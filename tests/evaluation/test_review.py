@@ -112,16 +112,28 @@ def test_no_witness_speaks_for_a_flaw_by_a_high_value(witness):
 
 
 def test_metrics_of_conversations_speak_for_the_turns_that_their_evidence_names():
-    complaint = FeatureEvidence("the user complains", 1.0, span=Span(4, 0, 12))
+    complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
     result = reviewed(
         scored(1, "relevance", 0.5),
         scored(3, "relevance", 0.5),
         scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint, reason="other"),
     )
     first, second = result.items
-    assert (first.turn, first.flaw, first.reason) == (3, "friction", "the user complains")
+    reason = "the user complains in the next turn"
+    assert (first.turn, first.flaw, first.reason) == (3, "friction", reason)
+    assert (first.judges, second.judges) == ("conversation", "response")
     assert first.words == ("You said so.",)
     assert second.turn == 1
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "dull", "flaw"),
+    [(0.1, 0.9, "dull"), (0.7, 0.8, "senseless"), (0.9, 0.1, "senseless")],
+)
+def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
+    heads = [FeatureEvidence("nonsense", nonsense), FeatureEvidence("dull", dull)]
+    (item,) = reviewed(scored(3, "sense", 0.0, *heads, model="sense-small")).items
+    assert (item.metric, item.flaw) == ("sense", flaw)
 
 
 def test_what_abstained_failed_or_was_not_run_says_nothing():

@@ -58,6 +58,13 @@ def test_leaving_turns_out_says_what_each_costs():
     assert short.evidence == ()
 
 
+def test_the_weakest_turn_of_a_coherent_conversation_is_no_fault():
+    talk = conversation("Hi.", "odd", "How are you?", "Fine.")
+    (score,) = coherence.function([talk], model=CountingReader())
+    assert score.value == pytest.approx(0.6)
+    assert score.reason == "coherent as a whole, least at turn 1 (-0.10)"
+
+
 def test_nothing_to_judge_is_said():
     short, empty, foreign, half, fine = judge(
         conversation("Hi."), conversation("", " "), conversation("Привет", "Как дела"),

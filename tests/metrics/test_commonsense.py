@@ -235,6 +235,28 @@ def test_the_mean_is_over_all_triples():
     assert score.value == pytest.approx(sum(values) / 2)
 
 
+class Steady(Judge):
+    """Finds every triple as plausible as it is told to."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def plausibility(self, triples, known=None):
+        return [self.value for _ in triples]
+
+
+def test_the_reason_is_a_triple_on_the_side_of_the_value():
+    reply = response("I missed the bus, I feel awful.", "Why are you late?")
+    for value, name in ((0.5, "most"), (0.49, "least")):
+        (score,) = judge([reply], Steady(value))
+        assert score.value == pytest.approx(value)
+        assert score.reason.startswith(f"{name} plausible: ")
+    (low,) = judge([reply], Steady(0.9), relevance=Fit(0.05), relevance_weight=0.6)
+    assert low.value < 0.5
+    assert low.reason == "context relevance is low (0.05)"
+
+
 def test_the_fit_of_the_reply_has_its_share_and_stands_among_the_evidence():
     reply = response("I missed the bus, I feel awful.", "Why are you late?")
     (alone,) = judge([reply])

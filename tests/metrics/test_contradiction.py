@@ -44,7 +44,11 @@ def test_the_opposite_of_what_was_said_is_below_one_half(grader, before, against
     ],
 )
 def test_what_goes_with_it_is_above_one_half(grader, before, beside):
-    assert judged(grader, before, "Oh, I see.", beside).value > 0.5
+    score = judged(grader, before, "Oh, I see.", beside)
+    assert score.value > 0.5
+    assert score.reason == (
+        f"no clear contradiction of turn 0 ({1 - score.value:.2f}, threshold 0.50)"
+    )
 
 
 def test_the_evidence_points_at_both_turns_and_at_the_words(grader):

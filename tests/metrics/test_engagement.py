@@ -41,7 +41,11 @@ def test_the_features_that_moved_it_are_the_evidence():
     judgement = judge("Hi?", "x" * 32)
     assert judgement.value == 0.8
     assert judgement.evidence == (FeatureEvidence("words", 3.0, pytest.approx(0.3)),)
-    assert judgement.reason == "largest effect: reply length (+0.30)"
+    assert judgement.reason == "raises it most: reply length (+0.30)"
+
+
+def test_the_reason_of_a_low_value_is_what_lowers_it():
+    assert judge("Hi?", "x" * 8).reason == "lowers it most: reply length (-0.30)"
 
 
 def test_nothing_that_moves_it_is_no_reason():
@@ -77,7 +81,7 @@ def test_a_reply_counts_for_what_it_adds():
     fresh = judge("Do you ski?", "Yes, we ski a lot.")
     begging = judge("Do you ski?", "Yes, we ski a lot. Give me 5 out of 5.")
     assert begging.value == pytest.approx(fresh.value * 5 / 11, rel=0.1)
-    assert begging.reason == "45% of its words are new"
+    assert begging.reason == "repetition does not count: 45% of its words are new"
 
 
 def test_a_reply_that_only_repeats_is_not_engaging():

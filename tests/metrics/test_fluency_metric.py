@@ -35,6 +35,13 @@ def test_words_out_of_place_lower_the_value(grader, broken):
     assert judged(grader, "Hi!", PLAIN).value > 0.5
 
 
+def test_the_reason_accuses_no_word_of_a_fluent_reply(grader):
+    fine, broken = judged(grader, "Hi!", PLAIN), judged(grader, "Hi!", "To went park it the a of.")
+    assert (fine.value > 0.5, fine.reason) == (True, "its words are in place")
+    assert broken.value < 0.5
+    assert broken.reason.startswith(broken.evidence[1].name)
+
+
 def test_the_evidence_points_at_the_words(grader):
     text = "  That sounds nice. I went to park the with my sister."
     score = judged(grader, "Hi!", text)

@@ -29,7 +29,7 @@ def test_a_complaint_marks_the_turn_before_it(grader):
     assert isinstance(words, FeatureEvidence)
     span = words.span
     assert texts[span.turn][span.start : span.end] == "no sense"
-    assert score.reason == "after turn 1 the user complains"
+    assert score.reason == "after turn 1 the user complains: 'no sense'"
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,24 @@ def test_a_complaint_marks_the_turn_before_it(grader):
 )
 def test_signs_have_names(grader, following, sign):
     score = judged(grader, "Do you like films?", "The moon is a cheese.", following)
-    assert score.reason == f"after turn 1 the user {sign}"
+    assert score.reason.startswith(f"after turn 1 the user {sign}: ")
     assert 0 <= score.value < 1
+
+
+@pytest.mark.parametrize(
+    ("following", "words"),
+    [
+        ("I dont understand it", "dont understand"),
+        ("Sorry, I don't understand.", "don't understand"),
+        ("That is confusing to me!", "confusing"),
+        ("  Huh?  ", "Huh?"),
+    ],
+)
+def test_the_sign_is_shown_in_whole_words(grader, following, words):
+    score = judged(grader, "Do you like films?", "The moon is a cheese.", following)
+    (span,) = (piece.span for piece in score.evidence if isinstance(piece, FeatureEvidence))
+    assert following[span.start : span.end] == words
+    assert score.reason.endswith(f"{words!r}")
 
 
 def test_a_user_who_goes_on_shows_none(grader):

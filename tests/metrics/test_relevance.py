@@ -56,7 +56,34 @@ def test_a_single_turn_is_compared_with_none(reply, effect, reason):
 
 
 def test_turns_that_do_nothing_are_no_reason():
-    assert judge("red", "blue", "green").reason == "no earlier turn makes a difference"
+    assert judge("red", "blue", "green").reason == "no earlier turn supports it"
+    assert judge("red", "red", "red").reason == "no single turn decides"
+
+
+def test_what_supports_a_reply_is_no_reason_for_a_low_value():
+    low, half = judge("blue", "red", "red a b"), judge("blue", "red", "red a")
+    assert (low.value, half.value) == (pytest.approx(1 / 3), 0.5)
+    assert low.evidence[1].effect > 0
+    assert low.reason == "no earlier turn supports it enough"
+    assert half.reason == "turn 1 supports it most (+0.50)"
+
+
+class Length(SharedWords):
+    """Answers with a number that stands in the only turn, or 0.5."""
+
+    def _share(self, left, right):
+        return next((float(word) for text in left for word in text.split() if "0." in word), 0.9)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [("0.49", "speaks against it (-0.01)"), ("0.51", "supports it (+0.01)")],
+)
+def test_the_reason_goes_with_the_side_of_one_half(value, reason):
+    history = (Turn("B", value),)
+    response = Response("t", 1, "green", "A", history, (0,))
+    (judgement,) = relevance.function([response], model=Length())
+    assert judgement.reason == f"turn 0 {reason}"
 
 
 def test_a_text_that_is_read_in_part_is_flagged():
@@ -104,7 +131,7 @@ def test_what_is_said_twice_is_read_once_and_lowers_the_score():
     twice = judge("red green", "red blue green. red blue green.")
     assert once.value > 0
     assert twice.value == pytest.approx(once.value / 2)
-    assert twice.reason == "50% of its words are new"
+    assert twice.reason == "repetition does not count: 50% of its words are new"
 
 
 def test_asking_for_a_good_mark_pays_nothing():
@@ -115,5 +142,6 @@ def test_asking_for_a_good_mark_pays_nothing():
 
 def test_saying_again_what_was_said_before_pays_nothing():
     judgement = judge("red green blue.", "yes", "Red green blue.")
-    assert (judgement.value, judgement.reason) == (0.0, "0% of its words are new")
+    reason = "repetition does not count: 0% of its words are new"
+    assert (judgement.value, judgement.reason) == (0.0, reason)
     assert judge("Thank you.", "Thank you.").value == 1.0

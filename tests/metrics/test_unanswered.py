@@ -25,6 +25,7 @@ def test_a_reply_that_leaves_the_question_scores_lower(grader):
     answer = judged(grader, asked, "The ride takes about two hours.")
     ignored = judged(grader, asked, "My aunt paints her kitchen green.")
     assert ignored.value < 0.5 < answer.value
+    assert ignored.reason.startswith("leaves the question of turn 0 unanswered (cosine ")
 
 
 def test_the_form_of_the_answer_counts(grader):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from itertools import count, dropwhile, islice, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -36,12 +36,13 @@ WORDS = 3
 
 
 class Further(msgspec.Struct, frozen=True):
-    """What a metric beside the first says against a reply."""
+    """What a metric beside the first says against a reply, as in :class:`FlaggedTurn`."""
 
     metric: str
     value: float
     reason: str | None
     evidence: tuple[Evidence, ...]
+    judges: Literal["response", "conversation"] = "response"
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True):
@@ -63,6 +64,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         before: The turn before it that is no instruction and no traffic of tools.
         reply: The reply.
         file: The file its conversation is of, where several were scored together.
+        judges: What the metric scores. Of a metric of conversations, ``value`` is no score.
     """
 
     rank: int
@@ -81,6 +83,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     before: str = ""
     reply: str = ""
     file: str | None = None
+    judges: Literal["response", "conversation"] = "response"
 
     @property
     def headline(self) -> str:
@@ -294,6 +297,7 @@ def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
         before,
         turns[candidate.turn].text if turns else "",
         str(file) if (file := score.meta.get("file")) else None,
+        _judges(score),
     )
 
 
@@ -316,7 +320,12 @@ def _further(
         seen = candidate.seen[metric]
         evidence = _evidence_of(seen.score, candidate.turn)
         if metric != first and any(span.turn == candidate.turn for span in _spans_of(evidence)):
-            yield Further(metric, seen.value, _reason(seen.score, evidence), evidence)
+            reason = _reason(seen.score, evidence)
+            yield Further(metric, seen.value, reason, evidence, _judges(seen.score))
+
+
+def _judges(score: Score) -> Literal["response", "conversation"]:
+    return "conversation" if score.turn is None else "response"
 
 
 def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
@@ -324,7 +333,9 @@ def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
     if score.turn is not None:
         return score.reason
     names = [piece.name for piece in evidence if isinstance(piece, FeatureEvidence)]
-    return ", ".join(names) or ("less coherent than turns around it" if evidence else None)
+    if names:
+        return ", ".join(names)
+    return "less coherent than turns around it" if evidence else "nothing stands out at this turn"
 
 
 def _spans_of(evidence: Sequence[Evidence]) -> list[Span]:

@@ -54,7 +54,7 @@ class FluencyReader(Protocol):
 
 @metric(
     "fluency",
-    version="1",
+    version="2",
     summary="Are the words of this reply in their place?",
     judges="response",
     models={"model": "bundle:fluency"},
@@ -117,8 +117,10 @@ def _judgement(response: Response, pieces: Sequence[PieceSurprise]) -> Judgement
             for match, nats in shown
         ),
     )
-    reason = f"{evidence[1].name} ({shown[0][1]:.1f} nats)" if shown else None
-    return Judgement(1 / (1 + math.exp(-odds)), "ok", reason, (), evidence)
+    value = 1 / (1 + math.exp(-odds))
+    low = value < NEUTRAL and shown
+    reason = f"{evidence[1].name} ({shown[0][1]:.1f} nats)" if low else "its words are in place"
+    return Judgement(value, "ok", reason, (), evidence)
 
 
 def mean_nats(pieces: Sequence[PieceSurprise]) -> float:

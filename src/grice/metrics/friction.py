@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.errors import shortened
 from grice.metrics.declaration import Example, metric
 from grice.metrics.sides import user_turns
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 NEUTRAL = 0.5
 SHOWN = 20
 """How many turns the evidence names, those with the strongest signs."""
+LONGEST = 60
+"""Characters of the next turn that are quoted, and of a word at a sign that are looked for."""
 AGAIN, SAME = "asks again", 0.75
 """A question is the same as the one before from this cosine on."""
 WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks what was meant": 0.25, AGAIN: 0.15}
@@ -52,11 +55,13 @@ _SIGNS = {
         re.IGNORECASE,
     ),
 }
+_WORD_BEFORE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?$")
+_WORD_AFTER = re.compile(r"[^\W_]{1,60}")
 
 
 @metric(
     "friction",
-    version="1",
+    version="2",
     summary="Does the user go on without complaint?",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
@@ -167,18 +172,27 @@ def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
     if not signs:
         return Judgement(value, "ok", "no sign of friction", (), evidence)
     exchange, sign = signs[0]
-    reason = f"after turn {exchange.turn} the user {sign.name}"
+    start, end = _visible(exchange.text, sign)
+    said = shortened(exchange.text[start:end], LONGEST)
+    reason = f"after turn {exchange.turn} the user {sign.name}: {said!r}"
     return Judgement(value, "ok", reason, (), evidence)
 
 
 def _evidence(exchange: _Exchange, sign: _Sign) -> Iterator[TurnEvidence | FeatureEvidence]:
     span = Span(exchange.following, *_visible(exchange.text, sign))
     yield TurnEvidence(exchange.turn, -sign.weight)
-    yield FeatureEvidence(f"the user {sign.name}", sign.weight, span=span)
+    yield FeatureEvidence(f"the user {sign.name} in the next turn", sign.weight, span=span)
 
 
 def _visible(text: str, sign: _Sign) -> tuple[int, int]:
-    """Return where the sign stands, without the blanks around it."""
+    """Return where the sign stands, as whole words and without the blanks around it."""
     stretch = text[sign.start : sign.end]
     start = sign.start + len(stretch) - len(stretch.lstrip())
-    return start, start + len(stretch.strip())
+    end = start + len(stretch.strip())
+    before = _WORD_BEFORE.search(text[max(0, start - LONGEST) : start])
+    after = _WORD_AFTER.match(text, end)
+    if before and text[start].isalnum():
+        start -= len(before[0])
+    if after and text[end - 1].isalnum():
+        end = after.end()
+    return start, end

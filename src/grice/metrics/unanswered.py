@@ -59,7 +59,7 @@ _FORMS = tuple(
 
 @metric(
     "unanswered",
-    version="1",
+    version="2",
     summary="Does this reply answer the question or request before it?",
     judges="response",
     models={"encoder": "bundle:encoder"},
@@ -136,8 +136,9 @@ def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encode
     best = max(answers, key=lambda answer: answer.odds)
     value = 1 / (1 + math.exp(-best.odds))
     flags = ("truncated",) if any(encoder.truncated([response.text])) else ()
-    what = "answers" if value >= NEUTRAL else "leaves"
-    reason = f"{what} the question of turn {response.positions[-1]} (cosine {best.cosine:.2f})"
+    verb, adjective = ("answers", "") if value >= NEUTRAL else ("leaves", " unanswered")
+    question = f"the question of turn {response.positions[-1]}"
+    reason = f"{verb} {question}{adjective} (cosine {best.cosine:.2f})"
     return Judgement(value, "ok", reason, flags, tuple(_evidence(response, best)))
 
 

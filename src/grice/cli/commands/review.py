@@ -147,8 +147,9 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in texts if text], indent=3)
     against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
     for score in against:
+        value = f" {score.value:.2f}" if score.judges == "response" else ""  # else an effect
         why = f": {score.reason}" if score.reason else ""
-        yield Lines([f"{score.metric} {score.value:.2f}{why}"], indent=3, style="italic")
+        yield Lines([f"{score.metric}{value}{why}"], indent=3, style="italic")
     if item.words:
         quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
         yield Lines([quoted], indent=3, style="italic")

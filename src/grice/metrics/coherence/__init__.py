@@ -85,7 +85,7 @@ def coherence(
                 weakest = _left_out(turns, each, value, model)
             cut = any(model.truncated([turn.text for turn in turns.values()]))
             flags = ("truncated",) if cut else ()
-            yield Judgement(value, "ok", _reason(weakest), flags, weakest)
+            yield Judgement(value, "ok", _reason(value, weakest), flags, weakest)
 
     spoken = [_spoken(conversation) for conversation in conversations]
     return judge_or_abstain(spoken, _nothing_to_judge, judge, NEUTRAL)
@@ -137,10 +137,13 @@ def _standard(values: Sequence[float]) -> list[float]:
     return [(value - mean(values)) / spread for value in values]
 
 
-def _reason(evidence: Sequence[TurnEvidence]) -> str:
+def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
     if not evidence:
         return "no turn stands out"
-    return f"least coherent turn: {evidence[0].turn} ({evidence[0].effect:+.2f})"
+    weakest = f"{evidence[0].turn} ({evidence[0].effect:+.2f})"
+    if value >= NEUTRAL:
+        return f"coherent as a whole, least at turn {weakest}"
+    return f"least coherent turn: {weakest}"
 
 
 def _nothing_to_judge(turns: dict[int, Turn]) -> str | None:

@@ -319,12 +319,15 @@ def _judgement(
     evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
     if fit is not None:
         evidence.append(FeatureEvidence(whole.name, fit, value - pooled))
-    reason = _reason(triples, extraction, whole.name)
+    reason = _reason(value, triples, extraction, whole.name)
+    if fit is not None and value < NEUTRAL <= pooled:
+        reason = f"{whole.name} is low ({fit:.2f})"
     return Judgement(value, "ok", reason, extraction.flags, tuple(evidence))
 
 
-def _reason(triples: list[TripleEvidence], extraction: Extraction, whole: str) -> str:
+def _reason(value: float, triples: list[TripleEvidence], extraction: Extraction, whole: str) -> str:
     if not triples:
         return f"{extraction.reason}: judged by {whole} alone"
-    least = min(triples, key=lambda item: item.plausibility).triple
-    return f"least plausible: {least.head} — {least.relation} — {least.tail}"
+    name, chosen = ("least", min) if value < NEUTRAL else ("most", max)
+    triple = chosen(triples, key=lambda item: item.plausibility).triple
+    return f"{name} plausible: {triple.head} — {triple.relation} — {triple.tail}"

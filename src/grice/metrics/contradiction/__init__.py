@@ -11,7 +11,7 @@ from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.runtime.protocols import Encoder, Pair, PairClassifier
 from grice.text.content import Stretch, sentences
 from grice.text.script import unreadable
-from grice.text.tokens import PLAIN_CONTRACTIONS
+from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ WORDS = 3
 
 @metric(
     "contradiction",
-    version="1",
+    version="2",
     summary="Does this reply go with what its speaker said before?",
     judges="response",
     models={"encoder": "bundle:encoder", "model": "bundle:contradiction"},
@@ -213,7 +213,7 @@ def _words_of(sentence: Stretch) -> list[Stretch]:
     """Return the words of a sentence, at their places in the turn."""
     return [
         Stretch(sentence.start + word.start(), sentence.start + word.end(), word[0])
-        for word in PLAIN_CONTRACTIONS.finditer(sentence.text)
+        for word in PLAIN_WORDS_AND_NUMBERS.finditer(sentence.text)
     ]
 
 
@@ -236,8 +236,11 @@ def _judgement(
     ]
     for effect, word in words:
         evidence.append(FeatureEvidence(f"word: {word.text!r}", effect, span=_span(turn, word)))
-    what = "contradicts" if chance > HALF else "goes with"
-    reason = f"{what} turn {two.position} (probability {chance:.2f})"
+    if chance > HALF:
+        reason = f"contradicts turn {two.position} (probability {chance:.2f})"
+    else:
+        limit = f"{chance:.2f}, threshold {HALF:.2f}"
+        reason = f"no clear contradiction of turn {two.position} ({limit})"
     return Judgement(1 - chance, "ok", reason, flags, tuple(evidence))
 
 

@@ -110,9 +110,13 @@ def _judgement(item: _Item, weighed: Weighed, *, truncated: bool) -> Judgement:
         if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
     )
     flags = ("truncated",) if truncated else ()
-    is_new = item.novel_fraction == 1
-    reason = _reason(evidence) if is_new else f"{item.novel_fraction:.0%} of its words are new"
-    return Judgement(weighed.value * item.novel_fraction, "ok", reason, flags, evidence)
+    value = weighed.value * item.novel_fraction
+    if value < NEUTRAL <= max(weighed.value, 1 - item.novel_fraction):
+        new = f"{item.novel_fraction:.0%} of its words are new"
+        reason = f"repetition does not count: {new}"
+    else:
+        reason = _reason(value, evidence)
+    return Judgement(value, "ok", reason, flags, evidence)
 
 
 def _before(response: Response) -> str:
@@ -120,8 +124,14 @@ def _before(response: Response) -> str:
     return next(turn.text for turn in reversed(response.history) if not unreadable(turn.text))
 
 
-def _reason(evidence: Sequence[FeatureEvidence]) -> str | None:
-    if not evidence or evidence[0].effect is None:
+def _reason(value: float, evidence: Sequence[FeatureEvidence]) -> str:
+    """Return the feature that speaks most for a high value, or against it for a low one."""
+    if not evidence:
         return "like an average reply in every respect"
-    most = evidence[0]
-    return f"largest effect: {LABELS.get(most.name, most.name)} ({most.effect:+.2f})"
+    sign = -1 if value < NEUTRAL else 1
+    effects = [(sign * piece.effect, piece) for piece in evidence if piece.effect is not None]
+    effect, most = max(effects, key=lambda pair: pair[0])
+    verb = "lowers" if sign < 0 else "raises"
+    if effect <= 0:
+        return f"no single feature {verb} it"
+    return f"{verb} it most: {LABELS.get(most.name, most.name)} ({most.effect:+.2f})"

@@ -112,17 +112,27 @@ def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Jud
     effects = [value - other for other in without or (NEUTRAL,)]
     evidence = tuple(map(TurnEvidence, item.positions, effects))
     flags = ("truncated",) if not cut.isdisjoint((*item.pair.left, item.pair.right)) else ()
-    reason = _reason(evidence) if item.novel == 1 else f"{item.novel:.0%} of its words are new"
+    repeated = value < NEUTRAL <= max(values[0], 1 - item.novel)
+    reason = _repeats(item.novel) if repeated else _reason(value, evidence)
     return Judgement(value, "ok", reason, flags, evidence)
 
 
-def _reason(evidence: Sequence[TurnEvidence]) -> str:
-    most = max(evidence, key=lambda item: abs(item.effect))
-    if abs(most.effect) < NOTICEABLE:
-        return "no earlier turn makes a difference"
-    verb = "supports" if most.effect > 0 else "speaks against"
+def _repeats(novel: float) -> str:
+    return f"repetition does not count: {novel:.0%} of its words are new"
+
+
+def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
+    """Return what supports a good reply, or speaks against another one."""
+    low = value < NEUTRAL
+    most = (min if low else max)(evidence, key=lambda item: item.effect)
+    verb, effect = ("speaks against", -most.effect) if low else ("supports", most.effect)
     among = " most" if len(evidence) > 1 else ""
-    return f"turn {most.turn} {verb} it{among} ({most.effect:+.2f})"
+    if effect >= NOTICEABLE:
+        return f"turn {most.turn} {verb} it{among} ({most.effect:+.2f})"
+    if not low:
+        return "no single turn decides"
+    supported = any(item.effect >= NOTICEABLE for item in evidence)
+    return "no earlier turn supports it" + (" enough" if supported else "")
 
 
 def _cut_texts(model: PairClassifier, items: Sequence[_Item]) -> frozenset[str]:
