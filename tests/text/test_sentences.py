@@ -65,6 +65,7 @@ I work for Apple Inc. in Cork.¦ Do you?
 I work for Apple Inc.¦ We make phones.
 The U.S. economy grew.¦ The U.K. one did not.
 I live in the U.S.¦ It is big.
+I live in San Jose, CA.¦ Where are you?
 I live in the U.S.¦ Where do you live?
 He joined the U.S. Navy in 1990.
 We meet at 5 p.m. tomorrow.¦ Bring a friend.
