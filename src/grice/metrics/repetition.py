@@ -322,10 +322,9 @@ def _objection(text: str, before: str) -> Stretch | None:
         if match := pattern.search(head):
             return _without_blanks(match.start(), match[0])
     said = _terms(head).keys()
-    doubts = "?" in head and len(head.split()) <= FEWEST_WORDS  # "Flying?"
-    denies = (
-        "not" in said and "?" not in before and not _OF_SELF.search(head)
-    )  # "Beef is not vegan"
+    # "Flying?" and "Beef is not vegan"
+    doubts = "?" in head and len(head.split()) <= FEWEST_WORDS
+    denies = "not" in said and "?" not in before and not _OF_SELF.search(head)
     found = (doubts or denies) and _terms(before).keys() & said - {"not"}
     return _without_blanks(0, head) if found else None
 
@@ -372,7 +371,7 @@ def _terms(text: str) -> Mapping[str, bool]:
         word = match[0].lower().replace("’", "'")
         stem, _, ending = word.partition("'")
         if word[0].isdigit():
-            terms[word.rstrip(ascii_lowercase) or word] = True
+            terms[word.rstrip(ascii_lowercase)] = True
         elif word in _NUMBERS:
             terms[_NUMBERS[word]] = True
         elif word in _NEGATIONS or ending == "t":
