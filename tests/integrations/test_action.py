@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ACTION = (ROOT / "action.yml").read_text("utf-8")
 STEP = re.compile(r"- name: (\w+)\n(?:      .*\n)*?      run: (\|\n(?:        .*\n)+|.*\n)")
 
 
 def steps():
-    content = (ROOT / "action.yml").read_text("utf-8")
-    for name, run in STEP.findall(content):
+    for name, run in STEP.findall(ACTION):
         yield name, re.sub(r"^        ", "", run.removeprefix("|\n"), flags=re.MULTILINE)
 
 
@@ -54,6 +54,30 @@ def test_the_action_scores_and_gates(shell, tmp_path):
     assert (tmp_path / "out" / "junit.xml").read_text().startswith("<testsuites>")
     summary = (tmp_path / "summary.md").read_text()
     assert "log\\_length" in summary  # as Markdown wants it: an underscore is escaped
+
+
+@pytest.mark.parametrize(
+    ("stated", "installed"),
+    [("", ["the action's/checkout"]), ("grice[arrow] ./plugin", ["grice[arrow]", "./plugin"])],
+    ids=["default", "stated"],
+)
+def test_the_action_installs_its_own_checkout_unless_told_otherwise(
+    shell, tmp_path, stated, installed
+):
+    python = tmp_path / "bin" / "python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
+    done = shell("Install", INSTALL=stated, GITHUB_ACTION_PATH="the action's/checkout")
+    assert done.returncode == 0, done.stderr
+    words = done.stdout.splitlines()
+    assert words[:3] == ["-m", "pip", "install"]
+    assert [word for word in words[3:] if not word.startswith("-")] == installed
+
+
+def test_the_default_names_no_package_of_an_index():
+    stated = re.search(r"  install:\n    description: .*\n    default: (.*)\n", ACTION)
+    assert stated is not None
+    assert stated[1] == '""'
 
 
 def test_records_that_cannot_be_read_are_for_the_gate(shell, tmp_path):
