@@ -105,6 +105,7 @@ class Mirror:
         moved: Where else a path is redirected to.
         cut: Bytes of one answer after which it breaks off; None sends all.
         ranges: Whether it can send the rest of a file.
+        busy: By path, how many requests are answered with status 503 before it is served.
         asked: What was asked for: path and the header ``Range``.
         headers: The headers of every request.
     """
@@ -123,6 +124,7 @@ class Mirror:
         self.moved: dict[str, str] = {}
         self.cut: int | None = None
         self.ranges = True
+        self.busy: dict[str, int] = {}
         self.asked: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
         mirror = self
@@ -151,6 +153,10 @@ class Mirror:
         self.asked.append((handler.path, ranged))
         self.headers.append(dict(handler.headers.items()))
         content = self.files.get(handler.path)
+        if self.busy.get(handler.path, 0):
+            self.busy[handler.path] -= 1
+            handler.send_error(503)
+            return
         if handler.path in self.moved:
             handler.send_response(302)
             handler.send_header("Location", self.moved[handler.path])

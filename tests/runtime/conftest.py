@@ -26,6 +26,7 @@ def models(tmp_path, monkeypatch):
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "models.toml").write_text(index())
     monkeypatch.setitem(sys.modules, "grice.runtime.conversion", stand_in())
+    monkeypatch.setattr("grice.runtime.store.http.WAIT", 0.001)
     return tmp_path / "models"
 
 

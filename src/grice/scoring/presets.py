@@ -3,7 +3,7 @@
 A preset is a TOML file:
 
     summary = "What it is for."
-    models = ["medium"]               # what has to be fetched: grice models get medium
+    models = ["medium"]               # what has to be fetched: grice models get NAME
     metrics = ["likelihood"]          # run beside the default ones, unless a run names its own
 
     [options.relevance]               # a metric, and its options by their names
@@ -37,7 +37,7 @@ from grice.files import make_folder, write_text
 from grice.folders import config_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 SMALL = "small"
 """The preset of what ships."""
@@ -46,6 +46,9 @@ ENDPOINT = "openai:"
 """How references of chat models of endpoints begin."""
 
 CONFIG = "config.toml"
+
+MODEL = "model:"
+"""How references of models begin that were fetched."""
 
 T = TypeVar("T")
 
@@ -69,6 +72,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         summary: What it is for.
+        finds: What it finds more of than :data:`SMALL`; empty where that is not measured.
         models: Names of models that it needs.
         metrics: Metrics that run beside the default ones where a run names none.
         options: Options and model references by name of the metric.
@@ -77,6 +81,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     summary: str
+    finds: str = ""
     models: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
@@ -91,15 +96,25 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ModelError: If some are not; the message names the command that fetches them.
         """
         if self.models:
-            from grice.runtime.store.places import check_stored, find_stored
+            from grice.runtime.store.places import check_stored
 
-            for name in self.models:
-                if name in self.add and find_stored(name) is None:
-                    raise ModelError(
-                        f"the preset {self.name} needs the model {name!r}, which is not here: "
-                        f"{self.add[name]}"
-                    )
-            check_stored(self.models)
+            self.check_added()
+            check_stored(self.models, self.name if self.name in find_presets() else "")
+
+    def check_added(self) -> None:
+        """Check that the models are here that no index has.
+
+        Raises:
+            ModelError: If one is not; the message names the command that takes it.
+        """
+        from grice.runtime.store.places import find_stored
+
+        for name in self.models:
+            if name in self.add and find_stored(name) is None:
+                raise ModelError(
+                    f"the preset {self.name} needs the model {name!r}, which is not here: "
+                    f"{self.add[name]}"
+                )
 
     def with_options(
         self, given: Mapping[str, Mapping[str, object]]
@@ -141,6 +156,29 @@ def named_preset(name: str) -> Preset:
             f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
         )
     return msgspec.structs.replace(_read(files[name], Preset), name=name)
+
+
+def models_of(names: Iterable[str]) -> list[str]:
+    """Return the models that names stand for, each once.
+
+    Args:
+        names: Each is a preset, which stands for all models it needs, else a model; ``model:NAME``
+            is the model where a preset has the same name.
+
+    Raises:
+        InputError: If a preset cannot be read.
+        ModelError: If a preset needs a model that no index has, and it is not here.
+    """
+    presets = find_presets()
+    models: dict[str, None] = {}
+    for name in names:
+        if name in presets:
+            preset = named_preset(name)
+            preset.check_added()
+            models |= dict.fromkeys(preset.models)
+        else:
+            models[name.removeprefix(MODEL)] = None
+    return list(models)
 
 
 def _of_judges(reference: str) -> Preset:

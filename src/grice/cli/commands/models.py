@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from grice.runtime.store.places import Stored
 
 HELP = "list, fetch, verify, move and choose models"
-MORE = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
+MORE = (
+    "grice models list NAME says more, and how to fetch one; – is not known or not measured",
+    "get medium or get large fetches what that preset needs; get model:NAME one model",
+)
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -28,7 +31,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         parser,
         (
             Action("list", "models of the index and those that are here", _many, _list),
-            Action("get", "fetch models of the index", _configure_get, _get),
+            Action("get", "fetch a preset's models, or single ones", _configure_get, _get),
             Action("add", "take a model that is in no index", _configure_add, _add),
             Action("verify", "compare models with the sha256 of their cards", _checked, _verify),
             Action("path", "print the folder of a model", _configure_path, _path),
@@ -71,7 +74,13 @@ def _add_acceptance(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_get(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="NAME", help="models (grice models list)")
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="a preset, with all its models, or a model (grice models list); model:NAME is the "
+        "model where a preset has the same name",
+    )
     parser.add_argument(
         "--from",
         dest="given",
@@ -155,23 +164,32 @@ def _list(arguments: argparse.Namespace) -> int:
             show([Lines([model.name], style="bold"), Lines(details, indent=2)])
     else:
         columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
-        show([Table(columns, [model.row() for model in models], words=3), Lines([MORE])])
+        show([Table(columns, [model.row() for model in models], words=3), Lines(MORE)])
     return DONE
 
 
 def _get(arguments: argparse.Namespace) -> int:
     from grice.cli._fetching import Fetching
     from grice.errors import InputError
-    from grice.runtime.store.get import get
+    from grice.runtime.store.get import get_all
+    from grice.scoring.presets import find_presets, models_of, named_preset
 
     if arguments.given and len(arguments.names) > 1:
         raise InputError(f"--from {arguments.given} is one model: name one")
     with Fetching() as listener:
-        for name in arguments.names:
-            model = get(
-                name, listener, accept_licence=arguments.accept_licence, given=arguments.given
-            )
+        models = get_all(
+            models_of(arguments.names),
+            listener,
+            accept_licence=arguments.accept_licence,
+            given=arguments.given,
+        )
+        for model in models:
             _print_place(model, as_json=arguments.json)
+    presets = find_presets()
+    for name in arguments.names:
+        if name in presets and not arguments.json:
+            came = "is here" if named_preset(name).models else "needs nothing that is fetched"
+            show([Lines([f"the preset {name} {came}: grice score FILE --models {name}"])])
     return DONE
 
 

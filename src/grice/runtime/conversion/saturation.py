@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from grice.progress import track
+
 INT8 = 1
 """What the format calls bytes with a sign."""
 MOST = 128
@@ -117,16 +119,25 @@ def desaturate(path: Path) -> None:
     """Rewrite a ``model.bin`` in place."""
     content = bytearray(path.read_bytes())
     arrays = variables(content)
-    for variable in multiplied(arrays):
-        weights = np.frombuffer(content, np.int8, variable.size, variable.start).reshape(
-            variable.shape
-        )
-        if largest_pair(weights) <= MOST:
+    blocks = [
+        (variable, row)
+        for variable in multiplied(arrays)
+        for row in range(0, variable.shape[0], ROWS)
+    ]
+    in_all = sum(variable.size for variable in multiplied(arrays))
+    for variable, row in track(blocks, "weights", in_all, size=_weights_of):
+        weights = np.frombuffer(content, np.int8, variable.size, variable.start)
+        rows = weights.reshape(variable.shape)[row : row + ROWS]
+        if largest_pair(rows) <= MOST:
             continue
         stands = arrays[f"{variable.name}_scale"]
         scales = np.frombuffer(content, np.float32, stands.size // 4, stands.start)
-        lowered, factors = without_saturation(weights)
-        written = (scales * factors).astype(np.float32).tobytes()
-        content[variable.start : variable.start + variable.size] = lowered.tobytes()
-        content[stands.start : stands.start + stands.size] = written
+        rows[:], factors = _without_saturation(rows)
+        scales[row : row + ROWS] *= factors
     path.write_bytes(content)
+
+
+def _weights_of(block: tuple[Variable, int]) -> int:
+    """Return how many weights a block of rows holds."""
+    variable, row = block
+    return min(ROWS, variable.shape[0] - row) * variable.shape[1]

@@ -103,7 +103,9 @@ def _add_repository(addition: Addition, listener: Listener, *, accept_licence: b
         workspace(store) as folder,
         workspace(store) as copy,
     ):
+        listener.begin(name, None, {})
         came = fetch_files(wanted, folder, downloads_folder(store), listener)
+        listener.end()
         # Nobody knew them: the card says what was taken, so that others can ask for the same.
         files = [
             f"{hub_file.path} sha256 {hub_file.sha256}, {hub_file.bytes} bytes"

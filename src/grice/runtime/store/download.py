@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from grice.errors import ModelError, plural
 from grice.files import cannot_write, open_own
 from grice.runtime.bundle import file_sha256
-from grice.runtime.store.http import FAILURES, broken, open_remote, redacted
+from grice.runtime.store.http import (
+    FAILURES,
+    TRIES,
+    TransientError,
+    broken,
+    open_remote,
+    pause,
+    redacted,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from http.client import HTTPResponse
     from pathlib import Path
 
     from grice.runtime.store.http import Remote
 
 BLOCK = 1 << 18
-TRIES = 5
-"""How often a file that ends early is asked for in one run."""
 PARTIAL = 206
 
 
@@ -35,16 +41,20 @@ class Listener(Protocol):
     def say(self, message: str) -> None:
         """Take what is to be known, one line."""
 
+    def begin(self, name: str, total: int | None, done: Mapping[str, int]) -> None:
+        """Learn that a model is fetched: bytes in all if known, and those here by file."""
+
     def received(self, file: str, done: int, total: int | None) -> None:
         """Take how many bytes of a file are there, and how many it has if that is known."""
 
-
-class UnfinishedError(ModelError):
-    """A server ended before the file did; what came is kept."""
+    def end(self) -> None:
+        """Learn that all files are there."""
 
 
 def download(remote: Remote, folder: Path, listener: Listener) -> Path:
     """Fetch a file and return its path in the folder; the caller moves or removes it.
+
+    A server that is busy, silent or breaks off is asked again, :data:`TRIES` times in all.
 
     Raises:
         MissingError: If the server has no such file.
@@ -53,13 +63,16 @@ def download(remote: Remote, folder: Path, listener: Listener) -> Path:
     """
     name = remote.sha256 or hashlib.sha256(remote.url.encode()).hexdigest()
     part = folder / f"{name}.part"
-    for left in reversed(range(TRIES)):
-        begun = _size(part)
+    for tried in range(TRIES):
+        begun = received_before(folder, name)
         try:
             _receive(remote, part, listener)
-        except UnfinishedError:
-            if not left or _size(part) <= begun:
+        except TransientError as error:
+            if tried == TRIES - 1:
                 raise
+            listener.say(f"{remote.name}: {error.reason}; try {tried + 2} of {TRIES}")
+            if received_before(folder, name) <= begun:
+                pause(tried)
             continue
         if not (problem := _problem(remote, part)):
             return part
@@ -102,10 +115,9 @@ def _blocks(answer: HTTPResponse, remote: Remote) -> Iterator[bytes]:
         raise _unfinished(remote, f"broke off: {broken(error)}") from error
 
 
-def _unfinished(remote: Remote, what: str) -> UnfinishedError:
-    return UnfinishedError(
-        f"{redacted(remote.url)}: {what}; what came is kept, and the same command goes on"
-    )
+def _unfinished(remote: Remote, what: str) -> TransientError:
+    message = f"{redacted(remote.url)}: {what}; what came is kept, and the same command goes on"
+    return TransientError(message, what)
 
 
 def _problem(remote: Remote, part: Path) -> str:
@@ -171,5 +183,7 @@ def _opened(part: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def received_before(folder: Path, sha256: str) -> int:
+    """Return how many bytes of a file an earlier try has left in the folder."""
+    part = folder / f"{sha256}.part"
+    return part.stat().st_size if part.exists() else 0

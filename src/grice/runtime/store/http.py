@@ -7,6 +7,7 @@ import http.client
 import netrc
 import os
 import ssl
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
@@ -28,10 +29,28 @@ CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
 """Variables that name certificates beside ``SSL_CERT_FILE``, which Python itself reads."""
 NO_RANGE = 416
 ABSENT = (404, 410)
+BUSY = (408, 425, 429, 500, 502, 503, 504)
+"""Status codes of servers that may answer the same request a little later."""
+TRIES = 5
+"""How often a file or a page is asked for in one run, if the server or the connection fails."""
+WAIT = 1.0
+"""Seconds before the second try; each further one waits twice as long."""
 
 
 class MissingError(ModelError):
     """A server says that it has no such file."""
+
+
+class TransientError(ModelError):
+    """A server or a connection that may work again: busy, silent, or broken off.
+
+    Attributes:
+        reason: Cause alone, without the address and without advice.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Remote(NamedTuple):
@@ -65,6 +84,7 @@ def open_remote(remote: Remote, *, start: int = 0, accept: str = "*/*") -> HTTPR
 
     Raises:
         MissingError: If it is not there.
+        TransientError: If the server is busy or silent, or breaks off.
         ModelError: If it cannot be had.
     """
     scheme, host = urlsplit(remote.url)[:2]
@@ -88,12 +108,26 @@ def open_remote(remote: Remote, *, start: int = 0, accept: str = "*/*") -> HTTPR
 
 
 def page(url: str, accept: str) -> Page:
-    """Return a page of a package index.
+    """Return a page of a package index; a server that is busy is asked again.
 
     Raises:
         MissingError: If there is no such page.
         ModelError: If it cannot be had.
     """
+    for tried in range(TRIES - 1):
+        try:
+            return _page(url, accept)
+        except TransientError:
+            pause(tried)
+    return _page(url, accept)
+
+
+def pause(tried: int) -> None:
+    """Wait before the next try, twice as long as before the last one."""
+    time.sleep(WAIT * 2**tried)
+
+
+def _page(url: str, accept: str) -> Page:
     with open_remote(Remote(url, url), accept=accept) as answer:
         try:
             content = answer.read(LONGEST_PAGE)
@@ -156,9 +190,18 @@ def _unreachable(url: str, error: Exception) -> ModelError:
     absent = isinstance(error, HTTPError) and error.code in ABSENT
     if absent or isinstance(getattr(error, "reason", None), FileNotFoundError):
         return MissingError(f"{redacted(url)}: is not there")
-    return ModelError(
+    message = (
         f"{redacted(url)}: cannot be fetched: {broken(error)}\n"
         "  Without a connection, fetch the file elsewhere: grice models get NAME --from FILE, or "
         "grice models add FOLDER;\n"
         "  or bring the model from another machine: grice models export, grice models import"
     )
+    return TransientError(message, broken(error)) if _passes(error) else ModelError(message)
+
+
+def _passes(error: Exception) -> bool:
+    """Return whether the same request may succeed a little later."""
+    if isinstance(error, HTTPError):
+        return error.code in BUSY
+    reason = getattr(error, "reason", error)
+    return isinstance(reason, (TimeoutError, ConnectionResetError, http.client.IncompleteRead))

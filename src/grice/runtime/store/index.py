@@ -148,6 +148,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         title: Name of the model, which its card and so every signature repeats.
+        origin: Repository of the authors, where the source is another one.
         disk: Bytes of the bundle; None means not measured.
         settings: What the card states for those who run it.
     """
@@ -160,6 +161,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     training: str
     source: Source
     parameters: int | None = None
+    origin: str = ""
     disk: int | None = None
     memory: int | None = None
     settings: dict[str, str | int | float | list[float]] = {}
@@ -173,9 +175,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def command(self) -> str:
-        """The command that fetches it; ``COMMIT`` stands for what the index does not know."""
+        """The command that fetches it; ``COMMIT`` stands for what the index does not know.
+
+        With ``model:``, since a preset may have the same name.
+        """
         if self.fetchable:
-            return f"grice models get {self.name}"
+            return f"grice models get model:{self.name}"
         source = f"{self.source.reference} --name {self.name} --licence {self.licence}"
         return f"grice models add {source}"
 

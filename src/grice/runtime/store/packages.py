@@ -31,7 +31,7 @@ from grice.files import cannot_write
 from grice.runtime.store.http import MissingError, Remote, page, redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from grice.runtime.store.index import PackageSource, PackagesSource, Wheel
 
@@ -43,11 +43,11 @@ ON = ("1", "true", "yes", "on", "y", "t")
 BLOCK = 1 << 20
 
 
-def _places(package: str, mirror: str) -> Iterator[str]:
+def _places(package: str, mirror: str, settings: Callable[[], Mapping[str, str]]) -> Iterator[str]:
     """Yield folders and pages that may list the files of a package, in the order to ask them."""
     if mirror:
         yield _project_page(f"{mirror}/simple", package)
-    stated = _pip_settings()
+    stated = settings()
     yield from stated.get("find-links", "").split()
     if stated.get("no-index", "").lower() in ON:
         return
@@ -57,7 +57,7 @@ def _places(package: str, mirror: str) -> Iterator[str]:
         yield _project_page(url.rstrip("/"), package)
 
 
-def _pip_settings() -> dict[str, str]:
+def pip_settings() -> dict[str, str]:
     """Return what ``pip`` is told by files and variables; the variables alone where it is not."""
     command = [sys.executable, "-P", "-m", "pip", "config", "list", "--disable-pip-version-check"]
     quiet = {**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
@@ -67,14 +67,14 @@ def _pip_settings() -> dict[str, str]:
         )
     except (OSError, subprocess.SubprocessError):
         return _from_variables(os.environ)
-    pip_settings: dict[str, str] = {}
+    stated: dict[str, str] = {}
     # Of one setting, the variable counts more than the command's section, and that than the rest.
     for section in ("global", "install", "download", ":env:"):
         for line in done.stdout.splitlines():
             key, _, value = line.partition("=")
             if key.startswith(f"{section}."):
-                pip_settings[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
-    return pip_settings
+                stated[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
+    return stated
 
 
 def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
@@ -85,17 +85,20 @@ def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def find_wheel(wheel: Wheel, mirror: str = "") -> Remote | Path:
+def find_wheel(
+    wheel: Wheel, mirror: str = "", settings: Callable[[], Mapping[str, str]] = pip_settings
+) -> Remote | Path:
     """Return where a wheel is to be had: a file of this machine, or a remote one.
 
     Args:
         mirror: URL of a mirror that comes before what ``pip`` is configured for; empty means none.
+        settings: Returns what ``pip`` is configured for; called only if the mirror lacks the wheel.
 
     Raises:
         ModelError: If no index lists it.
     """
     problems = []
-    for place in _places(wheel.package, mirror):
+    for place in _places(wheel.package, mirror, settings):
         if (folder := _local(place)).is_dir():
             if (folder / wheel.file).is_file():
                 return folder / wheel.file

@@ -101,18 +101,23 @@ def stored(name: str) -> Stored:
     raise ModelError(f"there is no model {name!r}, here or in the index{near} (grice models list)")
 
 
-def check_stored(names: Sequence[str]) -> None:
+def check_stored(names: Sequence[str], preset: str = "") -> None:
     """Check that models are here by name.
+
+    Args:
+        preset: Name under which all of them are fetched; empty if there is none.
 
     Raises:
         ModelError: If some are not; the message names the command that fetches them.
     """
     known = known_models()
     missing = [name for name in names if find_stored(name) is None]
-    if len(missing) > 1 and all(name in known and known[name].fetchable for name in missing):
+    if missing and all(name in known and known[name].fetchable for name in missing):
+        several = len(missing) > 1
         raise ModelError(
-            f"the models {' and '.join(map(repr, missing))} are not here; fetch them: "
-            f"grice models get {' '.join(missing)}"
+            f"the model{'s' * several} {' and '.join(map(repr, missing))} "
+            f"{'are' if several else 'is'} not here; fetch {'them' if several else 'it'}: "
+            f"grice models get {preset or ' '.join(f'model:{name}' for name in missing)}"
         )
     for name in missing:
         stored(name)
