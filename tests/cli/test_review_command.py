@@ -70,6 +70,20 @@ def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):
     assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
 
 
+@pytest.mark.parametrize(
+    ("model", "quiet", "told"),
+    [("sense-small", False, 1), ("sense-small", True, 0), ("sense-large", False, 0)],
+)
+def test_scores_of_small_models_name_what_large_finds_more(files, capsys, model, quiet, told):
+    score = Score("talk", 3, "sense", 0.2, "ok", None, (), (), f"sense:1|model:{model}@0")
+    with open(files[0], "ab") as out:  # noqa: PTH123
+        out.write(b"\n" + json_line(score))
+    assert main(["review", *files, "--json", *["-q"] * quiet]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("large finds more ") == told
+    assert len(json.loads(shown.out)["items"]) == 2
+
+
 def test_no_such_reply_ends_with_a_message(files, capsys):
     assert main(["review", files[1]]) == 2
     assert "where scores are expected" in capsys.readouterr().err

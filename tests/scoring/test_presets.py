@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 import grice
 from grice.cli import main
 from grice.errors import InputError, ModelError
+from grice.runtime.store.index import known_models
+from grice.scoring.presets import named_preset
 
 OWN = """
 summary = "Short histories."
@@ -130,8 +133,8 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
 @pytest.mark.parametrize(
     ("preset", "command"),
     [
-        ("medium", "grice models get medium medium-states\n"),
-        ("large", "grice models get medium large-states\n"),
+        ("medium", "fetch them: grice models get medium\n"),
+        ("large", "fetch them: grice models get large\n"),
     ],
 )
 def test_a_preset_whose_models_are_missing_names_the_command(config, chat, capsys, preset, command):
@@ -162,6 +165,70 @@ def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys)
     assert "grice models use small" in capsys.readouterr().err
     assert main(["models", "use", "small"]) == 0
     assert main(["models", "rm", "mine"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-m", "log_length,sense"), True),
+        (("-m", "log_length"), False),
+        (("-m", "log_length,sense", "-q"), False),
+        (("-m", "log_length,sense", "--models", "short"), False),
+    ],
+    ids=["another model", "same scores", "quiet", "another preset"],
+)
+def test_a_run_with_small_names_what_large_finds_more(config, chat, capsys, words, told):
+    assert main(["score", str(chat), "--no-cache", *words]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("large finds more ") == told
+    assert "large finds" not in shown.out
+    if told:
+        fetched = sum(known_models()[name].download for name in named_preset("large").models)
+        assert shown.err.endswith(
+            f": grice models get large ({fetched / 1e9:.1f} GB to fetch), "
+            "then grice score --models large\n"
+        )
+
+
+def test_the_default_metrics_are_told_what_large_finds_more(config, chat, capsys, tmp_path):
+    assert main(["score", str(chat), "--no-cache", "--json", "-o", str(tmp_path / "s.jsonl")]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("large finds more ") == 1
+    assert json.loads(shown.out)["models"] == "small"
+
+
+def test_models_that_are_here_need_not_be_fetched(config, chat, capsys):
+    from grice.runtime.bundle import shipped_bundles
+
+    for name in ("medium", "large-states"):
+        words = ["models", "add", str(shipped_bundles()["domain"]), "--name", name]
+        assert main(words) == 0
+    capsys.readouterr()
+    assert score(chat, metric="sense") == 0
+    told = capsys.readouterr().err
+    assert told.endswith(" what was said: grice score --models large\n")
+    assert "models get" not in told
+    assert main(["models", "rm", "medium"]) == 0
+    capsys.readouterr()
+    assert score(chat, metric="sense") == 0
+    assert "grice models get large (0.1 GB to fetch)" in capsys.readouterr().err
+
+
+def test_a_broken_index_of_the_user_does_not_fail_a_finished_run(config, chat, capsys):
+    (config / "models.toml").write_text("[tiny")
+    assert score(chat, metric="sense") == 0
+    assert "large finds" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["commonsense contradiction", "partner contradiction", "ignore"])
+def test_what_large_is_said_to_find_more_is_recorded(kind):
+    recorded = Path(__file__).parents[2] / "docs" / "results" / "abc-eval.json"
+    figures = json.loads(recorded.read_text("utf-8"))["figures"]
+    small, large = (
+        next(f for f in figures if (f["row"], f["on"], f["measure"]) == (row, kind, "AUC"))
+        for row in ("review-small", "review-large")
+    )
+    assert large["low"] > small["value"]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the first replies."""
+    from grice.cli.models import recommend_larger
     from grice.evaluation.review import review
+    from grice.evaluation.review_stack import STACKS
     from grice.files import write_lines
     from grice.records import json_line
 
@@ -61,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         write_lines(arguments.output, (json_line(item) + b"\n" for item in reviewed.items))
     emit(reviewed, _view(reviewed), as_json=arguments.json)
+    if reviewed.stack.startswith(f"{STACKS[-1]}@"):
+        recommend_larger()
     return 0
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from grice.cli import flags
 from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_metric_options, check_options, load_grader
+from grice.cli.models import recommend_larger
+from grice.cli.options import (
+    add_metric_options,
+    check_options,
+    chosen_preset,
+    load_grader,
+    names,
+)
 from grice.cli.settings import check_settings
 from grice.errors import InputError, plural
 from grice.progress import watched
@@ -84,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.evaluation.review import Reviewer
     from grice.formats import read
     from grice.scoring.blended import blend_of
+    from grice.scoring.presets import SMALL
 
     check_options(arguments)
     if arguments.engine is not None:
@@ -109,7 +117,10 @@ def run(arguments: argparse.Namespace) -> int:
         speakers = " or ".join(arguments.speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
-    return _status(summary)
+    status = _status(summary)
+    if chosen_preset(arguments) == SMALL:
+        recommend_larger(names(arguments.metrics))
+    return status
 
 
 def _plan(arguments: argparse.Namespace, readings: Sequence[Reading], grader: Grader) -> int:
