@@ -137,7 +137,7 @@ def _check_room(entries: Sequence[Entry], *, fetched: bool) -> None:
     if (free := shutil.disk_usage(store).free) < needed:
         names = " and ".join(entry.name for entry in entries)
         raise OutputError(
-            f"{store}: to make {names} needs {needed / 1e6:,.0f} MB of room, and "
+            f"{store}: making {names} takes {needed / 1e6:,.0f} MB of room, and "
             f"{free / 1e6:,.0f} MB are free; make room, or name another folder in GRICE_MODELS"
         )
 
