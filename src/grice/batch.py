@@ -69,8 +69,8 @@ def score_files(
         options: Options and model references by metric name.
         format: Name of the files' format; None recognises each.
         speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
-            the assistant is judged where roles say who that is, else everybody. If nobody has such
-            a name, nothing is judged, and the counts of the summary are empty.
+            the assistant is judged where roles or speakers' names say who that is, else everybody.
+            If nobody has such a name, nothing is judged, and the counts of the summary are empty.
         bad_records: A record that cannot be read is counted in the summary (``skip``), or raised
             (``fail``).
         resume: Finish what an interrupted run left beside ``output``; if false, start again.

@@ -78,3 +78,18 @@ def test_only_the_user_is_heard(grader):
 def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(grader):
     score = judged(grader, "Do you like films?", "Yes.")
     assert (score.status, score.value) == ("abstained", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("opens", "answers", "value"),
+    [("Agent", "Customer", 0.5), ("agent", "client", 0.5), ("Customer", "Agent", 1.0)],
+)
+def test_a_customer_is_the_user_also_where_the_agent_opens(grader, opens, answers, value):
+    texts = [
+        "Hello, how can I help you?",
+        "My parcel has not arrived.",
+        "The weather in Spain is nice.",
+        "That is not what I asked.",
+    ]
+    score = judged(grader, *texts, speakers=(opens, answers))
+    assert score.value == value

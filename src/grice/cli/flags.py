@@ -133,7 +133,7 @@ class _Former(argparse.Action):
 
 JUDGED = (
     "judge only turns of this speaker or role; may be repeated; all judges everybody (default: the "
-    "assistant where roles are known, else everybody)"
+    "assistant where roles or speakers' names tell who that is, else everybody)"
 )
 
 

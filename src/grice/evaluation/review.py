@@ -275,8 +275,9 @@ def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     score = candidate.seen[witness.metric].score
     evidence = _evidence_of(score, candidate.turn)
     turns = () if candidate.talk is None else candidate.talk.turns
-    utterances = (turn.text for turn in reversed(turns[: candidate.turn]) if not unspoken(turn))
-    before = next(filter(str.strip, utterances), "")
+    spoken = zip(turns, unspoken(turns), strict=True)
+    earlier = [turn.text for turn, silent in islice(spoken, candidate.turn) if not silent]
+    before = next(filter(str.strip, reversed(earlier)), "")
     further = tuple(_further(candidate, witnesses, witness.metric))
     pieces = [*evidence, *(piece for other in further for piece in other.evidence)]
     flaw = flaw_of(witness, evidence) if candidate.effects[worst] > 0 else "none"

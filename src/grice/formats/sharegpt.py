@@ -12,7 +12,7 @@ from grice.formats._json import confidence, kind, records
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
 
-_ROLES = {
+ROLES = {
     "human": "user",
     "gpt": "assistant",
     "chatgpt": "assistant",
@@ -35,7 +35,7 @@ def _turn(item: object, otherwise: str) -> Turn:
         raise Bad(None, f"expected an object, found {kind(item)}")
     speaker = item.get("from")
     if isinstance(speaker, str):
-        item.setdefault("role", _ROLES.get(speaker, speaker))
+        item.setdefault("role", ROLES.get(speaker, speaker))
     return turn(item, otherwise, text=("value",), speaker=("from",))
 
 

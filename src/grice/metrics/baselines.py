@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.sides import user_turns
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
 from grice.runtime.protocols import Encoder
+from grice.text.roles import user_turns
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
@@ -128,11 +128,12 @@ def mean_cosine_to_user(
 ) -> list[Judgement]:
     """Return the mean cosine of each system turn with the user turn right before it.
 
-    The user is a speaker of that name or role, otherwise whoever opens the conversation.
+    The user is known by role, then by the speaker's name (user, customer, client and such);
+    otherwise it is the first speaker.
     """
     pairs = []
     for conversation in conversations:
-        by_user = user_turns(conversation)
+        by_user = user_turns(conversation.turns)
         marked = pairwise(zip(conversation.turns, by_user, strict=True))
         pairs.append([(user, reply) for (user, a), (reply, b) in marked if a and not b])
     return _mean_cosines(pairs, encoder, "no system turn follows a user turn")
@@ -167,7 +168,8 @@ def _mean_cosines(
 def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
     """Return the mean number of words of the user's turns.
 
-    The user is a speaker of that name or role, otherwise whoever opens the conversation.
+    The user is known by role, then by the speaker's name (user, customer, client and such);
+    otherwise it is the first speaker.
     """
     return [_mean_words(_texts(conversation, user=True)) for conversation in conversations]
 
@@ -211,7 +213,7 @@ def _mean_words(texts: Sequence[str]) -> Judgement:
 
 
 def _texts(conversation: Conversation, *, user: bool) -> list[str]:
-    by_user = user_turns(conversation)
+    by_user = user_turns(conversation.turns)
     return [
         turn.text
         for turn, is_user in zip(conversation.turns, by_user, strict=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import shortened
 from grice.metrics.declaration import Example, metric
-from grice.metrics.sides import user_turns
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.runtime.protocols import Encoder
 from grice.text.questions import questions
+from grice.text.roles import user_turns
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def friction(conversations: Sequence[Conversation], *, encoder: Encoder) -> Iter
     The user's next turn judges the turn before it: whether it complains, gives up, asks what was
     meant, or asks once more what was asked before. The value is the mean over the turns that the
     user speaks to. The evidence is the turns before such signs, each with its sign and the words of
-    the next turn; the effect of a turn is how far it is below 1. The user is a speaker of that name
-    or role, otherwise whoever opens the conversation.
+    the next turn; the effect of a turn is how far it is below 1. The user is known by role, then by
+    the speaker's name (user, customer, client and such); otherwise it is the first speaker.
 
     When to use it:
         To find the places in logs at which users stumbled.
@@ -129,7 +129,7 @@ def _exchanges(conversation: Conversation) -> Iterator[_Exchange]:
     """Yield the turns right before a turn of the user, if both hold something to read."""
     earlier = ""
     before: int | None = None
-    for place, by_user in enumerate(user_turns(conversation)):
+    for place, by_user in enumerate(user_turns(conversation.turns)):
         text = conversation.turns[place].text
         if unreadable(text) is not None and text.strip(" \t\n?!") != "":
             before = None

@@ -74,7 +74,7 @@ def shown_line(
         _readable(conversation),
         [_shown(score, conversation, signatures[score.metric]) for score in scores],
         opening(conversation),
-        [i for i, turn in enumerate(conversation.turns) if unspoken(turn)],
+        [i for i, silent in enumerate(unspoken(conversation.turns)) if silent],
     )
     try:
         return msgspec.json.encode(record)

@@ -140,7 +140,7 @@ def load(
         names: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
         speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
-            the assistant is judged where roles say who that is, else everybody.
+            the assistant is judged where roles or speakers' names say who that is, else everybody.
         mode: ``fast`` (int8) or ``exact`` (float32, slower); see ``docs/modes.md``.
         workers: Batches computed at the same time; by default one per core.
         cache: Folder that keeps what models answered; by default nothing is kept.

@@ -14,21 +14,16 @@ from msgspec.structs import replace
 
 from grice.records import Conversation, FeatureEvidence, Response, TripleEvidence, TurnEvidence
 from grice.text.markup import plain_text
+from grice.text.roles import role_of, roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from grice.records import Evidence, Judgement, Span, Turn
+    from grice.text.roles import Role
 
 TURN = re.compile(r"\bturn (\d+)\b")
 
-INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})
-"""Roles of a chat log that steer a model and are not part of the conversation."""
-TOOLS = frozenset({"tool", "function"})
-ASSISTANTS = frozenset({"assistant", "model", "bot", "chatbot", "agent", "ai"})
-"""Roles whose turns are judged where roles are known."""
-USERS = frozenset({"user", "human", "customer", "client", "prompter"})
-"""Roles of those whom an assistant answers."""
 EVERYBODY = "all"
 """What to write as a speaker to judge every turn, whatever the roles."""
 CALLS = ("tool_calls", "function_call")
@@ -40,19 +35,23 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
     Args:
         conversation: Its ``targets`` are judged, or every turn if it names none.
         speakers: Judge only turns of these speakers or roles. Empty means the assistant where
-            roles say who that is, else everybody; :data:`EVERYBODY` means everybody.
+            roles or speakers' names say who that is, else everybody; :data:`EVERYBODY` means
+            everybody.
     """
     wanted = None if conversation.targets is None else frozenset(conversation.targets)
-    roles = ASSISTANTS if assistant_alone(conversation, speakers) else frozenset[str]()
+    roles = roles_of(conversation.turns)
+    alone = assistant_alone(conversation, speakers)
     names = () if EVERYBODY in speakers else speakers
     turns = tuple(map(_plain, conversation.turns))
+    silent = unspoken(turns)
     spoken: list[int] = []
     items = []
     for index, turn in enumerate(turns):
-        if unspoken(turn):
+        if silent[index]:
             continue
         is_target = wanted is None or index in wanted
-        if is_target and _is_by(turn, names) and (not roles or _role(turn) in roles):
+        is_wanted = roles[index] == "assistant" if alone else _is_by(turn, roles[index], names)
+        if is_target and is_wanted:
             items.append(
                 Response(
                     conversation.id,
@@ -62,7 +61,7 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
                     tuple(turns[i] for i in spoken[-READ_BACK:]),
                     tuple(spoken[-READ_BACK:]),
                     turn.references,
-                    _knowledge(conversation, turns, index),
+                    _knowledge(conversation, turns, silent, index),
                 )
             )
         spoken.append(index)
@@ -72,12 +71,14 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
 KNOWLEDGE = "knowledge"
 
 
-def _knowledge(conversation: Conversation, turns: Sequence[Turn], index: int) -> tuple[str, ...]:
+def _knowledge(
+    conversation: Conversation, turns: Sequence[Turn], silent: Sequence[bool], index: int
+) -> tuple[str, ...]:
     """Return what a turn was said from: its field, or its record's, and what tools answered."""
     given = turns[index].meta.get(KNOWLEDGE, conversation.meta.get(KNOWLEDGE))
     texts = given if isinstance(given, list) else [given]
-    before = takewhile(unspoken, reversed(turns[:index]))
-    tools = [turn.text for turn in before if _role(turn) in TOOLS]
+    before = takewhile(silent.__getitem__, range(index - 1, -1, -1))
+    tools = [turns[place].text for place in before if _is_tool(turns[place])]
     return (*(text for text in texts if isinstance(text, str)), *reversed(tools))
 
 
@@ -85,24 +86,25 @@ def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) 
     """Return whether only an assistant's turns are judged, since nothing else is asked for."""
     if speakers or conversation.targets is not None:
         return False
-    return any(_role(turn) in ASSISTANTS for turn in conversation.turns)
+    return "assistant" in roles_of(conversation.turns)
 
 
 def unknown_roles(conversation: Conversation) -> list[str]:
-    """Return the role of each turn that is neither of those of an assistant, a user or a tool.
+    """Return the stated role of each turn that is neither an assistant, a user nor a tool.
 
     Beside an assistant's, such turns are not judged: it may be another spelling of the same role.
     Beside a user's alone everybody is judged, for the same reason.
     """
-    known = ASSISTANTS | USERS | INSTRUCTIONS
-    if not any(_role(turn) in ASSISTANTS | USERS for turn in conversation.turns):
+    roles = roles_of(conversation.turns)
+    if not {"assistant", "user"}.intersection(roles):
         return []
-    return [turn.role or "" for turn in conversation.turns if _role(turn) not in {"", *known}]
+    stated = [(turn.role or "").strip() and turn.role for turn in conversation.turns]
+    return [word for word, role in zip(stated, roles, strict=True) if word and role is None]
 
 
 def is_tool_traffic(turn: Turn) -> bool:
     """Return whether a turn calls a tool without a word, or is what a tool answered."""
-    if _role(turn) in TOOLS:
+    if _is_tool(turn):
         return True
     if turn.text.strip() or not turn.meta:
         return False
@@ -115,9 +117,12 @@ def is_tool_traffic(turn: Turn) -> bool:
     return any(turn.meta.get(name) for name in CALLS) or any("tool" in kind for kind in kinds)
 
 
-def unspoken(turn: Turn) -> bool:
-    """Return whether a turn instructs a model, or calls a tool or answers such a call."""
-    return _role(turn) in INSTRUCTIONS or is_tool_traffic(turn)
+def unspoken(turns: Sequence[Turn]) -> list[bool]:
+    """Return of each turn whether it instructs a model, or calls a tool or answers such a call."""
+    return [
+        role == "system" or is_tool_traffic(turn)
+        for turn, role in zip(turns, roles_of(turns), strict=True)
+    ]
 
 
 def opening(conversation: Conversation) -> int | None:
@@ -125,25 +130,28 @@ def opening(conversation: Conversation) -> int | None:
 
     A conversation is best known by it; None if nobody says a word.
     """
+    roles = roles_of(conversation.turns)
+    silent = unspoken(conversation.turns)
     spoken = [
         i
         for i, turn in enumerate(conversation.turns)
-        if not unspoken(turn) and plain_text(turn.text).text.strip()
+        if not silent[i] and plain_text(turn.text).text.strip()
     ]
-    users = (i for i in spoken if _role(conversation.turns[i]) not in ASSISTANTS)
+    users = (i for i in spoken if roles[i] != "assistant")
     return next(users, spoken[0] if spoken else None)
 
 
-def _role(turn: Turn) -> str:
-    return (turn.role or "").strip().casefold()
+def _is_tool(turn: Turn) -> bool:
+    return role_of(turn.role, turn.speaker) == "tool"
 
 
-def _is_by(turn: Turn, names: Collection[str]) -> bool:
+def _is_by(turn: Turn, role: Role | None, names: Collection[str]) -> bool:
     """Return whether a turn is by one of these speakers or roles; without any, it is."""
     if not names or turn.speaker in names or turn.role in names:
         return True
-    role = _role(turn)
-    return bool(role) and any(role == name.strip().casefold() for name in names)
+    stated = (turn.role or "").strip().casefold()
+    words = {name.strip().casefold() for name in names}
+    return (bool(stated) and stated in words) or role in words
 
 
 def _plain(turn: Turn) -> Turn:
@@ -173,7 +181,7 @@ class Utterances(NamedTuple):
 
 def utterances(conversation: Conversation) -> Utterances:
     """Return what was said in a conversation, without tags, and where it stands there."""
-    left = tuple(i for i, turn in enumerate(conversation.turns) if not unspoken(turn))
+    left = tuple(i for i, silent in enumerate(unspoken(conversation.turns)) if not silent)
     turns = tuple(_plain(conversation.turns[i]) for i in left)
     if turns == conversation.turns:
         return Utterances(conversation, left)

@@ -89,8 +89,8 @@ class Summary(msgspec.Struct, frozen=True):
         problems: The first of them, as one line each.
         models: The preset that chose models and weights.
         sample: The part of the input that was drawn; None if all of it was scored.
-        assistant_alone: Conversations of which only the assistant's turns were judged, since their
-            roles say who that is and nobody was asked for.
+        assistant_alone: Conversations of which only the assistant's turns were judged, since
+            roles or speakers' names say who that is and nobody was asked for.
         unknown_roles: Turns that were left out beside an assistant's, by a role that is neither a
             user's nor a tool's: it may be another spelling of the assistant's.
         unknown_answering: Turns that were judged beside a user's, which are judged too, by such a

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError
 from grice.records import Turn
 from grice.runtime.protocols import Chat, ChatRequest, Message, Unanswered
-from grice.scoring.items import ASSISTANTS, INSTRUCTIONS
 from grice.steer.rerank import FIELD
+from grice.text.roles import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -156,10 +156,11 @@ def chat_prompt(turns: Sequence[Turn]) -> str:
 
 
 def _role(turn: Turn, last: Turn) -> str:
-    if turn.role in INSTRUCTIONS:
+    role = role_of(turn.role)
+    if role in ("system", "tool"):
         return "system"
     if turn.role:
-        return "assistant" if turn.role in ASSISTANTS else "user"
+        return "assistant" if role == "assistant" else "user"
     return "user" if turn.speaker == last.speaker else "assistant"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import msgspec
 
 from grice.errors import InputError
-from grice.scoring.items import ASSISTANTS
+from grice.text.roles import role_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -127,7 +127,7 @@ def _prompt(turns: Iterable[Turn]) -> list[Message]:
     messages = []
     for turn in listed:
         role = turn.role or ("user" if turn.speaker == listed[-1].speaker else "assistant")
-        role = "assistant" if role in ASSISTANTS else role
+        role = "assistant" if role_of(role) == "assistant" else role
         messages.append(Message(role=role, content=turn.text))
     return messages
 

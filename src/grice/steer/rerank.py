@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from grice.errors import RecordError
 from grice.records import Conversation, Score, Turn
-from grice.scoring.items import ASSISTANTS
 from grice.steer.blend import Blend, pareto_front
+from grice.text.roles import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -168,7 +168,7 @@ def _text(item: object) -> str | None:
 def _next(turns: Sequence[Turn]) -> tuple[str, str | None]:
     """Return who answers: whoever spoke last before the speaker of the last turn, with the role."""
     before = [turn for turn in turns if turn.speaker != turns[-1].speaker]
-    spoken = [turn for turn in before if not turn.role or turn.role in ASSISTANTS]
+    spoken = [turn for turn in before if not turn.role or role_of(turn.role) == "assistant"]
     if spoken:
         return spoken[-1].speaker, spoken[-1].role
     has_roles = any(turn.role for turn in turns)
