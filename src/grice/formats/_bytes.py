@@ -198,7 +198,7 @@ def _refuse(name: str, prefix: bytes, stream: io.BufferedReader, holds: str) -> 
     for magic, kind in _BINARY.items():
         if prefix.startswith(magic):
             raise InputError(f"{name}: this is {kind}; {holds}s are text")
-    if _OLD_MAC.search(prefix) and b"\n" not in prefix:
+    if _OLD_MAC.search(prefix) and b"\n" not in prefix and b"\0" not in prefix:
         raise InputError(
             f"{name}: its lines end in CR alone, as on old Macs; convert them with: tr '\\r' '\\n'"
         )
