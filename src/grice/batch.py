@@ -40,6 +40,7 @@ def score_files(
     metrics: Sequence[str] = (),
     options: Mapping[str, Mapping[str, object]] | None = None,
     format: str | None = None,  # noqa: A002 - the flag's name
+    columns: Mapping[str, str] | None = None,
     speakers: Collection[str] = (),
     bad_records: BadRecords = "skip",
     resume: bool = True,
@@ -68,6 +69,8 @@ def score_files(
         metrics: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
         format: Name of the files' format; None recognises each.
+        columns: Names of columns of tables by what they are, as in
+            ``{"conversation": "ticket no"}``; see :func:`grice.read`.
         speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
             the assistant is judged where roles or speakers' names say who that is, else everybody.
             If nobody has such a name, nothing is judged, and the counts of the summary are empty.
@@ -106,7 +109,9 @@ def score_files(
         if written is not None:
             check_not_input(Path(written), map(Path, sources))
     with ExitStack() as stack:
-        readings = [stack.enter_context(read(source, format=format)) for source in sources]
+        readings = [
+            stack.enter_context(read(source, format=format, columns=columns)) for source in sources
+        ]
         grader = stack.enter_context(
             load(
                 *metrics,
@@ -254,6 +259,11 @@ def _identity(
             *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
             *(f"file={reading.source}" for reading in readings),
             f"format={asked_format}",
+            *dict.fromkeys(
+                f"column={part}={name}"
+                for reading in readings
+                for part, name in sorted(reading.columns.items())
+            ),
             *([] if scorer.preset == SMALL else [f"models={scorer.preset}"]),
             *([] if drawn is None else [f"sample={drawn[0]} seed={drawn[1]}"]),
         ]

@@ -37,6 +37,9 @@ def test_its_files_are_recognised_and_scored(grice, tmp_path):
         ("talks.txt:2", 0),
         ("talks.txt:2", 1),
     ]
+    done = grice("score", "talks.txt", "-m", "log_length", "--column", "text=body")
+    assert done.returncode == 2
+    assert "the format arrows has no columns" in done.stderr
 
 
 def test_one_that_fails_or_takes_a_name_is_reported_and_leaves_the_others(grice):

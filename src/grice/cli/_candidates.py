@@ -79,7 +79,7 @@ def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output
         metavar="NAMES",
         help="metrics that are run and take no part: what else becomes of the replies",
     )
-    flags.add_format(parser)
+    flags.add_input(parser)
     flags.add_output(parser, "FILE.jsonl", output)
     flags.add_json(parser)
     add_metric_options(parser, words)
@@ -99,7 +99,7 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
         raise InputError("--guide steers what is written: give --generate N, too")
     metrics, blend = _asked(arguments)
     check_options(arguments, metrics)
-    records = conversations(arguments.files, arguments.format)
+    records = conversations(arguments.files, arguments.format, arguments.columns)
     ranked: list[Ranked] = []
     broken = 0
     with ExitStack() as stack:

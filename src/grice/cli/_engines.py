@@ -45,6 +45,7 @@ def run_on_engine(arguments: argparse.Namespace) -> int:
         plugins=tuple(str(path.resolve()) for path in arguments.plugin),
         models=chosen["preset"],
         format=arguments.format,
+        columns=arguments.columns,
     )
     shards = []
     for shard in score_on(

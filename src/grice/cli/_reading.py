@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from grice.errors import RecordError
     from grice.formats import Reading
     from grice.records import Conversation
 
 
-def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
+def conversations(
+    files: Sequence[str], form: str | None, columns: Mapping[str, str]
+) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of all files; the ids of a later file carry its name."""
-    return all_records(opened(files, form))
+    return all_records(opened(files, form, columns))
 
 
-def opened(files: Sequence[str], form: str | None) -> list[Reading]:
+def opened(files: Sequence[str], form: str | None, columns: Mapping[str, str]) -> list[Reading]:
     """Open files of conversations, and say as what they are read."""
     from grice.cli.terminal import note
     from grice.formats import read
 
-    readings = [read(file, format=form) for file in files]
+    readings = [read(file, format=form, columns=columns) for file in files]
     for reading in readings:
         note(f"{reading.source}: read as {reading.format}")
     return readings

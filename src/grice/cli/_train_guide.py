@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         0.0,
         type=float,
     )
-    flags.add_format(parser)
+    flags.add_input(parser)
     flags.add_output(parser, "DIR", "the folder of the guide", required=True)
     flags.add_seed(parser, "positions, replies, first weights")
     flags.add_json(parser)
@@ -91,7 +91,7 @@ def _contexts(arguments: argparse.Namespace) -> list[Conversation]:
     from grice.steer.samples import draw_contexts
 
     contexts = []
-    records = conversations(arguments.files, arguments.format)
+    records = conversations(arguments.files, arguments.format, arguments.columns)
     for record in draw_contexts(records, seed=arguments.seed):
         if isinstance(record, RecordError):
             warn(str(record))

@@ -96,6 +96,49 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add how files of conversations are read: their format, and the columns of a table."""
+    add_format(parser)
+    parser.add_argument(
+        "--column",
+        dest="columns",
+        action=_Columns,
+        default={},
+        metavar="PART=NAME",
+        help="name of a column of a table, as in conversation=ticket_no; PART is conversation, "
+        "speaker, role, text, time, context, response, question or answer; may be repeated",
+    )
+
+
+class _Columns(argparse.Action):
+    """Collects names of columns by what they are."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del parser, option_string
+        from grice.errors import InputError
+        from grice.formats.table import check_parts
+
+        part, equals, name = str(values).partition("=")
+        if not equals:
+            raise argparse.ArgumentError(self, f"{part!r}: PART=NAME is needed, as in text=body")
+        columns = dict(getattr(namespace, self.dest))
+        if columns.get(part, name) != name:
+            raise argparse.ArgumentError(
+                self, f"{part} is given twice: {columns[part]!r} and {name!r}"
+            )
+        try:
+            check_parts({part: name})
+        except InputError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+        setattr(namespace, self.dest, {**columns, part: name})
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add what asks for lines that machines read."""
     add_switch(parser, "--json", "print the result as JSON, one object a line")

@@ -59,7 +59,7 @@ def add_sampled_conversations(
 ) -> None:
     """Add the files that metrics are tried on, how many conversations of them, and the metrics."""
     flags.add_files(parser, about)
-    flags.add_format(parser)
+    flags.add_input(parser)
     flags.add_speaker(parser)
     flags.add_number(parser, "--most", "N", "conversations", most)
     flags.add_seed(parser, draw)

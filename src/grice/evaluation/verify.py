@@ -153,6 +153,7 @@ def verify_files(
     installed: Mapping[str, Metric],
     metrics: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the name that every reader of files uses
+    columns: Mapping[str, str] | None = None,
     tolerance: float = TOLERANCE,
 ) -> VerifyResult:
     """Re-derive a file of scores from the conversations that were scored.
@@ -162,6 +163,7 @@ def verify_files(
         files: The conversations, in the order in which they were scored.
         load: Loads metrics by name with the stated options.
         format: Format of the conversations; by default it is recognised.
+        columns: Names of columns of a table by what they are; see :func:`grice.read`.
         tolerance: Largest difference of two figures that count as the same.
 
     Raises:
@@ -177,7 +179,7 @@ def verify_files(
         loaded = grader.scorer.metrics
         wanted = [name for name in how.blends if name in (metrics or how.blends)]
         blends = [blend_of(how.blends[name].stated, loaded) for name in wanted]
-        return verify(scores, _scored(files, format), loaded, blends, tolerance=tolerance)
+        return verify(scores, _scored(files, format, columns), loaded, blends, tolerance=tolerance)
 
 
 def _computed(names: Iterable[str], how: Stated) -> list[str]:
@@ -186,10 +188,12 @@ def _computed(names: Iterable[str], how: Stated) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(parts)))
 
 
-def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
+def _scored(
+    files: Sequence[str], form: str | None, columns: Mapping[str, str] | None
+) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of files as ``grice score`` sees them: of several, with the file."""
     with ExitStack() as stack:
-        readings = [stack.enter_context(read(file, format=form)) for file in files]
+        readings = [stack.enter_context(read(file, format=form, columns=columns)) for file in files]
         part = partial(part_read, readings)
         yield from track(records_of(readings), "conversations", part=part)
 

@@ -15,16 +15,17 @@ from grice.errors import InputError, RecordError, excerpt, os_reason, shortened
 from grice.formats._bytes import Lines, blocks_of
 from grice.formats._format import Line
 from grice.formats._rows import Row
-from grice.formats.table import Header, header_of, turn_rows
+from grice.formats.table import Header, check_parts, checked_header, header_of, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
     from grice.formats._format import Format, Found
 
     Batches: TypeAlias = Iterable[pyarrow.RecordBatch]
+    Columns: TypeAlias = Mapping[str, str]
     Numbered: TypeAlias = "tuple[int, dict[str, Any]] | RecordError"
 
 RowIs: TypeAlias = Literal["conversation", "turn"]
@@ -62,28 +63,37 @@ def check_arrow() -> None:
         raise InputError(MISSING) from None
 
 
-def from_table(table: pyarrow.Table, name: str = "table") -> TableRead:
+def from_table(
+    table: pyarrow.Table, name: str = "table", columns: Columns | None = None
+) -> TableRead:
     """Return the conversations of a table; rows of one conversation need not stand together.
+
+    Args:
+        table: The table.
+        name: What to call it in complaints.
+        columns: Names of columns by what they are; see :func:`grice.read`.
 
     Raises:
         InputError: If its columns hold no conversations.
     """
-    header = header_of(table.schema.names)
-    if _known(table.to_batches(), name) is None and header.per_row == "turn":
+    columns = columns or {}
+    check_parts(columns)
+    header = header_of(table.schema.names, columns=columns)
+    if _layout_of(table.to_batches(), header, columns, name) is None and header.is_grouped:
         order = _by_conversation(table, header)
         if order != sorted(order):
             table = table.take(order)
         numbers: Iterable[int] = [place + 1 for place in order]
     else:
         numbers = count(1)
-    return _read(table.schema.names, table.to_batches(max_chunksize=ROWS), name, numbers)
+    return _read(header, table.to_batches(max_chunksize=ROWS), name, numbers, columns)
 
 
 def _by_conversation(table: pyarrow.Table, header: Header) -> list[int]:
     """Return the places of the rows in the order in which their conversations begin."""
-    if header.id is None:
+    if header.group is None:
         return list(range(table.num_rows))
-    names = table.column(header.id).to_pylist()
+    names = table.column(header.group).to_pylist()
     first: dict[object, int] = {}
     for place, conversation in enumerate(names):
         first.setdefault(conversation, place)
@@ -94,6 +104,7 @@ def read_file(
     lines: Iterable[Line | RecordError],
     name: str,
     batches_of: Callable[[BinaryIO], tuple[Sequence[str], int, Batches]],
+    columns: Columns | None = None,
 ) -> Iterator[Found]:
     """Return the conversations of a file of a table.
 
@@ -101,6 +112,7 @@ def read_file(
         name: Its name; a file under that name is read from where it lies, any other input is
             first laid into a temporary file, since such files begin at their end.
         batches_of: Returns the names of its columns, how many rows it has, and its batches.
+        columns: Names of columns by what they are.
 
     Raises:
         InputError: If pyarrow is not installed, or the columns hold no conversations.
@@ -108,11 +120,12 @@ def read_file(
     check_arrow()
     file = _seekable(lines, name)
     try:
-        columns, rows, batches = batches_of(file)
+        names, rows, batches = batches_of(file)
         if not rows:
             raise InputError(f"{name}: the table has no row; there is no conversation in it")
         watched = _watched(batches, rows, lines, name)
-        records = _read(columns, watched, name, count(1)).records
+        header = header_of(names, columns=columns)
+        records = _read(header, watched, name, count(1), columns or {}).records
     except InputError:
         file.close()
         raise
@@ -165,19 +178,32 @@ def _watched(
             lines.taken = size * seen // rows
 
 
-def _read(columns: Sequence[str], batches: Batches, name: str, numbers: Iterable[int]) -> TableRead:
+def _read(
+    header: Header, batches: Batches, name: str, numbers: Iterable[int], columns: Columns
+) -> TableRead:
     left = iter(batches)
     first = list(islice(left, 1))
-    if (form := _known(first, name)) is not None:
+    if (form := _layout_of(first, header, columns, name)) is not None:
         rows = _rows(chain(first, left), name, numbers)
         return TableRead("conversation", form.read(_json_lines(rows), name))
-    header = header_of(list(columns))
-    if header.per_row == "turn":
-        rows = _rows(chain(first, left), name, numbers)
-        return TableRead("turn", turn_rows(_cells(rows, header.names), header, name))
+    if columns:
+        header = checked_header(header, columns, name)
+    if header.per_row is not None:
+        cells = _cells(_rows(chain(first, left), name, numbers), header.names)
+        row_is: RowIs = "turn" if header.is_grouped else "conversation"
+        return TableRead(row_is, read_rows(cells, header, name))
     if not sum(batch.num_rows for batch in first):
         return TableRead("conversation", iter(()))
-    raise InputError(f"{name}: {_no_layout(columns)}")
+    raise InputError(f"{name}: {_no_layout(header.names)}")
+
+
+def _layout_of(
+    batches: Sequence[pyarrow.RecordBatch], header: Header, columns: Columns, name: str
+) -> Format | None:
+    """Return the format of JSON in which a row is a conversation; None if columns say more."""
+    if columns or (header.per_row == "pair" and header.is_grouped):
+        return None
+    return _known(batches, name)
 
 
 def _known(batches: Sequence[pyarrow.RecordBatch], name: str) -> Format | None:
@@ -203,7 +229,8 @@ def _no_layout(columns: Sequence[str]) -> str:
     return (
         f"no column holds conversations; found {excerpt(', '.join(columns), 200)}; expected a row "
         "a conversation (turns or messages: a list), a row a response (context, response), or a "
-        f"row a turn (text with speaker or conversation_id){meant and f'; did you mean {meant}?'}"
+        f"row a turn (text with speaker or conversation_id){meant and f'; did you mean {meant}?'}; "
+        "or name columns, such as --column text=NAME (columns={'text': NAME} in Python)"
     )
 
 

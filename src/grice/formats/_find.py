@@ -9,7 +9,10 @@ from grice.formats._reading import read
 from grice.records import Conversation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from grice.formats._reading import Reading
 
 
 def find_conversation(
@@ -18,16 +21,19 @@ def find_conversation(
     id: str | None = None,  # noqa: A002 - the field's name
     turn: int | None = None,
     format: str | None = None,  # noqa: A002 - the flag's name
+    columns: Mapping[str, str] | None = None,
 ) -> Conversation:
     """Return the conversation of an id, or the first one, with the reply to be judged.
 
     Args:
         turn: Index of the reply, from 0; by default the last turn.
+        format, columns: As in :func:`grice.read`.
 
     Raises:
         InputError: If the file cannot be used, or there is no such conversation or turn.
     """
-    conversation = _find(source, id, format)
+    with read(source, format=format, columns=columns) as reading:
+        conversation = _find(reading, id)
     last = len(conversation.turns) - 1
     chosen = last if turn is None else turn
     if not 0 <= chosen <= last:
@@ -35,14 +41,13 @@ def find_conversation(
     return Conversation(conversation.id, conversation.turns, (chosen,), conversation.meta)
 
 
-def _find(source: str | Path, sought: str | None, form: str | None) -> Conversation:
+def _find(reading: Reading, sought: str | None) -> Conversation:
     broken: list[RecordError] = []
-    with read(source, format=form) as reading:
-        for record in reading:
-            if isinstance(record, RecordError):
-                broken.append(record)
-            elif sought in (None, record.id):
-                return record
+    for record in reading:
+        if isinstance(record, RecordError):
+            broken.append(record)
+        elif sought in (None, record.id):
+            return record
     name = "" if sought is None else f" with the id {sought!r}"
     unread = f"; {len(broken)} could not be read, the first: {broken[0]}" if broken else ""
-    raise InputError(f"{source}: no conversation{name}{unread}")
+    raise InputError(f"{reading.source}: no conversation{name}{unread}")

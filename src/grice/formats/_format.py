@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -74,7 +74,10 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         sniff: Gets the first bytes of an input (at most 64 KiB, the last line may be cut) and
             returns how sure it is that it can read it: 0 not at all, 1 certain.
         read: Gets the lines (a RecordError where one cannot be had) and the name of the file,
-            and yields conversations and what is wrong with records, in order. Raises nothing.
+            and yields conversations and what is wrong with records, in order. Raises nothing, but
+            an InputError at once if the input as a whole cannot be read.
+        with_columns: Returns this format for a table whose columns the user names; None if it has
+            no columns.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     example: str
     sniff: Callable[[bytes], float]
     read: Callable[[Iterable[Line | RecordError], str], Iterator[Found]]
+    with_columns: Callable[[Mapping[str, str]], Format] | None = None
 
 
 def stem(name: str) -> str:

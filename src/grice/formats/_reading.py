@@ -17,7 +17,7 @@ from grice.formats._registry import named, recognise
 from grice.stores import files_under, is_folder, is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from grice.formats._bytes import Opened
@@ -40,6 +40,7 @@ class Reading(Iterator[Found]):
         format: Name of the format recognised or asked for; ``directory`` if every file of a
             directory has its own.
         source: The input as it was given.
+        columns: Names of the columns of a table, as they were given.
         size: Bytes of the input as they lie on disk; None if nobody can tell, as of a pipe.
     """
 
@@ -52,8 +53,10 @@ class Reading(Iterator[Found]):
         position: Callable[[], int],
         close: Callable[[], None],
         silence: Silence | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> None:
         self.source = source
+        self.columns = dict(columns or {})
         self.format = form
         self.size = None if source == "-" else _size(source)
         self._position = position
@@ -107,19 +110,29 @@ def _unique(records: Iterator[Found]) -> Iterator[Found]:
         yield record if name == record.id else replace(record, id=name)
 
 
-def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: A002 - the flag's name
+def read(
+    source: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - the flag's name
+    columns: Mapping[str, str] | None = None,
+) -> Reading:
     r"""Return the conversations of a file, of standard input or of a directory.
 
     Args:
         source: A path, a URL that fsspec opens, or ``-`` for standard input. Gzip is unpacked. The
             files of a directory are read in the order of their paths, hidden ones left out.
         format: Name of a format; None recognises it by the first 64 KiB.
+        columns: Names of columns of a table by what they are: ``conversation``, ``speaker``,
+            ``role``, ``text``, ``time``, ``context``, ``response``, ``question`` or ``answer``, as
+            in ``{"conversation": "ticket no"}``. An empty name of the conversation means that a
+            table is one conversation.
 
     Memory does not grow with the number of records, but for 16 to 32 bytes per id.
 
     Raises:
-        InputError: The format is unknown or not recognised, or there is nothing to read. In a
-            directory, a file that cannot be used is yielded as a RecordError instead.
+        InputError: The format is unknown or not recognised, there is nothing to read, or a table
+            lacks a column. In a directory, a file that cannot be used is yielded as a RecordError
+            instead.
 
     >>> from pathlib import Path
     >>> _ = Path("chat.txt").write_text("Ann: Is it far?\nBob: Ten minutes.\n")
@@ -127,19 +140,25 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
     >>> conversation.turns[1]
     Turn(speaker='Bob', text='Ten minutes.', role=None, time=None, references=(), meta={})
     """
-    form = None if format is None else named(format)
+    columns = columns or {}
+    if columns:
+        from grice.formats.table import check_parts
+
+        check_parts(columns)
+    form = None if format is None else named(format, columns)
     given = str(source)
     if given != "-" and (is_folder(given) if is_url(given) else Path(given).is_dir()):
         progress = _Progress()
-        records = _directory(_files(given), form, progress)
+        records = _directory(_files(given), form, columns, progress)
         return Reading(
             given,
             form.name if form else "directory",
             records,
             position=progress.position,
             close=lambda: None,
+            columns=columns,
         )
-    opened, form, records = _file(given, form)
+    opened, form, records = _file(given, form, columns)
     return Reading(
         given,
         form.name,
@@ -147,6 +166,7 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
         position=opened.position,
         close=opened.closing.close,
         silence=opened.silence,
+        columns=columns,
     )
 
 
@@ -216,20 +236,24 @@ def _size(source: str) -> int | None:
         return None
 
 
-def _file(source: str, form: Format | None) -> tuple[Opened, Format, Iterator[Found]]:
+def _file(
+    source: str, form: Format | None, columns: Mapping[str, str]
+) -> tuple[Opened, Format, Iterator[Found]]:
     opened = open_input(source, peek=PREFIX if form is None else _MAGIC)
     try:
-        form = form or recognise(opened.prefix, opened.name)
+        form = form or recognise(opened.prefix, opened.name, columns)
         return opened, form, form.read(opened.lines, opened.name)
     except InputError:
         opened.closing.close()
         raise
 
 
-def _directory(files: list[str], form: Format | None, progress: _Progress) -> Iterator[Found]:
+def _directory(
+    files: list[str], form: Format | None, columns: Mapping[str, str], progress: _Progress
+) -> Iterator[Found]:
     for file in files:
         try:
-            opened, _, records = _file(file, form)
+            opened, _, records = _file(file, form, columns)
         except InputError as error:
             yield RecordError(str(error).removeprefix(f"{file}: "), file=file)
             continue

@@ -68,28 +68,53 @@ LABEL = frozenset({"conversation", "turn", "rating"})
 """Fields of a line with what a person gave to a turn."""
 
 
-def named(name: str) -> Format:
-    """Return the format of a name.
+def named(name: str, columns: Mapping[str, str] | None = None) -> Format:
+    """Return the format of a name, for a table with columns of these names.
 
     Raises:
-        InputError: There is none of that name.
+        InputError: There is none of that name, or it is no table and columns are named.
     """
     formats = find_formats().formats
     if name not in formats:
         raise InputError(f"unknown format {name!r}{did_you_mean(name, formats)}")
-    return formats[name]
+    return _with_columns(formats[name], columns) if columns else formats[name]
 
 
-def recognise(prefix: bytes, name: str) -> Format:
+def recognise(prefix: bytes, name: str, columns: Mapping[str, str] | None = None) -> Format:
     """Return the format that is surest to read an input with these first bytes.
 
+    Args:
+        prefix: The first bytes.
+        name: Of the input, for complaints.
+        columns: Names of the columns of a table.
+
     Raises:
-        InputError: None is sure enough.
+        InputError: None is sure enough, or it is no table and columns are named.
     """
-    best = max(find_formats().formats.values(), key=lambda form: form.sniff(prefix))
+    forms = [
+        form.with_columns(columns) if columns and form.with_columns else form
+        for form in find_formats().formats.values()
+    ]
+    best = max(forms, key=lambda form: form.sniff(prefix))
     if best.sniff(prefix) >= _SURE_ENOUGH:
+        if columns and best.with_columns is None:
+            raise InputError(f"{name}: {_no_columns(best)}")
         return best
     raise InputError(f"{name}: {_unknown(prefix)}")
+
+
+def _with_columns(form: Format, columns: Mapping[str, str]) -> Format:
+    if form.with_columns is None:
+        raise InputError(_no_columns(form))
+    return form.with_columns(columns)
+
+
+def _no_columns(form: Format) -> str:
+    tables = ", ".join(name for name, form in find_formats().formats.items() if form.with_columns)
+    return (
+        f"the format {form.name} has no columns: leave out --column (columns=…), which is for "
+        f"tables ({tables})"
+    )
 
 
 def _unknown(prefix: bytes) -> str:
@@ -115,6 +140,10 @@ def _unknown(prefix: bytes) -> str:
         named_fields = ", ".join(sorted(fields)[:12]) or "none"
         seen = f"JSON objects with the fields {named_fields}"
     else:
+        from grice.formats.table import unknown_columns
+
+        if columns := unknown_columns(prefix):
+            return columns
         line = prefix.strip().split(b"\n", 1)[0].decode("utf-8", "replace")
         seen = f"text that begins {excerpt(line, 60)!r}"
     return (

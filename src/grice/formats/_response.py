@@ -1,4 +1,4 @@
-"""A context and a response to it: the judged turn is the response alone."""
+"""A context or a question, and a response to it: the judged turn is the response alone."""
 
 from __future__ import annotations
 
@@ -13,14 +13,71 @@ from grice.formats._speech import prefixed
 from grice.records import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from grice.records import Conversation
 
-CONTEXT = ("context", "history", "query", "prompt")
+HISTORY = ("context", "history")
+CONTEXT = (*HISTORY, "query", "prompt")
 RESPONSE = ("response", "reply", "completion")
+QUESTIONS = ("question", "user_message", "query", "prompt", "instruction", "input")
+"""Fields that hold one turn of the user; the first that is there counts."""
+ANSWERS = ("bot_response", *RESPONSE, "output", "answer")
+"""Fields that hold the answer. Beside any other, ``answer`` is the expected one."""
 _REFERENCES = ("references", "reference")
 _MARKS = ("</UTT>", "__eou__")
+
+
+def pair_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
+    """Return the fields of a question, and of its answer, among the fields with a text.
+
+    The question of an ``instruction`` with an ``input`` is both. None without a question or an
+    answer, and beside a context: then the response is one to the context.
+    """
+    question = next((name for name in QUESTIONS if name in names), None)
+    answer = next((name for name in ANSWERS if name in names), None)
+    has_context = any(name in names for name in HISTORY)
+    if question is None or answer is None or (has_context and answer in RESPONSE):
+        return None
+    both = question == "instruction" and "input" in names
+    return (("instruction", "input") if both else (question,)), answer
+
+
+def question_text(texts: Iterable[str]) -> str:
+    """Return the text of a question whose fields hold these texts."""
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def pair_turns(question: str, answer: str) -> tuple[list[Turn], Turn]:
+    """Return the turns of a question, and the turn that answers it.
+
+    They are by ``user`` and ``assistant``. A question that holds several turns, parted by marks, as
+    a JSON list or as lines that all name a speaker, is read as a context is.
+    """
+    lines = [line for line in question.split("\n") if line.strip()]
+    if _parted(question) is not None or prefixed(lines) or prefixed([*lines, answer]):
+        return exchange(question, answer, names=("question", "answer"))
+    asked = [Turn("user", question, role="user")] if lines else []
+    return asked, Turn("assistant", answer, role="assistant")
+
+
+def _parted(context: str) -> list[str] | None:
+    """Return the turns of a text that parts them by a mark, or is a JSON list; else None."""
+    for mark in _MARKS:
+        if mark in context:
+            return _split(context, mark)
+    if context.startswith("[") and context.rstrip().endswith("]"):
+        try:
+            items = decode(context.encode())
+        except Bad:
+            return None
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return items
+    return None
+
+
+def _split(context: str, mark: str) -> list[str]:
+    return [text for part in context.split(mark) if (text := part.strip())]
 
 
 def _texts(context: str) -> list[str]:
@@ -28,19 +85,8 @@ def _texts(context: str) -> list[str]:
 
     They are parted by ``</UTT>`` or ``__eou__``, or are a JSON list, or else stand on a line each.
     """
-    for mark in _MARKS:
-        if mark in context:
-            break
-    else:
-        if context.startswith("[") and context.rstrip().endswith("]"):
-            try:
-                items = decode(context.encode())
-            except Bad:
-                items = None
-            if isinstance(items, list) and all(isinstance(item, str) for item in items):
-                return items
-        mark = "\n"
-    return [text for part in context.split(mark) if (text := part.strip())]
+    parted = _parted(context)
+    return _split(context, "\n") if parted is None else parted
 
 
 def _other(index: int, count: int) -> str:
@@ -116,12 +162,25 @@ def response_conversation(
     return conversation(rest, (*context, response), default_id, targets=(len(context),))
 
 
+def pair_in(record: Mapping[str, object]) -> tuple[tuple[str, ...], str] | None:
+    """Return the fields of a question and its answer in a record; see :func:`pair_of`."""
+    names = {name for name in (*QUESTIONS, *ANSWERS) if isinstance(record.get(name), str)}
+    return pair_of(names | {name for name in HISTORY if record.get(name) is not None})
+
+
 def build(record: dict[str, Any], default_id: str) -> Conversation:
-    """Return the conversation of a record with context, response and references.
+    """Return the conversation of a record with context or question, response and references.
 
     Raises:
         Bad: One of them is missing or has the wrong type.
     """
+    if (pair := pair_in(record)) is not None:
+        questions, answer = pair
+        asked, answered = pair_turns(
+            question_text(record.pop(name) for name in questions), record.pop(answer)
+        )
+        others = references(take(record, _REFERENCES), "references")
+        return response_conversation(record, asked, answered, others, default_id)
     where = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
     answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
     for name in (where, answer):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from grice.formats._arrow import read_file
 from grice.formats._format import Format
 
@@ -24,7 +26,7 @@ def _batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
     return source.schema.names, sum(batch.num_rows for batch in batches), batches
 
 
-FORMAT = Format(
+FORMAT: Format = Format(
     name="arrow",
     summary="Arrow (Feather) files: a conversation, a response or a turn per row (`grice[arrow]`)",
     description="""\
@@ -33,4 +35,7 @@ Read as `parquet` is. The file is the one with a footer, as `pyarrow.feather.wri
     example="",
     sniff=lambda prefix: float(prefix.startswith(MAGIC)),
     read=partial(read_file, batches_of=_batches),
+    with_columns=lambda columns: replace(
+        FORMAT, read=partial(read_file, batches_of=_batches, columns=columns)
+    ),
 )

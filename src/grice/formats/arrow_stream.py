@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from grice.formats._arrow import read_file
 from grice.formats._format import Format
 
@@ -33,7 +35,7 @@ def _sniff(prefix: bytes) -> float:
     return float(prefix.startswith(CONTINUED) and 0 < length < LONGEST_SCHEMA)
 
 
-FORMAT = Format(
+FORMAT: Format = Format(
     name="arrow_stream",
     summary="Arrow streams, as Hugging Face's `Dataset.save_to_disk` writes them (`grice[arrow]`)",
     description="""\
@@ -42,4 +44,7 @@ over, and all its splits are read.""",
     example="",
     sniff=_sniff,
     read=partial(read_file, batches_of=_batches),
+    with_columns=lambda columns: replace(
+        FORMAT, read=partial(read_file, batches_of=_batches, columns=columns)
+    ),
 )

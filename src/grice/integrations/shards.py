@@ -40,6 +40,7 @@ class Grading(msgspec.Struct, frozen=True):
 
     Attributes:
         format: Name of the files' format; None recognises each.
+        columns: Names of columns of tables by what they are; see :func:`grice.read`.
         version: That of grice where the run was started; a worker with another one refuses.
     """
 
@@ -50,6 +51,7 @@ class Grading(msgspec.Struct, frozen=True):
     plugins: tuple[str, ...] = ()
     models: str = SMALL
     format: str | None = None
+    columns: dict[str, str] = {}
     version: str = __version__
 
 
@@ -248,7 +250,7 @@ def _scored(task: Task) -> Shard:
             counts[score.status] += 1
             yield json_line(score) + b"\n"
 
-    with read(task.source, format=grading.format) as reading:
+    with read(task.source, format=grading.format, columns=grading.columns) as reading:
         records = from_file(reading) if task.named else reading
         judged = score_records(_grader(json_line(grading)).scorer, records)
         with _writing(task.shard) as file:

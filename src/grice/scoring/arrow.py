@@ -12,7 +12,7 @@ from grice.scoring.run import WINDOW_RECORDS
 from grice.scoring.score_tables import as_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
@@ -25,7 +25,9 @@ ROWS_KEY = b"grice.rows"
 logger = logging.getLogger("grice")
 
 
-def score_table(grader: Grader, table: pyarrow.Table) -> pyarrow.Table:
+def score_table(
+    grader: Grader, table: pyarrow.Table, *, columns: Mapping[str, str] | None = None
+) -> pyarrow.Table:
     """Return the scores of a table of conversations, a row a score.
 
     A row of the table is a conversation (``turns`` or ``messages``), a response (``context`` and
@@ -42,13 +44,14 @@ def score_table(grader: Grader, table: pyarrow.Table) -> pyarrow.Table:
     Args:
         grader: Of :func:`grice.load`; a worker of an engine loads one, with ``workers=1``.
         table: A table without rows gives one without rows.
+        columns: Names of columns by what they are; see :func:`grice.read`.
 
     Raises:
         InputError: If pyarrow is not installed, or the columns hold no conversations, which near
             names are suggested for.
     """
     check_arrow()
-    conversations = from_table(table)
+    conversations = from_table(table, columns=columns)
     if conversations.row_is == "turn":
         logger.info("%d rows are turns: grouped into conversations", table.num_rows)
     scores = as_table(list(score_records(grader.scorer, conversations.records)))

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--file", metavar="FILE", help="take the conversation from this file")
     parser.add_argument("--id", metavar="ID", help="id of the conversation in the file")
     parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
-    flags.add_format(parser)
+    flags.add_input(parser)
     flags.add_json(parser)
     flags.add_switch(
         parser,
@@ -100,7 +100,11 @@ def _conversation(arguments: argparse.Namespace) -> Conversation:
     if arguments.turns:
         raise InputError("give either turns or --file, not both")
     return find_conversation(
-        arguments.file, id=arguments.id, turn=arguments.turn, format=arguments.format
+        arguments.file,
+        id=arguments.id,
+        turn=arguments.turn,
+        format=arguments.format,
+        columns=arguments.columns,
     )
 
 

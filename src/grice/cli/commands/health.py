@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.evaluation.recorded import RecordedScores
 
     check_options(arguments)
-    records = conversations(arguments.files, arguments.format)
+    records = conversations(arguments.files, arguments.format, arguments.columns)
     most, seed = arguments.most, arguments.seed
     if arguments.scores:
         result = health(records, RecordedScores(arguments.scores), most=most, seed=seed)

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="conversations; list, or none, lists the kinds"
     )
-    flags.add_format(parser)
+    flags.add_input(parser)
     parser.add_argument(
         "--kind",
         action="append",
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.files in ([], ["list"]):
         return _list(as_json=arguments.json)
     kinds = [named(name) for name in arguments.kind or ["deam"]]
-    records = list(conversations(arguments.files, arguments.format))
+    records = list(conversations(arguments.files, arguments.format, arguments.columns))
     broken = [record for record in records if isinstance(record, RecordError)]
     sound = [record for record in records if not isinstance(record, RecordError)]
     with opened_models() as models:

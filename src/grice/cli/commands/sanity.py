@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.evaluation.sanity import sanity
 
     check_options(arguments)
-    records = conversations(arguments.files, arguments.format)
+    records = conversations(arguments.files, arguments.format, arguments.columns)
     with load_grader(arguments, arguments.speaker) as grader:
         result = sanity(records, grader.scorer, most=arguments.most, seed=arguments.seed)
     emit(result, _view(result), as_json=arguments.json)

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     flags.add_report(parser)
     flags.add_json(parser)
-    flags.add_format(parser)
+    flags.add_input(parser)
     flags.add_speaker(parser)
     parser.add_argument(
         "--bad-records",
@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
         return run_on_engine(arguments)
     with ExitStack() as stack:
         readings = [
-            stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
+            stack.enter_context(read(file, format=arguments.format, columns=arguments.columns))
+            for file in arguments.files
         ]
         grader = stack.enter_context(load_grader(arguments, arguments.speaker))
         blends = [blend_of(stated, grader.scorer.metrics) for stated in arguments.blend]

@@ -56,7 +56,7 @@ def _configure(parser: argparse.ArgumentParser, name: str | None) -> None:
     parser.set_defaults(any=name is None)
     flags.add_files(parser, "conversations or single replies with labels")
     flags.add_output(parser, "MODEL", "the folder of the new model", required=True)
-    flags.add_format(parser)
+    flags.add_input(parser)
     parser.add_argument(
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
@@ -84,7 +84,7 @@ def _adapt(arguments: argparse.Namespace) -> int:
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
-    records = conversations(arguments.files, arguments.format)
+    records = conversations(arguments.files, arguments.format, arguments.columns)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
     else:

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "grice triplets convert FILE -o OUT brings them from and to brat."
     )
     flags.add_files(parser, "your conversations")
-    flags.add_format(parser)
+    flags.add_input(parser)
     parser.add_argument(
         "--least",
         type=_fraction,
@@ -133,6 +133,6 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         if models.answers(reference) not in ("links", "likelihood"):
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
         heads = models.open_in_place(reference, LANGUAGE_MODEL, TripletModels)
-        readings = opened(arguments.files, arguments.format)
+        readings = opened(arguments.files, arguments.format, arguments.columns)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))

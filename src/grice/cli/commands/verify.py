@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="the conversations that were scored, in order"
     )
-    flags.add_format(parser)
+    flags.add_input(parser)
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -75,6 +75,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         installed=arguments.registry.metrics,
         metrics=names(arguments.metrics),
         format=arguments.format,
+        columns=arguments.columns,
         tolerance=arguments.tolerance,
     )
     emit(result, _view(result), as_json=arguments.json)
@@ -118,7 +119,7 @@ def _faithful(arguments: argparse.Namespace) -> int:
         raise InputError("give conversations, as in grice verify --faithful --on deco_train.jsonl")
     arguments.metrics = arguments.metrics or "commonsense"
     check_options(arguments)
-    records = conversations(files, arguments.format)
+    records = conversations(files, arguments.format, arguments.columns)
     talks = [record for record in records if isinstance(record, Conversation)]
     with load_grader(arguments) as grader:
         results = [faithfulness(loaded, talks) for loaded in grader.scorer.metrics]
