@@ -118,7 +118,7 @@ def mean_adjacent_cosine(
 
 @cosine_baseline(
     "mean_cosine_to_user",
-    version="2",
+    version="3",
     summary="How alike are system turns and the user turn before them? (a trivial baseline)",
     judges="conversation",
     example=Example(["Do you like tea?", "I like green tea."], low=0.5, high=0.9),
@@ -159,7 +159,7 @@ def _mean_cosines(
 
 @baseline(
     "mean_user_words",
-    version="2",
+    version="3",
     summary="How long are the user's turns? (a trivial baseline)",
     judges="conversation",
     high=math.inf,
@@ -176,7 +176,7 @@ def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 
 @baseline(
     "mean_system_words",
-    version="2",
+    version="3",
     summary="How long are the system's turns? (a trivial baseline)",
     judges="conversation",
     high=math.inf,
@@ -189,7 +189,7 @@ def mean_system_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 
 @baseline(
     "distinct_words",
-    version="2",
+    version="3",
     summary="How many of the system's words are new ones? (a trivial baseline)",
     judges="conversation",
     example=Example(["Are you there?", "Yes, yes, yes, I am."], low=0.6, high=0.6),
