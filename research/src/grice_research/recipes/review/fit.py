@@ -41,21 +41,27 @@ if TYPE_CHECKING:
     Places = NDArray[np.bool_]
 
 SENSE = "sense"
-SHIPPED = (
-    Asked("relevance", "irrelevant"),
-    Asked("repetition", "repeats"),
-    Asked(SENSE, ""),
-)
-FETCHED = (Asked("likelihood", "senseless"),)
-WITNESSES = {"small": SHIPPED, "medium": (*SHIPPED, *FETCHED), "large": (*SHIPPED, *FETCHED)}
+FLAWS = {
+    "relevance": "irrelevant",
+    "repetition": "repeats",
+    SENSE: "",
+    "likelihood": "senseless",
+    "unanswered": "unanswered",
+    "contradiction": "contradicts",
+}
+"""The flaw that a low value of a metric shows; empty if its evidence names it."""
+SHIPPED = ("relevance", "repetition", SENSE)
+WITNESSES = {
+    "small": SHIPPED,
+    "medium": (*SHIPPED, "likelihood"),
+    "large": (*SHIPPED, "likelihood"),
+}
 MODELS = {
     "small": {SENSE: "sense-small"},
     "medium": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-medium"},
     "large": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-large"},
 }
 """The models of metrics that run with several, as signatures name them."""
-CALIBRATED = ("dbdc3", "convai2017", LOGS)
-"""What probabilities are calibrated on, each corpus alike."""
 MAJORITY = 0.4
 """Share of people from which a turn of dbdc3 counts as marked in figures: most of three votes."""
 EQUALITIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 100.0)
@@ -63,7 +69,7 @@ EQUALITIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 100.0)
 LOSS = 0.005
 """Area under the curve that equal weights may cost."""
 PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9)
-LEAST = 50
+LEAST = 20
 """Turns above a threshold, for it to be stated."""
 
 
@@ -183,20 +189,16 @@ def stack_of(
 ) -> Stack:
     """Return the weights on all turns, with a scale and an intercept that are calibrated.
 
-    Both are fitted to the odds of sources that are left out; the intercept is the mean of those of
-    the corpora, which differ in how much is marked.
+    Both are fitted to the odds of the written logs by weights of all other sources: of the sources,
+    these logs are most like those that people bring.
     """
     centers, scales = _usual(table.columns)
     rows = standardised(table.columns, centers, scales)
     weights = fit(rows, table.controls, table.flawed, table.weight, equality).weights
-    odds = np.zeros(len(rows))
-    for name, values in table.left_out(equality).items():
-        odds[table.source == name] = values
-    people = np.isin(table.corpus, CALIBRATED)
-    which = np.stack([table.corpus[people] == name for name in CALIBRATED], axis=1).astype(float)
-    flawed, weight = table.flawed[people], (which / which.sum(axis=0)).sum(axis=1)
-    slope, intercepts = fit(odds[people, None], which, flawed, weight)
-    factor, intercept = float(slope[0]), float(intercepts.mean())
+    odds, flawed = table.left_out(equality)[LOGS], table.flawed[table.source == LOGS]
+    alike = np.ones(len(odds))
+    slope, intercepts = fit(odds[:, None], alike[:, None], flawed, alike)
+    factor, intercept = float(slope[0]), float(intercepts[0])
     witnesses = tuple(
         Witness(
             question.metric,
@@ -207,18 +209,18 @@ def stack_of(
         for question, center, scale, own in zip(asked, centers, scales, weights, strict=True)
         if own > 0
     )
-    chances = expit(intercept + factor * odds[people])
-    return Stack(round(intercept, 4), witnesses, _thresholds(chances, flawed, weight), models)
+    chances = expit(intercept + factor * odds)
+    return Stack(round(intercept, 4), witnesses, _thresholds(chances, flawed), models)
 
 
 def _rounded(*values: float) -> list[float]:
     return [round(float(value), 4) for value in values]
 
 
-def _thresholds(chances: Floats, flawed: Floats, weight: Floats) -> tuple[Threshold, ...]:
+def _thresholds(chances: Floats, flawed: Floats) -> tuple[Threshold, ...]:
     """Return the lowest probabilities from which on a share of the turns is marked."""
     order = np.argsort(-chances, kind="stable")
-    precision = np.cumsum((flawed * weight)[order]) / np.cumsum(weight[order])
+    precision = np.cumsum(flawed[order]) / np.arange(1, len(order) + 1)
     thresholds = []
     for wanted in PRECISIONS:
         enough = np.flatnonzero(precision[LEAST - 1 :] >= wanted)
@@ -261,12 +263,18 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
     parser.add_argument("--dry", action="store_true", help="write nothing")
+    parser.add_argument("--witnesses", help="other metrics, to be tried with --dry")
     given = parser.parse_args()
-    asked = WITNESSES[given.models]
+    names = given.witnesses.split(",") if given.witnesses else WITNESSES[given.models]
+    asked = [Asked(name, FLAWS[name]) for name in names]
     marked = read_marked(given.data)
-    columns = columns_of(marked, asked, given.models)
-    # The heads of sense know the hand that wrote the pairs: they count as silent there.
-    columns[[turn.corpus == PAIRS for turn in marked], asked.index(Asked(SENSE, ""))] = np.nan
+    columns = np.full((len(marked), len(asked)), np.nan)
+    pairs = np.array([turn.corpus == PAIRS for turn in marked])
+    for place, question in enumerate(asked):
+        # The heads of sense know the hand that wrote the pairs: they count as silent there.
+        rows = np.flatnonzero(~pairs) if question.metric == SENSE else np.arange(len(marked))
+        turns = [marked[row] for row in rows]
+        columns[rows, place] = columns_of(turns, [question], given.models)[:, 0]
     table = table_of(marked, columns)
     equality = chosen_equality(table)
     command = f"python -m grice_research.recipes.review.fit --models {given.models}"
