@@ -225,6 +225,24 @@ class Score(msgspec.Struct, frozen=True):
     meta: dict[str, Json] = {}
 
 
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A flaw that a rule finds in a reply, with the words that show it.
+
+    Attributes:
+        rule: Code of the rule, such as ``cut-off``.
+        conversation: Id of the conversation.
+        turn: Index of the reply in the conversation.
+        message: One line on the cause.
+        spans: The words in question; none where the reply has no words.
+    """
+
+    rule: str
+    conversation: str
+    turn: int
+    message: str
+    spans: tuple[Span, ...] = ()
+
+
 _STEERING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
 )

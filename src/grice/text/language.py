@@ -11,7 +11,7 @@ from collections import Counter
 from functools import lru_cache
 
 from grice.text.lexicon import look_up
-from grice.text.tokens import UNICODE_LETTERS
+from grice.text.tokens import SHORT_FORMS, UNICODE_LETTERS
 from grice.text.wordlists import words_of
 
 READ = 400
@@ -112,6 +112,33 @@ def other_language(text: str) -> str | None:
     if not most or english or not _unknown_to_english(beginning):
         return None
     return language if most > max(1, second) else UNNAMED
+
+
+SURELY_ENGLISH = words_of(
+    "about and are could did does don't from get have how i'm it's know like should some that the "
+    "their them there they this want what where which who why with would you your"
+)
+"""Frequent English words that are no frequent word of another language in Latin letters."""
+
+
+def language_of(text: str) -> str | None:
+    """Return the language of a text in Latin letters, or None if it is not certain.
+
+    >>> language_of("I do not know what you want from them."), language_of("Ok lol")
+    ('English', None)
+    """
+    if other := other_language(text):
+        certain = other != UNNAMED and words_in(text, other) >= FEWEST
+        return other if certain else None
+    words = set(SHORT_FORMS.findall(text[:READ].lower().replace("’", "'")))
+    signs = len(words & SURELY_ENGLISH)
+    return "English" if signs >= max(FEWEST, PROPORTION * len(words)) else None
+
+
+def words_in(text: str, language: str) -> int:
+    """Count the different frequent words of a language in a text that English does not have."""
+    words = {word for word in UNICODE_LETTERS.findall(text[:READ].lower()) if len(word) > 1}
+    return sum(language in LANGUAGES.get(word, ()) for word in words)
 
 
 def _unknown_to_english(text: str) -> bool:

@@ -37,6 +37,13 @@ def look_up(word: str) -> Word:
     return Word(readings, _parts(lemmas), third, _parts(participles))
 
 
+@lru_cache(maxsize=1024)
+def begins_word(beginning: str) -> bool:
+    """Return whether any word of the table is longer than a beginning that it starts with."""
+    longer = (word for word in _table() if word.startswith(beginning))
+    return any(len(word) > len(beginning) for word in longer)
+
+
 def _parts(text: str) -> tuple[str, ...]:
     return tuple(text.split("/")) if text else ()
 

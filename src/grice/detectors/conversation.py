@@ -1,0 +1,97 @@
+"""A reply with its conversation, as the rules read it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.scoring.items import unspoken
+from grice.text.markdown import CODE
+
+if TYPE_CHECKING:
+    import re
+
+    from grice.detectors.language import Tongue
+    from grice.records import Conversation
+
+READ = 20_000
+"""Characters of a turn that are read from its beginning, and from its end."""
+
+
+class Flaw(NamedTuple):
+    """Cause of a finding, and the start and end of the words that show it."""
+
+    message: str
+    places: tuple[tuple[int, int], ...] = ()
+
+
+class Background:
+    """A conversation, with the facts about it that several replies ask for."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self.talk = talk
+        self._first: dict[re.Pattern[str], dict[str, int]] = {}
+        self.tongues: dict[str, tuple[int, Tongue] | None] = {}
+        self.uses: dict[Tongue, dict[str, int]] = {}
+
+    @cached_property
+    def texts(self) -> tuple[tuple[int, str, str], ...]:
+        """Index, speaker and text of each turn that is said to somebody."""
+        turns = enumerate(self.talk.turns)
+        return tuple((i, t.speaker, t.text[:READ]) for i, t in turns if not unspoken(t))
+
+    def first(self, pattern: re.Pattern[str]) -> dict[str, int]:
+        """Return by speaker the index of the first turn with a match."""
+        if pattern not in self._first:
+            found: dict[str, int] = {}
+            for index, speaker, text in self.texts:
+                if speaker not in found and pattern.search(text):
+                    found[speaker] = index
+            self._first[pattern] = found
+        return self._first[pattern]
+
+    def redacted(self, pattern: re.Pattern[str], speaker: str) -> bool:
+        """Return whether other speakers' turns have words of a redacted log, too."""
+        return any(name != speaker for name in self.first(pattern))
+
+    @cached_property
+    def instructions(self) -> str:
+        """Text of the turns that instruct a model before anybody speaks."""
+        texts = []
+        for turn in self.talk.turns:
+            if not unspoken(turn):
+                break
+            texts.append(turn.text[:READ])
+        return "\n".join(texts)
+
+
+class Reply:
+    """A reply to check.
+
+    Attributes:
+        turn: Its index in the conversation.
+        speaker: Its speaker.
+        text: Its beginning, as it came.
+    """
+
+    def __init__(self, background: Background, turn: int) -> None:
+        self.background = background
+        self.talk = background.talk
+        self.turn = turn
+        self.speaker = self.talk.turns[turn].speaker
+        self.whole = self.talk.turns[turn].text
+        self.text = self.whole[:READ]
+
+    @cached_property
+    def prose(self) -> str:
+        """The text with NUL for each character of code between backquotes."""
+        prose = self.text
+        if "`" in prose:
+            for pattern in CODE:
+                prose = pattern.sub(lambda code: "\0" * len(code[0]), prose)
+        return prose
+
+    def asked_for(self, pattern: re.Pattern[str]) -> bool:
+        """Return whether another speaker wrote a match before the reply."""
+        first = self.background.first(pattern)
+        return any(i < self.turn for speaker, i in first.items() if speaker != self.speaker)

@@ -1,0 +1,394 @@
+"""Rules on the text of one reply: empty, template, data in place of words, tokens, cut off.
+
+Every pattern runs in linear time: repetitions are bounded, and none stands in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from grice.detectors.conversation import READ, Flaw
+from grice.text.lexicon import begins_word, look_up
+from grice.text.markup import plain_text, thoughts
+from grice.text.wordlists import words_of
+
+if TYPE_CHECKING:
+    from grice.detectors.conversation import Reply
+
+CODE_TALK = re.compile(
+    r"```|\b(?:source code|coding|programm(?:ing|ers?)|python|java(?:script)?|typescript|html|css|"
+    r"json|xml|ya?ml|sql|regex|latex|jinja|handlebars|sudo|bash|linux|ubuntu|debian|"
+    r"compilers?|debug\w*|snippets?|endpoints?|payloads?|webhooks?|APIs?|c\+\+|"
+    r"trace ?back|stack ?trace|\w{1,60}(?:Error|Exception)|placeholders?|"
+    r"template(?:s| engine| variable))\b",
+    re.IGNORECASE,
+)
+"""A conversation about code, in which code, data and error messages are no flaw."""
+
+
+# Empty
+
+
+INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
+                       r"\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
+                       r"\x00-\x1f\x7f-\x9f]+")  # fmt: skip
+MARKUP = re.compile(
+    r"</?(?:a|abbr|b|blockquote|body|br|center|code|div|em|font|h[1-6]|head|hr|html|i|img|li|ol|p|"
+    r"pre|s|small|span|strong|sub|sup|table|tbody|td|th|thead|tr|u|ul)\b[^<>]{0,300}>",
+    re.IGNORECASE,
+)
+ENTITY = re.compile(r"&(?:nbsp|zwnj|zwj|shy|#160|#8203|#xa0|#x200b);", re.IGNORECASE)
+
+
+def empty_in(reply: Reply) -> str | None:
+    """Return how a reply is empty, or None."""
+    text = reply.whole
+    if not text.strip():
+        return "the reply is empty"
+    if len(text) > READ:
+        return None
+    if not INVISIBLE.sub("", text):
+        return "the reply holds only invisible characters"
+    if "<" not in text and "&" not in text:
+        return None
+    if not INVISIBLE.sub("", ENTITY.sub("", MARKUP.sub("", text))):
+        return "the reply holds only markup"
+    if thoughts(text) and not INVISIBLE.sub("", plain_text(text).text):
+        return "the reply holds only a model's thinking"
+    return None
+
+
+# Template left in
+
+FILLED = re.compile(
+    r"\{\{[^{}\n]{1,60}\}\}|\{%[^%{}\n]{1,100}%\}|(?<![\w$\\])[#$]\{[A-Za-z_][\w.]{0,40}\}"
+    r"|(?<![\w%])%\(\w{1,40}\)s|(?<![\w%])%s(?!\w)|\[object Object\]"
+)
+"""A field of a template language, whatever its name."""
+FIELD = re.compile(
+    r"(?<![\w\\$}\])])\{([A-Za-z][\w .'’/-]{0,40})\}(?!\w)"
+    r"|(?<![\w\])!])\[([A-Za-z][\w .,:#'’/-]{0,60})\](?![\[(:\w])"
+    r"|(?<![\w<])<([A-Za-z][\w .'’-]{0,40})>(?![\w>])"
+)
+"""A field in brackets, which is one if its name says so."""
+NAME_WORDS = re.compile(r"[A-Za-z][a-z]+(?:'s|’s)?|[A-Z]+(?![a-z])(?:'S|’S)?|\d+")
+SLOTS = words_of(
+    "account address age amount appointment balance birthday brand category city client company "
+    "contact country customer date day deadline department destination discount duration email "
+    "employer event firstname fullname hobby hobbies hometown hotel hours id industry invoice job "
+    "lastname link location mail merchant mobile month movie name names nickname number "
+    "occupation order organisation organization password person phone place position price product "
+    "profession quantity recipient restaurant school sender service state street surname telephone "
+    "time title topic total town tracking url user username venue website weekday year zip"
+)
+BARE = words_of(
+    "age amount city client company country customer date destination event hobby hometown job "
+    "link location name occupation organization place price product restaurant surname time title "
+    "topic town user username venue"
+)
+MASKS = (
+    words_of("email address"),
+    words_of("phone number"),
+    words_of("ip address"),
+    words_of("credit card number"),
+    words_of("date time"),
+)
+"""Words in capitals that tools put in place of what they take out of a log."""
+ASKING = words_of("insert enter your user customer client company add placeholder fill assistant "
+                  "bot agent")  # fmt: skip
+EDITED = words_of("the this that these those his her its their our my a an of and or in on at to "
+                  "from for with by is was are were not no some any all other")  # fmt: skip
+"""Words of a note that an author puts into a quotation: "he left [the city]"."""
+REDACTED = re.compile(
+    r"[\[<{](?:[A-Z][A-Z_ ]{2,30}|name|email|phone|address|location|date|person|number|url|link|"
+    r"city|company|time)(?:[_ -]?\d{1,3})?[\]>}]"
+)
+"""A word in place of what was taken out of a log, if other speakers have such words, too."""
+WRITING = re.compile(
+    r"\b(?:write|draft|compose|rewrite|rephrase|paraphrase|proofread|summari[sz]e|translate)\b|"
+    r"\b(?:create|make|generate|give|help|prepare|design|suggest|provide|fill|show|need|want)\b"
+    r"[^.?!\n]{0,80}\b(?:letters?|e-?mails?|templates?|forms?|messages?|texts?|scripts?|speech|"
+    r"poems?|story|resume|cv|invitations?|posts?|ads?|advert\w*|tweets?|captions?|announcements?|"
+    r"reports?|contracts?|proposals?|outlines?|examples?|samples?|agendas?|slogans?|article)\b",
+    re.IGNORECASE,
+)
+"""A request for a text that its author still fills in."""
+
+
+COMMANDS = re.compile(r"(?:\A|[\s\"'(])(?:sudo|chmod|chown|mkdir|kill|apt(?:-get)?|ssh|git|pip|npm|"
+                      r"/[a-z]{2,12}) \S")  # fmt: skip
+"""A command, in which a name in brackets says what to type there."""
+
+
+def template_in(reply: Reply) -> Flaw | None:
+    """Find fields of a template that were not filled in."""
+    if not any(sign in reply.text for sign in "{[<%"):
+        return None
+    prose = reply.prose
+    places = [match.span() for match in FILLED.finditer(prose)]
+    named = [match for match in FIELD.finditer(prose) if _names_a_field(match)]
+    if named and all(REDACTED.fullmatch(match[0]) for match in named):
+        named = [] if reply.background.redacted(REDACTED, reply.speaker) else named
+    places += [match.span() for match in named]
+    if not places or reply.asked_for(CODE_TALK) or reply.asked_for(WRITING):
+        return None
+    if named and COMMANDS.search(reply.text):
+        return None
+    return Flaw("a field of a template is not filled in", tuple(sorted(places)))
+
+
+def _names_a_field(match: re.Match[str]) -> bool:
+    curly, square, angle = match.groups()
+    name = curly or square or angle
+    words = [word.lower().replace("’", "'") for word in NAME_WORDS.findall(name)]
+    words = [word for word in words if not word.isdigit()]
+    if not words or len(words) > 8 or words[0] in EDITED:
+        return False
+    first, last = words[0].removesuffix("'s"), words[-1]
+    if name.isupper() and frozenset(words) in MASKS:
+        return False
+    if angle and not angle.isupper():
+        return "name" in words and len(words) <= 3
+    if first in ASKING and len(words) > 1:
+        return first in ("insert", "placeholder", "your") or last in SLOTS or "name" in words
+    if len(words) == 1:
+        return first in BARE or first in ("placeholder", "firstname", "lastname", "fullname")
+    return last in SLOTS and len(words) <= 4 and not any(word in EDITED for word in words)
+
+
+# JSON, HTML, stack traces
+
+JSON_WHOLE = re.compile(
+    r"\s*(?:```(?:json)?\s*)?"
+    r"(\{\s{0,100}(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')\s?:|\[\s{0,100}\{\s{0,100}[\"']|"
+    r"(?:\{\}|\[\]|null|undefined|NaN)\s*\Z)",
+    re.IGNORECASE,
+)
+JSON_WITHIN = re.compile(
+    r"\{\s{0,100}\"[A-Za-z_][\w .-]{0,40}\"\s{0,10}:\s{0,100}(?:[\"\[{\d-]|true|false|null)"
+)
+HTML_WHOLE = re.compile(
+    r"\s*(?:```(?:html)?\s*)?(<(?:!doctype html|html|head|body|script|style|\?xml)\b)",
+    re.IGNORECASE,
+)
+HTML_WITHIN = re.compile(
+    r"<!doctype html|</?(?:html|head|body|script)\b[^<>]{0,300}>"
+    r"|&lt;/?(?:p|br|b|i|a|div|span|li|ul|ol|strong|em|table|html)\b[^&<>]{0,100}&gt;",
+    re.IGNORECASE,
+)
+TRACE = re.compile(
+    r"Traceback \(most recent call last\)"
+    r"|^[ \t]{0,20}at [\w.$<>]{3,100}\([\w$]{1,60}\.(?:java|kt|scala|js|ts|cs):\d+(?::\d+)?\)"
+    r"|^[ \t]{0,20}at \S{1,100} \(\S{1,200}:\d+:\d+\)"
+    r"|^[ \t]{0,20}File \"[^\"\n]{1,200}\", line \d+"
+    r"|Exception in thread \"|^goroutine \d+ \[|panic: runtime error"
+    r"|\bUncaught \w{0,60}(?:Error|Exception)\b|\bUnhandled (?:exception|promise rejection)\b"
+    r"|Segmentation fault \(core|PHP (?:Fatal|Parse) error|\bORA-\d{5}\b|\bSQLSTATE\[",
+    re.MULTILINE,
+)
+PROGRAM_ERROR = re.compile(
+    r"\s*(?:(?:[\w]{1,40}\.){0,6}[A-Z][A-Za-z]{1,60}(?:Error|Exception)\s?:"
+    r"|Error code: [45]\d\d\b|(?:HTTP(?:/\d(?:\.\d)?)? ?|Error ?:? ?)?[45]\d\d:? "
+    r"(?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Forbidden|"
+    r"Unauthorized|Bad Request|Too Many Requests)\b|Internal Server Error\b|upstream connect error)"
+)
+
+
+TAG_TALK = re.compile(r"\b(?:HTML|tags?|mark-?up|entit(?:y|ies)|elements?)\b(?![>&])")
+
+
+def _explained(text: str) -> bool:
+    """Return whether words follow on a block of code."""
+    _, fence, rest = text.strip().partition("```")
+    return bool(fence) and bool(rest.partition("```")[2].strip())
+
+
+def json_in(reply: Reply) -> Flaw | None:
+    """Find data of a program in place of words, or among them."""
+    if (whole := JSON_WHOLE.match(reply.text)) and not _explained(reply.text):
+        place = (whole.start(1), len(reply.text.rstrip()))
+        flaw = Flaw("the reply is JSON", (place,))
+    elif "{" in reply.text and (within := JSON_WITHIN.search(reply.prose)):
+        flaw = Flaw("JSON stands among the words", (within.span(),))
+    else:
+        return None
+    asked = reply.asked_for(CODE_TALK) or CODE_TALK.search(reply.background.instructions)
+    return None if asked else flaw
+
+
+def html_in(reply: Reply) -> Flaw | None:
+    """Find a page of HTML in place of words, or tags that nobody renders."""
+    if "<" not in reply.text and "&lt;" not in reply.text:
+        return None
+    if (whole := HTML_WHOLE.match(reply.text)) and not _explained(reply.text):
+        flaw = Flaw("the reply is an HTML page", (whole.span(1),))
+    elif places := _places(HTML_WITHIN, reply.prose):
+        if TAG_TALK.search(reply.prose):
+            return None
+        flaw = Flaw("tags of HTML stand among the words", places)
+    else:
+        return None
+    return None if reply.asked_for(CODE_TALK) else flaw
+
+
+def trace_in(reply: Reply) -> Flaw | None:
+    """Find the stack trace or the error message of a program."""
+    if trace := TRACE.search(reply.text):
+        flaw = Flaw("a stack trace stands in the reply", (trace.span(),))
+    elif error := PROGRAM_ERROR.match(reply.text):
+        start = error.end() - len(error[0].lstrip())
+        flaw = Flaw("the reply is the error message of a program", ((start, error.end()),))
+    else:
+        return None
+    return None if reply.asked_for(CODE_TALK) else flaw
+
+
+# Tokens of a model
+
+THINKING = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+TOKENS = re.compile(
+    r"<\|[a-z_0-9]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|</s>\s{0,100}\Z|\A<s>(?!.{0,2000}</s>)"
+    r"|<(?:unk|pad|eos|bos|sep|cls|mask|endoftext)>|(?-i:\[(?:UNK|PAD|SEP|CLS|EOS|BOS|MASK)\])"
+    r"|__(?:eou|eot|unk|start|end|null|silence)__|_+POTENTIALLY_UNSAFE_+"
+    r"|</?(?:tool_call|function_call|tool_response)>|<function=\w{1,60}|\[/?TOOL_CALLS\]"
+    r"|\A\s{0,100}<START>|<STOP>\s{0,100}\Z"
+    r"|^#{2,3} ?(?:Human|User|Assistant|Response|Instruction|System|Input)\s?:",
+    re.IGNORECASE | re.MULTILINE,
+)
+NEXT_SPEAKER = re.compile(
+    r"(?:\n[ \t]{0,20}|[.!?][\"')]? {1,3})(\*{0,2}(?:User|Human|Customer|Client)\*{0,2}:)(?=\s|\*)"
+)
+TOKEN_TALK = re.compile(
+    r"\b(?:tokens?|tokeni[sz]\w+|chat ?ml|llama|mistral|fine-?tun\w+|prompts?|chat template)\b",
+    re.IGNORECASE,
+)
+SCENES = re.compile(
+    r"\b(?:dialog(?:ue)?s?|scripts?|transcripts?|role-?play\w*|interviews?|scenes?|skits?|plays?|"
+    r"examples?|samples?|conversations?|simulat\w+|pretend|imagine|story|write|chat ?bots?|"
+    r"prompts?|jokes?|continue|complete)\b",
+    re.IGNORECASE,
+)
+
+
+def tokens_in(reply: Reply) -> Flaw | None:
+    """Find what a chat template or a model's thinking left in a reply."""
+    text = reply.text
+    if "<" in text and (places := _places(THINKING, reply.prose)):
+        flaw = Flaw("a model's thinking stands in the reply", places)
+    elif any(sign in text for sign in "<[_#") and (places := _places(TOKENS, reply.prose)):
+        flaw = Flaw("tokens of a chat template stand in the reply", places)
+    elif ":" in text and (speaker := NEXT_SPEAKER.search(reply.prose)) and speaker.start():
+        if reply.asked_for(SCENES) or SCENES.search(text[: speaker.start()]):
+            return None
+        flaw = Flaw("the reply goes on with the next speaker's turn", (speaker.span(1),))
+    else:
+        return None
+    if reply.asked_for(TOKEN_TALK) or reply.asked_for(CODE_TALK):
+        return None
+    # A person who answers a token with a token alone mocks it.
+    mocked = not TOKENS.sub("", text).strip() and reply.asked_for(TOKENS)
+    return None if mocked else flaw
+
+
+def _places(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(match.span() for match in pattern.finditer(text))
+
+
+# Cut off
+
+TAIL = 400
+"""Characters of the end of a reply that are read."""
+FEWEST_WORDS = 3
+LAST_WORD = re.compile(r"(?<![^\s(\"“])([^\W\d_]+(?:['’][^\W\d_]+)?)(-?)\Z")
+BEFORE_A = words_of(
+    "is was are were be been have has had need want get got gets like as at by for from in into of "
+    "on or than that to with and not such make makes made take find give us me you it"
+)
+NEVER_LAST = words_of("the an and because although whereas than if whether your my their every")
+"""Words that no sentence ends with, or hardly any."""
+BEFORE_LAST = {
+    "if": words_of("as what even only and"),
+    "because": words_of("just only"),
+    "my": words_of("oh"),
+    "their": words_of("not"),
+    "your": words_of("not"),
+    "the": words_of("not"),
+    "than": words_of("not"),
+}
+"""Words behind which a sentence does end so: "what if", "just because"."""
+COMPARATIVE = re.compile(r"more|less|rather|other|worse|\W?\w{1,20}er")
+CLIPPED = words_of(
+    "info config repo repos admin app apps stats stat ref refs prob min max pref recs vocab demo "
+    "spec specs temp exam photo lab math auto condo intro combo typo stan with legit prof dept "
+    "approx comp congrat fave prep vege veg"
+)
+"""Short forms beside the long ones: no word that is torn."""
+FUNCTION_WORDS = words_of(
+    "any anyone anything around been both does each else ever every everyone everything from hers "
+    "here into many mine more most much nobody none nothing once only other others ours over same "
+    "some someone something soon such than that theirs them then there these they this those three "
+    "upon very what when where which while whom whose will with yeah your yours four five nine"
+)
+LIST_START = re.compile(r"^[ \t]{0,8}(?:\d{1,2}[.)]|[-*•])[ \t]", re.MULTILINE)
+LIST_END = re.compile(
+    r"\n[ \t]{0,8}(\d{1,2}[.)]|\d{1,2}[.)] \*\*[^*\n]{0,80}|[-*•] \*\*[^*\n]{0,80})\Z"
+)
+FENCE = re.compile(r"^[ \t]{0,3}```", re.MULTILINE)
+
+
+def cut_off_in(reply: Reply) -> Flaw | None:
+    """Find a reply that ends in the middle of a word, a sentence, a list or code."""
+    whole = reply.whole.rstrip()
+    start = max(0, len(whole) - TAIL)
+    tail = whole[start:]
+    if (last := LAST_WORD.search(tail)) and (message := _ends_early(reply, tail, last)):
+        return Flaw(message, ((start + last.start(1), len(whole)),))
+    if (item := LIST_END.search(tail)) and LIST_START.search(reply.text[: start + item.start()]):
+        return Flaw("ends in the middle of a list", ((start + item.start(1), len(whole)),))
+    if "```" in whole and len(whole) <= READ and len(FENCE.findall(whole)) % 2:
+        fences = [match.start() for match in FENCE.finditer(whole)]
+        return Flaw("ends in the middle of code", ((fences[-1], len(whole)),))
+    return None
+
+
+def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
+    word, hyphen = last[1].replace("’", "'"), last[2]
+    words = tail.split()
+    if _goes_on(reply):
+        return None
+    if hyphen:
+        torn = word.islower() and len(word) > 1 and _is_torn(word)
+        return "ends in the middle of a word" if torn else None
+    if len(words) < FEWEST_WORDS:
+        return None
+    before = words[-2].lower()
+    if word == "than" and not COMPARATIVE.fullmatch(before):
+        return None  # "then" is often written so
+    if word == "your" and before == "for" and "thank" not in tail.lower():
+        return None  # a slip for "you"
+    if word in NEVER_LAST or (word == "a" and before in BEFORE_A):
+        return None if before in BEFORE_LAST.get(word, ()) else "ends in the middle of a sentence"
+    if word.islower() and len(word) > 3 and _is_torn(word) and _completed(reply, word):
+        return "ends in the middle of a word"
+    return None
+
+
+def _is_torn(word: str) -> bool:
+    known = look_up(word).readings or word in CLIPPED or word in FUNCTION_WORDS
+    return not known and begins_word(word)
+
+
+def _completed(reply: Reply, word: str) -> bool:
+    """Return whether the turns so far have a longer word, and not the word itself."""
+    turns = reply.talk.turns[max(0, reply.turn - 6) : reply.turn + 1]
+    said = Counter(w for turn in turns for w in re.findall(r"[a-z]+", turn.text[-READ:].lower()))
+    longer = (w for w in said if w.startswith(word) and w not in (word, word + "g", word + "s"))
+    return said[word] == 1 and any(look_up(w).readings for w in longer)
+
+
+def _goes_on(reply: Reply) -> bool:
+    """Return whether the same speaker has the next turn, too."""
+    turns = reply.talk.turns
+    return reply.turn + 1 < len(turns) and turns[reply.turn + 1].speaker == reply.speaker
