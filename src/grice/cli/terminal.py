@@ -101,21 +101,28 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
         return
     out.print(f"\nlowest {metric.metric}", style="bold")
     for low in metric.lowest:
-        _print_turn(out, low.value, _place(low.conversation, low.turn, low.text), low.reason)
+        _print_turn(
+            out, number(low.value), _place(low.conversation, low.turn, low.text), low.reason
+        )
 
 
 def _print_first(out: Console, worst: Review) -> None:
+    from grice.detectors import in_words
+
     out.print("\nto look at first, by the probability that a person would mark it", style="bold")
+    if worst.certain:
+        out.print(f"certain flaws: {in_words(worst.certain)}")
     for item in worst.items:
-        why = f"{item.headline}, by {item.metric}" + (f": {item.reason}" if item.reason else "")
-        _print_turn(out, item.probability, _place(item.conversation, item.turn, item.reply), why)
+        by = f", by {item.metric}" if item.metric else ""
+        why = f"{item.headline}{by}" + (f": {item.reason}" if item.reason else "")
+        _print_turn(out, item.certainty, _place(item.conversation, item.turn, item.reply), why)
 
 
-def _print_turn(out: Console, value: float, place: Text, reason: str | None) -> None:
+def _print_turn(out: Console, value: str, place: Text, reason: str | None) -> None:
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=6, justify="right")
+    grid.add_column(width=7, justify="right")
     grid.add_column(ratio=1)
-    grid.add_row(number(value), place)
+    grid.add_row(value, place)
     if reason:
         grid.add_row("", Text(one_line(reason), style="italic"))
     out.print(grid)

@@ -19,6 +19,7 @@ from grice.detectors.rules import (
     RAW_JSON,
     RULES,
     STACK_TRACE,
+    SYSTEMATIC,
     TEMPLATE,
     Rule,
     in_words,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-__all__ = ["EMPTY", "RULES", "Rule", "certain_flaws", "in_words"]
+__all__ = ["EMPTY", "RULES", "SYSTEMATIC", "Rule", "certain_flaws", "in_words"]
 
 SPANS = 10
 """Places that a finding names at most."""

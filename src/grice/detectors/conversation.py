@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.scoring.items import unspoken
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 READ = 20_000
 """Characters of a turn that are read from its beginning, and from its end."""
+QUOTED_TURNS = 6
+"""Turns before a reply that it may quote."""
 
 
 class Flaw(NamedTuple):
@@ -37,8 +40,8 @@ class Background:
     @cached_property
     def texts(self) -> tuple[tuple[int, str, str], ...]:
         """Index, speaker and text of each turn that is said to somebody."""
-        turns = enumerate(self.talk.turns)
-        return tuple((i, t.speaker, t.text[:READ]) for i, t in turns if not unspoken(t))
+        turns = enumerate(zip(self.talk.turns, unspoken(self.talk.turns), strict=True))
+        return tuple((i, t.speaker, t.text[:READ]) for i, (t, silent) in turns if not silent)
 
     def first(self, pattern: re.Pattern[str]) -> dict[str, int]:
         """Return by speaker the index of the first turn with a match."""
@@ -57,12 +60,9 @@ class Background:
     @cached_property
     def instructions(self) -> str:
         """Text of the turns that instruct a model before anybody speaks."""
-        texts = []
-        for turn in self.talk.turns:
-            if not unspoken(turn):
-                break
-            texts.append(turn.text[:READ])
-        return "\n".join(texts)
+        turns = zip(self.talk.turns, unspoken(self.talk.turns), strict=True)
+        silent = takewhile(lambda pair: pair[1], turns)
+        return "\n".join(turn.text[:READ] for turn, _ in silent)
 
 
 class Reply:
@@ -90,6 +90,11 @@ class Reply:
             for pattern in CODE:
                 prose = pattern.sub(lambda code: "\0" * len(code[0]), prose)
         return prose
+
+    def quotes(self, words: str) -> bool:
+        """Return whether another speaker used words shortly before the reply."""
+        before = self.talk.turns[max(0, self.turn - QUOTED_TURNS) : self.turn]
+        return any(words in turn.text[:READ] for turn in before if turn.speaker != self.speaker)
 
     def asked_for(self, pattern: re.Pattern[str]) -> bool:
         """Return whether another speaker wrote a match before the reply."""

@@ -9,21 +9,32 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """A rule, with the names of one finding and of several."""
+    """A rule.
+
+    Attributes:
+        title: Name of the flaw.
+        one: One reply with it, for counts.
+        several: Several such replies.
+    """
 
     code: str
     title: str
-    plural: str
+    one: str
+    several: str
 
 
-EMPTY = Rule("empty-reply", "empty reply", "empty replies")
-TEMPLATE = Rule("template-left-in", "template left in", "templates left in")
-STACK_TRACE = Rule("stack-trace", "stack trace", "stack traces")
-RAW_JSON = Rule("raw-json", "raw JSON", "raw JSON replies")
-RAW_HTML = Rule("raw-html", "raw HTML", "raw HTML replies")
-LEAKED_TOKENS = Rule("leaked-tokens", "leaked tokens", "replies with leaked tokens")
-OTHER_LANGUAGE = Rule("other-language", "another language", "replies in another language")
-CUT_OFF = Rule("cut-off", "cut-off reply", "cut-off replies")
+EMPTY = Rule("empty-reply", "empty reply", "empty reply", "empty replies")
+STACK_TRACE = Rule("stack-trace", "stack trace", "stack trace", "stack traces")
+RAW_JSON = Rule("raw-json", "raw JSON", "raw JSON reply", "raw JSON replies")
+RAW_HTML = Rule("raw-html", "raw HTML", "raw HTML reply", "raw HTML replies")
+TEMPLATE = Rule("template-left-in", "template left in", "template left in", "templates left in")
+LEAKED_TOKENS = Rule(
+    "leaked-tokens", "leaked tokens", "reply with leaked tokens", "replies with leaked tokens"
+)
+OTHER_LANGUAGE = Rule(
+    "other-language", "another language", "reply in another language", "replies in another language"
+)
+CUT_OFF = Rule("cut-off", "cut-off reply", "cut-off reply", "cut-off replies")
 RULES = {
     rule.code: rule
     for rule in (
@@ -31,6 +42,8 @@ RULES = {
     )
 }  # fmt: skip
 """Every rule by its code, in the order in which findings are listed."""
+SYSTEMATIC = frozenset(rule.code for rule in (RAW_JSON, RAW_HTML, LEAKED_TOKENS, OTHER_LANGUAGE))
+"""Rules that a log may break throughout by its format or its users, and not by single replies."""
 
 
 def in_words(counts: Mapping[str, int]) -> str:
@@ -40,7 +53,7 @@ def in_words(counts: Mapping[str, int]) -> str:
     '3 empty replies, 1 cut-off reply'
     """
     return ", ".join(
-        f"{counts[code]:,} {rule.title if counts[code] == 1 else rule.plural}"
+        f"{counts[code]:,} {rule.one if counts[code] == 1 else rule.several}"
         for code, rule in RULES.items()
         if counts.get(code)
     )

@@ -22,8 +22,10 @@ CODE_TALK = re.compile(
     r"json|xml|ya?ml|sql|regex|latex|jinja|handlebars|sudo|bash|linux|ubuntu|debian|"
     r"compilers?|debug\w*|snippets?|endpoints?|payloads?|webhooks?|APIs?|c\+\+|"
     r"trace ?back|stack ?trace|\w{1,60}(?:Error|Exception)|placeholders?|"
-    r"template(?:s| engine| variable))\b",
-    re.IGNORECASE,
+    r"template(?:s| engine| variable))\b"
+    # Signs of code itself
+    r"|\bdef \w{1,60}\(|\breturn [^\n;]{0,60};|^import \w{1,60}$|[{;]\s{0,5}\n|\{\s{0,40}\"\w",
+    re.IGNORECASE | re.MULTILINE,
 )
 """A conversation about code, in which code, data and error messages are no flaw."""
 
@@ -68,12 +70,12 @@ FILLED = re.compile(
 )
 """A field of a template language, whatever its name."""
 FIELD = re.compile(
-    r"(?<![\w\\$}\])])\{([A-Za-z][\w .'’/-]{0,40})\}(?!\w)"
+    r"(?<![\w\\${}\])])\{([A-Za-z][\w .'’/-]{0,40})\}(?![\w}])"
     r"|(?<![\w\])!])\[([A-Za-z][\w .,:#'’/-]{0,60})\](?![\[(:\w])"
     r"|(?<![\w<])<([A-Za-z][\w .'’-]{0,40})>(?![\w>])"
 )
 """A field in brackets, which is one if its name says so."""
-NAME_WORDS = re.compile(r"[A-Za-z][a-z]+(?:'s|’s)?|[A-Z]+(?![a-z])(?:'S|’S)?|\d+")
+NAME_WORDS = re.compile(r"[A-Z]{2,}(?![a-z])(?:'S|’S)?|[A-Za-z][a-z]*(?:'s|’s)?|\d+")
 SLOTS = words_of(
     "account address age amount appointment balance birthday brand category city client company "
     "contact country customer date day deadline department destination discount duration email "
@@ -107,14 +109,25 @@ REDACTED = re.compile(
 )
 """A word in place of what was taken out of a log, if other speakers have such words, too."""
 WRITING = re.compile(
-    r"\b(?:write|draft|compose|rewrite|rephrase|paraphrase|proofread|summari[sz]e|translate)\b|"
-    r"\b(?:create|make|generate|give|help|prepare|design|suggest|provide|fill|show|need|want)\b"
-    r"[^.?!\n]{0,80}\b(?:letters?|e-?mails?|templates?|forms?|messages?|texts?|scripts?|speech|"
+    r"\b(?:write|draft|compose|craft|rewrite|rephrase|paraphrase|proofread|summari[sz]e|translate)\b|"
+    r"\b(?:create|make|generate|give|help|prepare|design|suggest|provide|fill|show|need|want|develop|"
+    r"structure|formulate|construct|produce|outline|how (?:should|would|do) (?:i|you))\b"
+    r"[^.?!\n]{0,100}\b(?:letters?|e-?mails?|templates?|forms?|messages?|texts?|scripts?|speech|"
     r"poems?|story|resume|cv|invitations?|posts?|ads?|advert\w*|tweets?|captions?|announcements?|"
-    r"reports?|contracts?|proposals?|outlines?|examples?|samples?|agendas?|slogans?|article)\b",
+    r"reports?|contracts?|agreements?|proposals?|outlines?|examples?|samples?|agendas?|slogans?|"
+    r"articles?|copy|content|pitch|introduce|say|response|reply to)\b",
     re.IGNORECASE,
 )
 """A request for a text that its author still fills in."""
+DRAFT = re.compile(
+    r"\A\W{0,10}(?:dear|subject:|title:|headline:|to:|re:)[^\n]{0,100}[\[<]"
+    r"|\b(?:regards|sincerely|best|thanks|thank you|yours|cheers),?\s{1,20}[\[<]"
+    r"|\A\s{0,10}\[[^\]\n]{0,60}\]\s{0,5}\n\s{0,5}\[",
+    re.IGNORECASE,
+)
+"""A letter with blanks, for the user to fill in."""
+DRAFT_LENGTH = 600
+"""Characters from which on a text with names in brackets is taken for a draft."""
 
 
 COMMANDS = re.compile(r"(?:\A|[\s\"'(])(?:sudo|chmod|chown|mkdir|kill|apt(?:-get)?|ssh|git|pip|npm|"
@@ -129,6 +142,10 @@ def template_in(reply: Reply) -> Flaw | None:
     prose = reply.prose
     places = [match.span() for match in FILLED.finditer(prose)]
     named = [match for match in FIELD.finditer(prose) if _names_a_field(match)]
+    bracketed = any(match[2] or match[3] for match in named)
+    if bracketed and (len(prose) > DRAFT_LENGTH or DRAFT.search(prose)):
+        named = [match for match in named if match[1]]
+    named = [match for match in named if not reply.quotes(match[0])]
     if named and all(REDACTED.fullmatch(match[0]) for match in named):
         named = [] if reply.background.redacted(REDACTED, reply.speaker) else named
     places += [match.span() for match in named]
@@ -167,7 +184,8 @@ JSON_WHOLE = re.compile(
     re.IGNORECASE,
 )
 JSON_WITHIN = re.compile(
-    r"\{\s{0,100}\"[A-Za-z_][\w .-]{0,40}\"\s{0,10}:\s{0,100}(?:[\"\[{\d-]|true|false|null)"
+    r"(?<![\w(\[=])\{\s{0,100}\"[A-Za-z_][\w .-]{0,40}\"\s{0,10}:\s{0,100}"
+    r"(?:[\"\[{\d-]|true|false|null)"
 )
 HTML_WHOLE = re.compile(
     r"\s*(?:```(?:html)?\s*)?(<(?:!doctype html|html|head|body|script|style|\?xml)\b)",
@@ -335,7 +353,7 @@ LIST_START = re.compile(r"^[ \t]{0,8}(?:\d{1,2}[.)]|[-*•])[ \t]", re.MULTILINE
 LIST_END = re.compile(
     r"\n[ \t]{0,8}(\d{1,2}[.)]|\d{1,2}[.)] \*\*[^*\n]{0,80}|[-*•] \*\*[^*\n]{0,80})\Z"
 )
-FENCE = re.compile(r"^[ \t]{0,3}```", re.MULTILINE)
+FENCE = re.compile(r"^[ \t]{0,3}```(?P<language>\w*)[^`\n]*$", re.MULTILINE)
 
 
 def cut_off_in(reply: Reply) -> Flaw | None:
@@ -347,10 +365,22 @@ def cut_off_in(reply: Reply) -> Flaw | None:
         return Flaw(message, ((start + last.start(1), len(whole)),))
     if (item := LIST_END.search(tail)) and LIST_START.search(reply.text[: start + item.start()]):
         return Flaw("ends in the middle of a list", ((start + item.start(1), len(whole)),))
-    if "```" in whole and len(whole) <= READ and len(FENCE.findall(whole)) % 2:
-        fences = [match.start() for match in FENCE.finditer(whole)]
-        return Flaw("ends in the middle of code", ((fences[-1], len(whole)),))
+    if "```" in whole and len(whole) <= READ and (fence := _open_fence(whole)) is not None:
+        return Flaw("ends in the middle of code", ((fence, len(whole)),))
     return None
+
+
+def _open_fence(text: str) -> int | None:
+    """Return the start of a block of code that is not closed."""
+    fences = list(FENCE.finditer(text))
+    if not len(fences) % 2:
+        return None
+    last = fences[-1]
+    # Models also close what they did not open: the language, or a colon, tells the two apart.
+    opened = last["language"] or (
+        text[: last.start()].rstrip().endswith(":") and text[last.end() :]
+    )
+    return last.start() if opened else None
 
 
 def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
@@ -359,7 +389,7 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
     if _goes_on(reply):
         return None
     if hyphen:
-        torn = word.islower() and len(word) > 1 and _is_torn(word)
+        torn = len(words) > 1 and word.islower() and len(word) > 1 and _is_torn(word)
         return "ends in the middle of a word" if torn else None
     if len(words) < FEWEST_WORDS:
         return None
@@ -369,7 +399,8 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
     if word == "your" and before == "for" and "thank" not in tail.lower():
         return None  # a slip for "you"
     if word in NEVER_LAST or (word == "a" and before in BEFORE_A):
-        return None if before in BEFORE_LAST.get(word, ()) else "ends in the middle of a sentence"
+        sound = before == word or before in BEFORE_LAST.get(word, ())
+        return None if sound else "ends in the middle of a sentence"
     if word.islower() and len(word) > 3 and _is_torn(word) and _completed(reply, word):
         return "ends in the middle of a word"
     return None

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from grice.detectors import RULES
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.joined import joined
-from grice.evaluation.review_flaws import EMPTY_REPLY, empty_of, flaw_of, is_empty, verbatim_of
+from grice.evaluation.review_certain import CertainReplies
+from grice.evaluation.review_flaws import flaw_of, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import by_conversation, read_scores
-from grice.records import Evidence, FeatureEvidence, TripleEvidence, TurnEvidence
+from grice.records import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
 from grice.scoring.items import unspoken
 from grice.text.markdown import as_read
 
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from grice.evaluation.review_certain import CertainReply
     from grice.evaluation.review_stack import Observed, Stack, Witness
-    from grice.records import Conversation, Score, Span
+    from grice.records import Conversation, Score, Span, Turn
 
 TOP = 20
 """Replies that are shown unless told otherwise."""
@@ -50,13 +53,14 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
 
     Attributes:
         rank: 1 is the first to look at.
-        probability: That a person would mark it.
-        flaw: What is most likely wrong: what the witness that speaks most against it looks for.
-        metric: The metric of that witness.
+        probability: That a person would mark it; None for a certain flaw.
+        flaw: What is most likely wrong: what the witness that speaks most against it looks for, or
+            the title of the rule that finds a certain flaw.
+        metric: The metric of that witness; None, as ``value``, for a certain flaw.
         value: Its value; of a metric of whole conversations, the effect of the turn.
         reason: The reason of its score.
         words: Stretches of the conversation that its evidence points at, and that of ``further``,
-            without marks of Markdown; none without texts.
+            without marks of Markdown, or those of ``findings``; none without texts.
         effects: What each witness adds to the log odds.
         evidence: The evidence of its score.
         further: Other scores that speak against the reply and point at words of it, worst first.
@@ -65,15 +69,16 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         reply: The reply.
         file: The file its conversation is of, where several were scored together.
         judges: What the metric scores. Of a metric of conversations, ``value`` is no score.
+        findings: Its certain flaws.
     """
 
     rank: int
     conversation: str
     turn: int
-    probability: float
+    probability: float | None
     flaw: str
-    metric: str
-    value: float
+    metric: str | None
+    value: float | None
     reason: str | None
     words: tuple[str, ...]
     effects: dict[str, float]
@@ -84,6 +89,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     reply: str = ""
     file: str | None = None
     judges: Literal["response", "conversation"] = "response"
+    findings: tuple[Finding, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -91,11 +97,16 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         return "no flaw stands out" if self.flaw == "none" else self.flaw
 
     @property
+    def certainty(self) -> str:
+        """The probability with two digits, or ``certain``."""
+        return "certain" if self.probability is None else f"{self.probability:.2f}"
+
+    @property
     def spans(self) -> list[Span]:
         """Where the words stand that speak against it."""
-        return _spans_of(
-            [*self.evidence, *(piece for other in self.further for piece in other.evidence)]
-        )
+        others = (piece for other in self.further for piece in other.evidence)
+        found = [span for finding in self.findings for span in finding.spans]
+        return found + _spans_of([*self.evidence, *others])
 
 
 class WitnessUse(msgspec.Struct, frozen=True):
@@ -117,7 +128,7 @@ class Review(msgspec.Struct, frozen=True):
         missing: Metrics that would say more, and were not run.
         thresholds: Probabilities by precision, measured on turns of training conversations.
         stack: Name and hash of the weights.
-        empty: How many of the replies are empty; one stands in its place, the others come last.
+        certain: Number of replies with a certain flaw, by the code of the rule.
     """
 
     turns: int
@@ -127,7 +138,7 @@ class Review(msgspec.Struct, frozen=True):
     missing: tuple[str, ...]
     thresholds: tuple[Threshold, ...]
     stack: str
-    empty: int = 0
+    certain: dict[str, int] = {}
 
 
 class _Candidate(NamedTuple):
@@ -158,8 +169,7 @@ class Reviewer:
         self._stack: Stack | None = None
         self._run: dict[str, str] = {}
         self._first: list[_Candidate] = []
-        self._empty: list[_Candidate] = []
-        self._empties = 0
+        self._certain = CertainReplies(top)
         self._orders = count(0, -1)
         self._used: Counter[str] = Counter()
         self._turns = 0
@@ -180,43 +190,37 @@ class Reviewer:
         self._run |= {score.metric: score.signature for score in scores}
         stack = self._stack = self._stack or _chosen(self._run)
         levels = [threshold.probability for threshold in stack.thresholds]
-        for turn, seen in observed(scores).items():
-            if talk is not None and turn >= len(talk.turns):
-                raise InputError(
-                    f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
-                    f"is of turn {turn}: give the file that was scored"
-                )
+        by_turn = observed(scores)
+        if talk is not None and (turn := max(by_turn, default=0)) >= len(talk.turns):
+            raise InputError(
+                f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
+                f"is of turn {turn}: give the file that was scored"
+            )
+        certain = self._certain.add(scores, talk)
+        for turn, seen in by_turn.items():
             if effects := stack.effects(seen):
                 probability = stack.probability(effects.values())
                 self._turns += 1
                 self._above.update(level for level in levels if probability >= level)
                 self._used.update(effects.keys())
-                self._offer(_Candidate(probability, next(self._orders), turn, seen, effects, talk))
+                if turn not in certain:
+                    order = next(self._orders)
+                    self._offer(_Candidate(probability, order, turn, seen, effects, talk))
 
     def _offer(self, candidate: _Candidate) -> None:
-        empty = any(is_empty(seen.score) for seen in candidate.seen.values())
-        self._empties += empty
-        first = self._empty if empty else self._first
-        full = len(first) == self._top
-        (heapq.heappushpop if full else heapq.heappush)(first, candidate)
-
-    def _best(self) -> list[_Candidate]:
-        """Return the first replies; empty ones are all alike, and one stands for the others.
-
-        The others have what places are left.
-        """
-        empty = sorted(self._empty, reverse=True)
-        best = sorted([*self._first, *empty[:1]], reverse=True)[: self._top]
-        return [*best, *empty[1:]][: self._top]
+        full = len(self._first) == self._top
+        (heapq.heappushpop if full else heapq.heappush)(self._first, candidate)
 
     def review(self) -> Review:
         """Return what has come together so far."""
         stack = self._stack or _chosen({})
-        best = self._best()
+        certain = [_certain(rank, reply) for rank, reply in enumerate(self._certain.first(), 1)]
+        best = sorted(self._first, reverse=True)[: self._top - len(certain)]
+        probable = enumerate(best, len(certain) + 1)
         wanted = open_stack(STACKS[0]).metrics
         return Review(
             self._turns,
-            tuple(_flagged(rank, candidate, stack) for rank, candidate in enumerate(best, 1)),
+            (*certain, *(_flagged(rank, candidate, stack) for rank, candidate in probable)),
             tuple(self._above[threshold.probability] for threshold in stack.thresholds),
             tuple(
                 WitnessUse(witness.metric, witness.feature, self._used[witness.name])
@@ -225,7 +229,7 @@ class Reviewer:
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
             stack.name,
-            self._empties,
+            self._certain.counts,
         )
 
 
@@ -254,7 +258,7 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
         for group in by_conversation(score for _, score in read_scores(scores)):
             reviewer.add_scores(group)
     reviewed = reviewer.review()
-    if not reviewed.turns:
+    if not reviewed.turns and not reviewed.certain:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
         raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
     return reviewed
@@ -266,18 +270,57 @@ def _chosen(signatures: Mapping[str, str]) -> Stack:
     return max(stacks, key=lambda stack: (len(stack.known(signatures)), -len(stack.metrics)))
 
 
+def _certain(rank: int, reply: CertainReply) -> FlaggedTurn:
+    finding = reply.findings[0]
+    turn = finding.turn
+    text, speaker, before, quoted = "", "", "", []
+    if reply.talk is not None:
+        text, speaker = reply.talk.turns[turn].text, reply.talk.turns[turn].speaker
+        before = _before(reply.talk.turns, turn)
+        quoted = [
+            text[span.start : span.end].strip()
+            for found in reply.findings
+            for span in found.spans
+            if span.end - span.start < len(text.strip())
+        ]
+    return FlaggedTurn(
+        rank,
+        finding.conversation,
+        turn,
+        None,
+        RULES[finding.rule].title,
+        None,
+        None,
+        "; ".join(found.message for found in reply.findings),
+        tuple(islice(dict.fromkeys(quoted), WORDS)),
+        {},
+        (),
+        (),
+        speaker,
+        before,
+        text,
+        reply.file,
+        reply.findings,
+    )
+
+
+def _before(turns: Sequence[Turn], turn: int) -> str:
+    """Return the last text before a turn that is no instruction and no traffic of tools."""
+    spoken = zip(turns, unspoken(turns), strict=True)
+    earlier = [said.text for said, silent in islice(spoken, turn) if not silent]
+    return next(filter(str.strip, reversed(earlier)), "")
+
+
 def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     witnesses = {witness.name: witness for witness in stack.witnesses}
     values = {name: candidate.seen[witnesses[name].metric] for name in candidate.effects}
-    empty, plain = empty_of(values), verbatim_of(values, candidate.effects, witnesses)
-    worst = max(empty or plain or candidate.effects, key=lambda name: candidate.effects[name])
+    plain = verbatim_of(values, candidate.effects, witnesses)
+    worst = max(plain or candidate.effects, key=lambda name: candidate.effects[name])
     witness = witnesses[worst]
     score = candidate.seen[witness.metric].score
     evidence = _evidence_of(score, candidate.turn)
     turns = () if candidate.talk is None else candidate.talk.turns
-    spoken = zip(turns, unspoken(turns), strict=True)
-    earlier = [turn.text for turn, silent in islice(spoken, candidate.turn) if not silent]
-    before = next(filter(str.strip, reversed(earlier)), "")
+    before = _before(turns, candidate.turn)
     further = tuple(_further(candidate, witnesses, witness.metric))
     pieces = [*evidence, *(piece for other in further for piece in other.evidence)]
     flaw = flaw_of(witness, evidence) if candidate.effects[worst] > 0 else "none"
@@ -286,7 +329,7 @@ def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
         score.conversation,
         candidate.turn,
         candidate.probability,
-        EMPTY_REPLY if empty else flaw,
+        flaw,
         witness.metric,
         candidate.seen[witness.metric].value,
         _reason(score, evidence),

@@ -24,18 +24,11 @@ FLAWS = {
     "dull": "dull",
 }
 """What is said of a flaw that the evidence of a metric names."""
-EMPTY_REPLY = "empty reply"
-"""What is said of a reply without a word, whichever metric speaks most against it."""
 
 
 def is_empty(score: Score) -> bool:
     """Whether a score is that of a reply without a word."""
     return score.turn is not None and EMPTY in score.flags
-
-
-def empty_of(values: Mapping[str, Observed]) -> list[str]:
-    """Return the witnesses of an empty reply, whatever else speaks against it."""
-    return [name for name, seen in values.items() if is_empty(seen.score)]
 
 
 def verbatim_of(

@@ -6,6 +6,7 @@ import base64
 from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from grice.detectors import in_words
 from grice.errors import excerpt
 from grice.pages import head
 from grice.report.histogram import Drawing, Histogram, decimals, number
@@ -111,8 +112,8 @@ def _address(conversation: str, turn: int) -> str:
 
 def _reply(item: FlaggedTurn) -> list[Piece]:
     """Return a reply to look at first, with the words that speak against it marked."""
-    own = (span for span in item.spans if span.turn == item.turn)
-    return snippet(item.reply, ((span.start, span.end) for span in own), REPLY)
+    own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
+    return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
 
 
 def write_page(
@@ -133,6 +134,7 @@ def write_page(
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
     templates.filters["address"] = lambda item: _address(item.conversation, item.turn)
     templates.filters["reply"] = _reply
+    templates.filters["in_words"] = in_words
     templates.filters["short"] = lambda name: excerpt(name, ID)
     templates.filters["read"] = lambda text: excerpt(as_read(text), BEFORE)
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}

@@ -24,7 +24,9 @@ class Piece(NamedTuple):
     marked: bool
 
 
-def snippet(text: str, spans: Iterable[tuple[int, int]], most: int) -> list[Piece]:
+def snippet(
+    text: str, spans: Iterable[tuple[int, int]], most: int, *, as_written: bool = False
+) -> list[Piece]:
     """Return at most so many characters of a text, in pieces that are marked or not.
 
     Thinking and marks of Markdown are left out, and the text is cut between words. Where the
@@ -34,12 +36,13 @@ def snippet(text: str, spans: Iterable[tuple[int, int]], most: int) -> list[Piec
         text: The reply as it came.
         spans: Start and end of what is marked, as offsets into it.
         most: Characters to keep.
+        as_written: Keep thinking and marks of Markdown.
 
     >>> snippet("Click on **Forgot password** below.", [(9, 28)], 40)
     [Piece(text='Click on ', marked=False), Piece(text='Forgot password', marked=True), \
 Piece(text=' below.', marked=False)]
     """
-    words = _words(text[:READ], spans)
+    words = _words(text[:READ], spans, as_written=as_written)
     first = next((i for i, word in enumerate(words) if any(marked for _, marked in word)), 0)
     start = first if sum(len(word) + 1 for word in words[:first]) > most - BEFORE else 0
     room = BEFORE
@@ -61,15 +64,17 @@ Piece(text=' below.', marked=False)]
     ]
 
 
-def _words(text: str, spans: Iterable[tuple[int, int]]) -> list[list[tuple[str, bool]]]:
+def _words(
+    text: str, spans: Iterable[tuple[int, int]], *, as_written: bool
+) -> list[list[tuple[str, bool]]]:
     """Return the words that are read, each as its signs and whether they are marked."""
     marked = bytearray(len(text))
     for start, end in spans:
         marked[start:end] = b"\1" * len(marked[start:end])
     signs = list(text)
-    for start, end in thoughts(text):
+    for start, end in () if as_written else thoughts(text):
         signs[start:end] = [" "] * (end - start)
-    for start, end in marks(text):
+    for start, end in () if as_written else marks(text):
         signs[start:end] = [""] * (end - start)
     return list(_parted(zip(signs, map(bool, marked), strict=True)))
 

@@ -119,13 +119,15 @@ def _issues_view(labelled: Issues) -> View:
 
 
 def _view(reviewed: Review) -> View:
+    from grice.detectors import in_words
+
     used = {witness.metric: witness.turns for witness in reviewed.witnesses if witness.turns}
     names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used.items())
     yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
     if reviewed.missing:
         yield Lines([f"not run: {', '.join(reviewed.missing)}"], style="dim")
-    if reviewed.empty > 1:
-        yield Lines([f"{reviewed.empty:,} replies are empty; one stands for them"], style="dim")
+    if reviewed.certain:
+        yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style="bold")
     levels = list(zip(reviewed.thresholds, reviewed.above, strict=True))
     reached = [level for level in levels if level[1]] or levels
     for threshold, above in reached[-1:]:
@@ -146,11 +148,15 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     from grice.text.markdown import as_read
 
     place = f"{item.conversation} #{item.turn}"
-    yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.headline}, {place}"], style="bold")
-    texts = (item.before, item.reply)
-    yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in texts if text], indent=3)
+    yield Lines(["", f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")
+    # A reader must see the tags and tokens that a finding is about.
+    reply = item.reply if item.findings else as_read(item.reply)
+    texts = (as_read(item.before), reply)
+    yield Lines([f"> {one_line(text, WIDTH)}" for text in texts if text], indent=3)
+    if item.findings:
+        yield Lines([item.reason or ""], indent=3, style="italic")
     against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
-    for score in against:
+    for score in () if item.findings else against:
         value = f" {score.value:.2f}" if score.judges == "response" else ""  # else an effect
         why = f": {score.reason}" if score.reason else ""
         yield Lines([f"{score.metric}{value}{why}"], indent=3, style="italic")
