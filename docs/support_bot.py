@@ -150,9 +150,10 @@ def alarms(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) ->
         lines.append(f"\n**{name}**\n\n")
         for item in items[:first]:
             if (item.conversation, item.turn) not in places:
+                by = f" by {item.metric}" if item.metric else ""
                 why = f": {item.reason}" if item.reason else ""
                 place = f"{item.conversation} #{item.turn}"
-                lines.append(f"- {item.rank}. {place}, {item.flaw} by {item.metric}{why}\n")
+                lines.append(f"- {item.rank}. {place}, {item.flaw}{by}{why}\n")
     return lines
 
 

@@ -61,7 +61,9 @@ def test_the_page_says_how_many_are_found_now(tool, key, column):
         assert abs(hits - stated) <= 1
 
 
-def test_an_empty_reply_and_a_repeated_one_come_first(tool):
-    first = tool.order(tool.RUNS["default"])[:3]
-    assert {item.conversation for item in first} == {
-        "refund-wait", "change-address", "warranty-length"}  # fmt: skip
+def test_certain_flaws_and_what_is_repeated_come_first(tool):
+    first = tool.order(tool.RUNS["default"])[:5]
+    assert [(item.conversation, item.turn) for item in first[:3]] == [
+        ("refund-wait", 4), ("two-kettles", 6), ("lid-spare", 4)]  # fmt: skip
+    assert [item.certainty == "certain" for item in first] == [True, True, True, False, False]
+    assert {item.conversation for item in first[3:]} == {"change-address", "warranty-length"}

@@ -87,3 +87,25 @@ def test_scores_of_small_models_name_what_large_finds_more(files, capsys, model,
 def test_no_such_reply_ends_with_a_message(files, capsys):
     assert main(["review", files[1]]) == 2
     assert "where scores are expected" in capsys.readouterr().err
+
+
+def test_certain_flaws_are_counted_and_come_first(tmp_path, capsys):
+    talk = Conversation("talk", (Turn("a", "Who is it?"), Turn("b", "<b>Hello {{name}}</b>")))
+    score = Score("talk", 1, "relevance", 0.9, "ok", None, (), (), "relevance:1")
+    (tmp_path / "talk.jsonl").write_bytes(json_line(talk))
+    (tmp_path / "out.jsonl").write_bytes(json_line(score))
+    files = [str(tmp_path / name) for name in ("out.jsonl", "talk.jsonl")]
+    assert main(["review", *files]) == 0
+    shown = capsys.readouterr().out
+    assert "certain flaws: 1 template left in\n" in shown
+    assert "1. certain template left in, talk #1\n   > Who is it?\n" in shown
+    assert "> <b>Hello {{name}}</b>\n" in shown
+    assert "a field of a template is not filled in\n" in shown
+    assert '"{{name}}"' in shown
+    assert main(["review", *files, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["certain"] == {"template-left-in": 1}
+    (finding,) = result["items"][0]["findings"]
+    assert finding["spans"] == [{"turn": 1, "start": 9, "end": 17}]
+    assert main(["review", files[0]]) == 0
+    assert "certain" not in capsys.readouterr().out

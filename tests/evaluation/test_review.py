@@ -1,6 +1,5 @@
 """The order of review: which replies come first, why, and what is missing."""
 
-import msgspec
 import pytest
 
 import grice
@@ -52,28 +51,85 @@ def test_the_worst_reply_comes_first_with_its_words():
     assert 0 < second.probability < first.probability < 1
 
 
-def test_one_empty_reply_stands_for_all():
-    def empty(turn):
-        return Score("talk", turn, "repetition", 0.0, "ok", "empty", ("empty",), (), "repetition:1")
-
-    bad = scored(4, "repetition", 0.3, reason="repeats turn 1")
-    scores = [empty(turn) for turn in range(4)]
-    result = reviewed(*scores, bad, top=3)
-    assert [item.turn for item in result.items] == [0, 4, 1]
-    assert [item.flaw for item in result.items] == ["empty reply", "repeats", "empty reply"]
-    assert result.empty == 4
-    assert [item.flaw for item in reviewed(*scores, bad, top=1).items] == ["empty reply"]
+def empty(turn, metric="repetition", status="ok"):
+    reason = "the reply is empty"
+    return Score("talk", turn, metric, 0.0, status, reason, ("empty",), (), f"{metric}:1")
 
 
-def test_an_empty_reply_is_called_that_whatever_speaks_against_it():
-    talk = msgspec.structs.replace(TALK, turns=(*TALK.turns[:3], Turn("b", "")))
-    empty = [
-        Score("talk", 3, metric, 0.0, "ok", "the reply is empty", ("empty",), (), f"{metric}:1")
-        for metric in ("relevance", "repetition")
+def test_every_empty_reply_comes_before_all_probabilities_also_without_texts():
+    bad = scored(4, "repetition", 0.0, reason="repeats turn 1")
+    scores = [*map(empty, range(4)), bad]
+    reviewer = Reviewer(5)
+    reviewer.add_scores(scores)
+    result = reviewer.review()
+    assert [item.turn for item in result.items] == [0, 1, 2, 3, 4]
+    assert [item.flaw for item in result.items] == ["empty reply"] * 4 + ["repeats"]
+    assert [item.probability is None for item in result.items] == [True] * 4 + [False]
+    assert [item.rank for item in result.items] == [1, 2, 3, 4, 5]
+    assert result.certain == {"empty-reply": 4}
+    assert [item.flaw for item in reviewed(*scores, top=1).items] == ["empty reply"]
+
+
+def test_a_reply_that_no_metric_could_judge_is_listed():
+    result = reviewed(empty(1, status="abstained"), scored(3, "relevance", 0.1))
+    assert [(item.turn, item.flaw) for item in result.items] == [
+        (1, "empty reply"),
+        (3, "irrelevant"),
     ]
-    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
-    (item,) = reviewed(*empty, whole, talk=talk).items
-    assert (item.turn, item.flaw, item.reason) == (3, "empty reply", "the reply is empty")
+    assert (result.items[0].metric, result.items[0].value) == (None, None)
+    assert result.turns == 1
+
+
+def texted(*replies):
+    """Return a conversation of one user and their bot, and a score of each reply."""
+    turns = [turn for text in replies for turn in (Turn("user", "Go on?"), Turn("bot", text))]
+    places = range(1, len(turns), 2)
+    return Conversation("talk", tuple(turns)), [scored(turn, "relevance", 0.9) for turn in places]
+
+
+def test_certain_flaws_come_first_with_their_words():
+    talk, scores = texted("Dear {{name}}, hello.", "Fine.", "Click on the", "")
+    result = reviewed(*scores, talk=talk)
+    assert [(item.turn, item.flaw, item.certainty) for item in result.items[:3]] == [
+        (7, "empty reply", "certain"),
+        (1, "template left in", "certain"),
+        (5, "cut-off reply", "certain"),
+    ]
+    assert result.items[3].turn == 3
+    assert result.items[3].probability is not None
+    assert result.items[1].words == ("{{name}}",)
+    assert [(span.turn, span.start, span.end) for span in result.items[1].spans] == [(1, 5, 13)]
+    assert result.items[1].before == "Go on?"
+    assert result.certain == {"empty-reply": 1, "template-left-in": 1, "cut-off": 1}
+
+
+def test_where_there_are_too_many_some_of_each_rule_are_listed():
+    talk, scores = texted(*[""] * 5, *["Click on the"] * 5, "Hello {{name}}!")
+    items = reviewed(*scores, talk=talk, top=4).items
+    assert [item.flaw for item in items] == [
+        "empty reply",
+        "empty reply",
+        "template left in",
+        "cut-off reply",
+    ]
+
+
+@pytest.mark.parametrize(("plain", "listed"), [(2, 1), (3, 10)])
+def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
+    data = [f'{{"say": {i}}}' for i in range(10)]
+    talk, scores = texted(*data, *["Yes, of course."] * plain)
+    result = reviewed(*scores, talk=talk)
+    certain = [item for item in result.items if item.findings]
+    assert len(certain) == listed
+    assert ("as in 9 other replies" in certain[0].reason) is (listed == 1)
+    assert result.certain == {"raw-json": 10}
+
+
+def test_a_reply_with_two_flaws_is_listed_once_and_counted_twice():
+    talk, scores = texted("<think>Hm.</think>{{name}}, click on the")
+    result = reviewed(*scores, talk=talk)
+    assert [len(item.findings) for item in result.items] == [3]
+    assert result.certain == {"template-left-in": 1, "leaked-tokens": 1, "cut-off": 1}
 
 
 def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():

@@ -120,7 +120,7 @@ WRITING = re.compile(
 )
 """A request for a text that its author still fills in."""
 DRAFT = re.compile(
-    r"\A\W{0,10}(?:dear|subject:|title:|headline:|to:|re:)[^\n]{0,100}[\[<]"
+    r"\A\W{0,10}(?:subject:|title:|headline:|to:|re:)[^\n]{0,100}[\[<]"
     r"|\b(?:regards|sincerely|best|thanks|thank you|yours|cheers),?\s{1,20}[\[<]"
     r"|\A\s{0,10}\[[^\]\n]{0,60}\]\s{0,5}\n\s{0,5}\[",
     re.IGNORECASE,

@@ -115,10 +115,12 @@ def other_language(text: str) -> str | None:
 
 
 SURELY_ENGLISH = words_of(
-    "about and are could did does don't from get have how i'm it's know like should some that the "
-    "their them there they this want what where which who why with would you your"
+    "about and any are because been can't could did does don't from get have how i'd i'll i'm i've "
+    "it's know like need not only please should some thanks that that's the their them there they "
+    "this very want what when where which who why with would yes you you're your"
 )
 """Frequent English words that are no frequent word of another language in Latin letters."""
+FEWEST_ENGLISH = 4
 
 
 def language_of(text: str) -> str | None:
@@ -132,7 +134,11 @@ def language_of(text: str) -> str | None:
         return other if certain else None
     words = set(SHORT_FORMS.findall(text[:READ].lower().replace("’", "'")))
     signs = len(words & SURELY_ENGLISH)
-    return "English" if signs >= max(FEWEST, PROPORTION * len(words)) else None
+    if signs >= max(FEWEST, PROPORTION * len(words)):
+        return "English"
+    # Fewer of them do where nothing speaks for another language.
+    few = signs > 1 and len(words & ENGLISH) >= max(FEWEST_ENGLISH, PROPORTION * len(words))
+    return "English" if few and not words & LANGUAGES.keys() else None
 
 
 def words_in(text: str, language: str) -> int:
