@@ -300,7 +300,7 @@ def _certain(rank: int, reply: CertainReply) -> FlaggedTurn:
         before,
         text,
         reply.file,
-        reply.findings,
+        findings=reply.findings,
     )
 
 
