@@ -82,8 +82,8 @@ def measure(context: BenchContext) -> Iterator[Row]:
         yield from correlations(column, replies, "ours")
     for column in by_language_models(context, replies):
         yield from correlations(column, replies, "ours")
-    for row, (read, beside, _) in ABLATIONS.items():
-        part = judged(context, replies, row, read=read)
+    for row, (scope, beside, _) in ABLATIONS.items():
+        part = judged(context, replies, row, scope=scope)
         yield from correlations(part, replies, "ours", {"spearman": PRINTED[beside]}, beside)
     default = next(option.default for option in commonsense.options if option.name == "scorer")
     for name in scorer_names():

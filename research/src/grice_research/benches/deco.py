@@ -98,8 +98,8 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
     for column in with_whole(context, replies):
         yield from correlations(column, replies, "ours")
-    for row, (read, beside, published) in ABLATIONS.items():
-        part = judged(context, replies, row, read=read)
+    for row, (scope, beside, published) in ABLATIONS.items():
+        part = judged(context, replies, row, scope=scope)
         yield from correlations(part, replies, "ours", {"spearman": published}, beside)
     for column in by_language_models(context, replies):
         yield from correlations(column, replies, "ours")
