@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from run import child
 
@@ -28,18 +28,16 @@ from grice.metrics.registry import find_metrics
 from grice.runtime.store.places import find_stored
 from grice.scoring.items import responses
 from grice.scoring.presets import Preset, named_preset
+from grice_research.runs import read_runs
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+from agreement import agreement  # noqa: E402
+
 RESULTS = ROOT / "docs" / "results"
 INDEX = ROOT / "src" / "grice" / "data" / "models" / "index.toml"
 MARKS = "<!-- what follows is written by bench/presets.py -->", "<!-- end of what it writes -->"
 PRESETS = ("small", "medium", "large")
-SETS = {
-    "minimal-pairs": ("share right", "all kinds"),
-    "breakdowns": ("AUC", "breakdown"),
-    "abc-eval": ("AUC", "any of six flaws"),
-}
-"""Benches that hold every metric of the presets, and what the page takes of them."""
 FILES = ("chatbots.jsonl", "charity.txt")
 FEW = 2
 
@@ -114,46 +112,10 @@ def _section(preset: Preset, folder: Path) -> str:
         f"**Cost.** {measured.seconds:.0f} s of one core for 1,000 replies, after "
         f"{measured.start:.1f} s to start; {measured.memory / 1e9:.2f} GB of memory at most.",
         "",
-        "**Agreement**, with 95 % intervals; the last row is the best trivial baseline of each "
-        "column.",
-        "",
-        *_agreement(preset),
-        "",
-        "**What it cannot do.** " + _limits(preset),
+        f"**Agreement**{agreement(preset, read_runs(RESULTS))}**What it cannot do.** "
+        + _limits(preset),
     ]
     return "\n".join(lines)
-
-
-def _agreement(preset: Preset) -> list[str]:
-    names = (*find_metrics().defaults(), *preset.metrics)
-    own = [f"{name} ({preset.name})" if name in preset.options else name for name in names]
-    columns = {name: _figures(name, *chosen) for name, chosen in SETS.items()}
-    title = " | ".join(f"{name}: {chosen[0]}, {chosen[1]}" for name, chosen in SETS.items())
-    lines = [f"| metric | {title} |", "|---" * (len(SETS) + 1) + "|"]
-    rows = {f"`{name}`": row for name, row in zip(names, own, strict=True)}
-    for label, row in {**rows, "*order of review*": f"review-{preset.name}"}.items():
-        cells = [_cell(figures.get(row)) for figures in columns.values()]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    best = [
-        max((figure for figure in figures.values() if figure["kind"] == "baseline"),
-            key=lambda row: float(row["value"]), default=None)
-        for figures in columns.values()
-    ]  # fmt: skip
-    named = [f"{_cell(row)} ({row['row']})" if row else "–" for row in best]
-    return [*lines, f"| *baseline* | {' | '.join(named)} |"]
-
-
-def _figures(bench: str, measure: str, on: str) -> dict[str, dict[str, Any]]:
-    record = json.loads((RESULTS / f"{bench}.json").read_text("utf-8"))
-    return {
-        row["row"]: row for row in record["figures"] if (row["measure"], row["on"]) == (measure, on)
-    }
-
-
-def _cell(row: dict[str, Any] | None) -> str:
-    if row is None or row.get("value") is None:
-        return "–"
-    return f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
 
 
 def _limits(preset: Preset) -> str:

@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice_research.outdated import notice, outdated
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -31,6 +33,8 @@ which good and bad are nearly equal in words the metric of sense, where it has o
 WITHOUT = ("incorrect fact", "lack of empathy")
 """Flaws that no metric claims to see."""
 RATED = {"small": "relevance (ours)"}
+RATINGS = ("best_known", "trivial-baselines")
+"""Benches of rated sets: figures, and differences to the floors."""
 ORACLE = "oracle"
 PEOPLE = "one judge against the others"
 JUDGES = "judge_"
@@ -58,10 +62,12 @@ def page(runs: Sequence[Run], presets: str) -> str:
         for bench, measure, rows in FLAWS
         for line in _flaws(by_bench[bench], measure, rows, compared)
     ]
-    rated = [*_rated(by_bench["best_known"], by_bench["trivial-baselines"], compared)]
+    rated = [*_rated(*(by_bench[bench] for bench in RATINGS), compared)]
     costs = {name: int(seconds) for name, seconds in COST.findall(presets)}
     return "\n".join(
         [
+            TITLE,
+            *_outdated(by_bench),
             HEAD.format(n=len(compared)),
             *_counts(compared),
             FLAW_HEAD,
@@ -73,6 +79,22 @@ def page(runs: Sequence[Run], presets: str) -> str:
             FOOT,
         ]
     )
+
+
+def _outdated(by_bench: Mapping[str, Run]) -> Iterator[str]:
+    """Yield which versions that do not ship the figures of the page are of, if any are."""
+    shown = {bench: {*rows.values()} for bench, _, rows in FLAWS}
+    rated = {name for row in RATED.values() for name in (row, row.removesuffix(" (ours)"))}
+    shown |= dict.fromkeys(RATINGS, rated)
+    old = [
+        (change, by_bench[bench].command)
+        for bench, rows in shown.items()
+        for figure, each in outdated(by_bench[bench].figures).items()
+        if figure.row.partition(" less ")[0] in rows or _is_floor(figure)
+        for change in each
+    ]
+    if old:
+        yield notice(*zip(*old, strict=True), "Figures of these") + "\n"
 
 
 def _flaws(
@@ -225,11 +247,12 @@ def _line(cells: Iterable[str]) -> str:
 
 
 SIGNS = {"wins": "▲", "ties": "=", "losses": "▼"}
-HEAD = """\
+TITLE = """\
 # grice beside others
 
 <!-- Written by docs/beside.py (make docs) from docs/results and docs/presets.md. -->
-
+"""
+HEAD = """\
 Does it agree with people better than something trivial, and than what others published? {n}
 comparisons, ties and losses counted as wins are. In brackets 95 % intervals. ▲ above, = not told
 apart, ▼ below: by the interval of the difference where it was recorded, else a win or a loss is two

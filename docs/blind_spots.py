@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.metrics.limits import NOT_MEASURED, RIGHT, summed_up
+from grice_research.outdated import changes, notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,9 +42,8 @@ RULES = {
     "mean_user_words": "the more the user says, the better",
     "turn_count": "the more turns, the better",
 }
+TITLE = "# What it cannot see\n\n"
 HEAD = """\
-# What it cannot see
-
 A score is what a small model makes of a text. This page says what the metrics miss, in plain words.
 Every figure on it is a recorded measurement (`make docs` writes the page from `docs/results`);
 `grice list METRIC` and the [pages of the metrics](metrics) have the same with all intervals. It is
@@ -89,8 +89,27 @@ def blind_spots(known: Recorded, metrics: Mapping[str, Metric]) -> str:
         metrics: The metrics that there are, by name.
     """
     defaults = [name for name, metric in metrics.items() if metric.default]
-    parts = [HEAD, *_flaws(known, defaults), *_ratings(known), *_conversations(known)]
+    parts = [
+        TITLE,
+        *_outdated(known),
+        HEAD,
+        *_flaws(known, defaults),
+        *_ratings(known),
+        *_conversations(known),
+    ]
     return "".join([*parts, *_unmeasured(known, metrics), FOOT])
+
+
+def _outdated(known: Recorded) -> Iterator[str]:
+    """Yield which metrics were recorded in versions that do not ship, if any were."""
+    old = {
+        change: tuple(each.command for each in limits.comparisons)
+        for limits in known.metrics.values()
+        for change in changes(limits.signature)
+    }
+    commands = [command for each in old.values() for command in each if command]
+    if old:
+        yield notice(old, commands, "Figures of these metrics") + "\n\n"
 
 
 def _flaws(known: Recorded, defaults: Sequence[str]) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""Write what is generated: pages of metrics and commands, formats, output, the limits of metrics.
+"""Write what is generated: pages of metrics and commands, formats, results, the limits of metrics.
 
 What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the benches
-in ``docs/results``. Tests hold all of it up to date; see :mod:`console` for what the output of a
+in ``docs/results``, whose pages say which figures are of versions that no longer ship. Tests hold
+all of it up to date; see :mod:`console` for what the output of a
 command may differ by.
 """
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import beside
 import console
 import msgspec
+from agreement import with_agreement
 from blind_spots import blind_spots
 from command_pages import command_pages
 
@@ -25,6 +27,8 @@ from grice.metrics.page import metric_page, model_cards
 from grice.metrics.registry import find_metrics
 from grice_research.language_models.page import with_table
 from grice_research.limits import limits_of
+from grice_research.outdated import changes, notice
+from grice_research.pages import bench_page, index_page
 from grice_research.runs import read_runs
 
 if TYPE_CHECKING:
@@ -34,7 +38,9 @@ if TYPE_CHECKING:
     from grice_research.runs import Run
 
 HERE = Path(__file__).parent
+PRESETS = HERE / "presets.md"
 PLACES = HERE / "language-models.md"
+UNSEEN = "## What it does not see\n\n"
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
 
 
@@ -56,7 +62,10 @@ def pages() -> dict[Path, str]:
             known, {name: registry.named(name) for name in built_in}
         ),
         HERE / "formats.md": document(),
-        HERE / "beside-others.md": beside.page(runs, (HERE / "presets.md").read_text("utf-8")),
+        HERE / "beside-others.md": beside.page(runs, PRESETS.read_text("utf-8")),
+        HERE / "results.md": index_page(runs, "results"),
+        **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
+        PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
         PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
         LIMITS: _lines(known),
     }
@@ -73,7 +82,13 @@ def _with_cards(metric: Metric, known: Recorded) -> str:
         f"\n<details>\n<summary>{_html(title)}</summary>\n\n{card}\n</details>\n"
         for title, card in model_cards(metric)
     )
-    return metric_page(metric, known) + "".join(folded)
+    page = metric_page(metric, known)
+    if metric.name in known.metrics:
+        limits = known.metrics[metric.name]
+        commands = [each.command for each in limits.comparisons if each.command]
+        said = notice(changes(limits.signature), commands, "Its figures")
+        page = page.replace(UNSEEN, f"{UNSEEN}{said}\n\n" if said else UNSEEN)
+    return page + "".join(folded)
 
 
 def _html(title: str) -> str:

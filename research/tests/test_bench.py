@@ -233,7 +233,7 @@ def test_the_page_is_written_from_records(tmp_path):
     figure = Figure(bench="b", table="t", row="A_B|C", kind="ours", on="s:overall",
                     measure="spearman", published=0.5, value=0.4, low=0.3, high=0.5, n=9,
                     verdict="beside: level", difference=(-0.1, -0.2, 0.1),
-                    signature="m:1")  # fmt: skip
+                    signature="released:m")  # fmt: skip
     run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
               counts={"beside: level": 1}, figures=(figure,), wins=(),
               notes={"t": "mind"})  # fmt: skip
@@ -327,8 +327,10 @@ def test_records_in_the_repository_say_what_the_tables_say():
             if figure.kind == "printed" and figure.table:
                 key = (figure.table, figure.row, figure.on, figure.measure)
                 assert figure.published == printed[key]
-        assert folder.joinpath(f"{run.bench}.md").read_text() == bench_page(run, "../results.md")
-    assert folder.with_name("results.md").read_text() == index_page(read_runs(folder), "results")
+        page = folder.joinpath(f"{run.bench}.md").read_text()
+        assert page == bench_page(run, "../results.md"), "run make docs"
+    page = folder.with_name("results.md").read_text()
+    assert page == index_page(read_runs(folder), "results"), "run make docs"
 
 
 @pytest.mark.data

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from grice.errors import InputError
+from grice.metrics.registry import find_metrics
 from grice.records import Score
 from grice_research.benches import preferences
 from grice_research.rows import find_task
@@ -87,6 +88,8 @@ def test_what_rerank_chooses_by_stands_beside_the_metrics(folder):
     assert share(rows, preferences.BLEND, "PandaLM: people prefer the shorter") == (1.0, 1)
     names = {row.row for row in rows}
     assert "relevance less log_length" in names
+    signed = next(row.signature for row in rows if row.row == preferences.BLEND)
+    assert signed == "+".join(f"{name}:1" for name in find_metrics().defaults()) + "|on:llm_pairs"
 
 
 def test_a_metric_that_fails_stops_the_bench(folder):

@@ -53,7 +53,8 @@ class Context:
     def grader(self, name):
         if name == "contradiction":
             raise InputError("no such metric")
-        return Grader(name, "tea" if name in steering.STEERING else "good"), {}
+        word = "tea" if name in steering.STEERING else "good"
+        return Grader(name, word), {name: f"{name}:1|mode:fast"}
 
 
 TEXTS = ("so", "tea", "good", "tea tea good", "no")
@@ -100,6 +101,19 @@ def test_wins_are_counted_by_every_judge_at_hand_with_ties_as_halves(context):
     assert value(rows, "best of 4", "difference of words to the base") == 2
     assert value(rows, "base", steering.PERPLEXITY) == 1
     assert value(rows, "best of 4", "words") == 3
+
+
+def test_rows_are_signed_by_the_metrics_that_chose_and_that_judged(context):
+    signatures = {(row.row, row.measure): row.signature for row in steering.measure(context)}
+    model = "model@1/fast|topical_chat test, 12 contexts"
+    steered = "relevance:1|mode:fast+engagement:1|mode:fast"
+    better = "share better than the base by sense"
+    assert signatures["base", "words"] == model
+    assert signatures["base", "relevance"] == f"relevance:1|mode:fast+{model}"
+    assert signatures["best of 2", "words"] == f"{steered}+{model}"
+    assert signatures["best of 2", "relevance"] == f"{steered}+{model}"
+    for measure in (better, f"{better}, at one length", f"{steering.CONTRADICTS} by sense"):
+        assert signatures["best of 2", measure] == f"{steered}+sense:1|mode:fast+{model}"
 
 
 def test_a_win_by_length_alone_is_none_at_one_length():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.metrics.limits import Comparison, Limits, Recorded
+from grice_research.outdated import changes
 from grice_research.rows import DIFFERENCE, LIKENESS
 
 if TYPE_CHECKING:
@@ -23,16 +24,24 @@ def limits_of(runs: Sequence[Run]) -> Recorded:
         runs: Those of benches; a row that declares metric and baseline is such a comparison.
     """
     by_metric: dict[str, list[Comparison]] = {}
-    signatures: dict[str, str] = {}
+    signatures: dict[str, list[str]] = {}
     for run in runs:
         for metric, comparison, signature in _compared(run):
             by_metric.setdefault(metric, []).append(comparison)
-            signatures.setdefault(metric, signature)
+            signatures.setdefault(metric, []).append(signature)
     baselines = {comparison.baseline for each in by_metric.values() for comparison in each}
     return Recorded(
-        {name: Limits(signatures[name], tuple(each)) for name, each in sorted(by_metric.items())},
+        {
+            name: Limits(_oldest(signatures[name]), tuple(each))
+            for name, each in sorted(by_metric.items())
+        },
         tuple(sorted(baselines)),
     )
+
+
+def _oldest(signatures: Sequence[str]) -> str:
+    """Return the first signature of what no longer ships; the first of all if each ships."""
+    return next((each for each in signatures if changes(each)), signatures[0])
 
 
 def _compared(run: Run) -> Iterator[tuple[str, Comparison, str]]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from grice_research.outdated import MARK, notice, outdated
 from grice_research.replication import VERDICTS, legend
-from grice_research.runs import NOT_MEASURED
+from grice_research.runs import NOT_MEASURED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from grice_research.figures import Figure
     from grice_research.runs import Run
 
 __all__ = ["bench_page", "index_page"]
+
+OTHER = "other versions"
 
 
 def index_page(runs: Sequence[Run], folder: str) -> str:
@@ -42,11 +45,21 @@ def _index(runs: Sequence[Run], folder: str) -> Iterator[str]:
     yield ""
     yield (
         "Published tables beside what is measured here, a page for each bench. Written by `grice "
-        "bench --page` from the records beside the pages; no figure is typed. Verdicts on a "
-        "printed figure:"
+        "bench --page` from the records beside the pages; no figure is typed."
     )
     yield ""
+    old = [each for run in runs for each in outdated(run.figures).values()]
+    if old:
+        figures = f"Figures under *{OTHER}* ({len(old)})"
+        yield notice((change for each in old for change in each), ["grice bench NAME"], figures)
+        yield ""
+    yield "Verdicts on a printed figure:"
+    yield ""
     yield from legend()
+    yield (
+        f"- *{OTHER}*: figures recorded for a version of a metric or a model that does not "
+        f"ship now. The pages mark them {MARK}; no other column counts them."
+    )
     yield ""
     yield from _overview(runs, folder)
 
@@ -54,15 +67,25 @@ def _index(runs: Sequence[Run], folder: str) -> Iterator[str]:
 def _overview(runs: Sequence[Run], folder: str) -> Iterator[str]:
     yield (
         "| bench | recomputed | reproduced | beside: above | level | below | cannot be checked "
-        "| not measured | date |"
+        f"| {NOT_MEASURED} | {OTHER} | date |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     total: Counter[str] = Counter()
     for run in runs:
-        total.update(run.counts)
+        counts = _current(run)
+        total.update(counts)
         link = f"[{run.bench}]({folder}/{run.bench}.md)"
-        yield f"| {link} | {' | '.join(_counts(run.counts))} | {run.date} |"
+        yield f"| {link} | {' | '.join(_counts(counts))} | {run.date} |"
     yield f"| all | {' | '.join(_counts(total))} | |"
+
+
+def _current(run: Run) -> Counter[str]:
+    """Return the counts of a run without outdated figures, and how many these are."""
+    old = outdated(run.figures)
+    counts = Counter(run.counts)
+    counts.subtract(counted(list(old)))
+    counts[OTHER] = len(old)
+    return counts
 
 
 def _counts(counts: Mapping[str, int]) -> Iterator[str]:
@@ -70,7 +93,8 @@ def _counts(counts: Mapping[str, int]) -> Iterator[str]:
     for name in ("recomputed", "reproduced"):
         done, not_done = counts.get(name, 0), counts.get(f"not {name}", 0)
         yield f"{done} of {done + not_done}" if done + not_done else "–"
-    for name in (*(v for v in VERDICTS if v.startswith("beside")), VERDICTS[-1], NOT_MEASURED):
+    beside = (verdict for verdict in VERDICTS if verdict.startswith("beside"))
+    for name in (*beside, VERDICTS[-1], NOT_MEASURED, OTHER):
         yield str(counts.get(name, 0))
 
 
@@ -81,18 +105,23 @@ def _section(run: Run, index: str) -> Iterator[str]:
     yield ""
     yield f"`{run.command}`, {run.date}, grice {run.version}. [All benches and verdicts]({index})."
     yield ""
+    old = outdated(run.figures)
+    if old:
+        differ = (change for each in old.values() for change in each)
+        yield notice(differ, [run.command], f"Rows with {MARK} ({len(old)})")
+        yield ""
     yield (
         "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the row "
         "they are set beside. Rows in italics are trivial baselines."
     )
     yield ""
     for table in dict.fromkeys(figure.table for figure in run.figures):
-        yield from _table(run, table)
+        yield from _table(run, table, old)
     if run.wins:
         yield from _wins(run)
 
 
-def _table(run: Run, table: str) -> Iterator[str]:
+def _table(run: Run, table: str, old: Container[Figure]) -> Iterator[str]:
     yield f"## {table or 'Measured on the task'}"
     yield ""
     if run.notes.get(table):
@@ -103,14 +132,15 @@ def _table(run: Run, table: str) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for figure in run.figures:
         if figure.table == table:
-            yield _line(figure)
+            yield _line(figure, f" {MARK}" if figure in old else "")
     yield ""
 
 
-def _line(figure: Figure) -> str:
+def _line(figure: Figure, mark: str) -> str:
     name = _cell(figure.row)
     name = f"*{name}*" if figure.kind == "baseline" else name
     name = f"**{name}**" if figure.kind == "ours" else name
+    name += mark
     if figure.beside:
         name += f" beside {_cell(figure.beside)}"
     bounds = (

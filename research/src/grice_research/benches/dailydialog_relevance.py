@@ -146,6 +146,10 @@ def _other_sets(
         ways: The metrics whose mean is taken, by the beginning of the rows.
     """
     verdicts: dict[str, list[Verdict]] = {name: [] for name in ways}
+    signatures = {
+        way: "+".join(context.grader(metric)[1][metric] for metric in metrics)
+        for way, metrics in ways.items()
+    }
     for on, system, best in _best_published(context):
         name, _, aspect = on.partition(":")
         for way, metrics in ways.items():
@@ -163,7 +167,6 @@ def _other_sets(
                 )
             )
             warned = "; ".join(filter(None, (context.trained(metric, on) for metric in metrics)))
-            signature = "+".join(context.grader(metric)[1][metric] for metric in metrics)
             yield Row(
                 row=f"{way}{kind} {on}",
                 measure="spearman",
@@ -173,7 +176,7 @@ def _other_sets(
                 beside=f"{system}, the best published",
                 rounding=ROUNDING,
                 why=warned,
-                signature=f"{signature}|on:{context.rated(name).fingerprint}",
+                signature=f"{signatures[way]}|on:{context.rated(name).fingerprint}",
             )
     for way, each in verdicts.items():
         for verdict, outcome in OUTCOMES.items() if each else ():
@@ -183,6 +186,7 @@ def _other_sets(
                 estimate=_count(each.count(verdict), len(each)),
                 kind="ours",
                 why="sets of single replies at hand for which a figure of a metric is published",
+                signature=signatures[way],
             )
 
 

@@ -52,6 +52,7 @@ FLAWS = "sense"
 BLEND = "mean of the default metrics"
 """What ``grice rerank`` and ``grice prefer`` choose by."""
 RIGHT = "share right"
+ON = "|on:llm_pairs"
 NEAR = 1.1
 """Lengths are alike up to this ratio."""
 
@@ -115,13 +116,14 @@ def measure(context: BenchContext) -> Iterator[Row]:
     metrics += [FLAWS]
     metrics += [name for name in FETCHED if not missing_model(context, name)]
     values = {name: _values(context, name, pairs) for name in (*metrics, LENGTH, COSINE)}
-    signatures = {name: f"{context.grader(name)[1][name]}|on:llm_pairs" for name in values}
+    signatures = {name: f"{context.grader(name)[1][name]}{ON}" for name in values}
     defaults = list(find_metrics().defaults())
     for name in defaults:
         values.setdefault(name, _values(context, name, pairs))
-    right = {name: _right(column) for name, column in values.items() if name in signatures}
+    right = {name: _right(values[name]) for name in signatures}
     blend = [sum(each) / len(defaults) for each in zip(*(values[n] for n in defaults), strict=True)]
     right[BLEND] = _right(blend)
+    signatures[BLEND] = "+".join(context.grader(name)[1][name] for name in defaults) + ON
     for part in dict.fromkeys(part for pair in pairs for part in parts_of(pair)):
         places = [place for place, pair in enumerate(pairs) if part in parts_of(pair)]
         yield from _rows(right, part, places, pairs, signatures)
@@ -144,7 +146,7 @@ def _rows(
             estimate=share,
             kind="ours" if is_ours else "baseline",
             on=part,
-            signature=signatures.get(name, ""),
+            signature=signatures[name],
         )
         if is_ours:
             gaps = [column[place] - right[LENGTH][place] for place in places]
@@ -154,7 +156,7 @@ def _rows(
                 estimate=mean(gaps, groups=groups, bounds=(-1, 1)),
                 kind="ours",
                 on=part,
-                signature=signatures.get(name, ""),
+                signature=signatures[name],
             )
 
 

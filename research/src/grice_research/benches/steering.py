@@ -35,7 +35,7 @@ from grice_research.recipes.guide.guided import read_guided
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
@@ -81,6 +81,7 @@ class _Judged(NamedTuple):
 
     values: list[float]
     contradicts: list[float]
+    signature: str
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
@@ -100,6 +101,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
         model = context.models().open(MODEL, CausalLM)
     except GriceError as error:
         raise Skipped(str(error)) from None
+    judges = {judge: each.signature for judge, each in judged[BASE].items()}
     signature = f"{model.identity}|topical_chat test, {len(drawn)} contexts"
     columns = {
         name: {
@@ -111,12 +113,22 @@ def measure(context: BenchContext) -> Iterator[Row]:
         for name, texts in systems.items()
     }
     for name, texts in systems.items():
+        steered = () if name in {BASE, PEOPLE} else STEERING
         for what, column in columns[name].items():
-            yield _row(name, what, _mean(what, column), signature)
+            by = what.removeprefix(f"{CONTRADICTS} by ")
+            signed = _signed(judges, (*steered, by), signature)
+            yield _row(name, what, _mean(what, column), signed)
             if name != BASE:
-                yield _difference(name, what, column, columns[BASE][what], signature)
+                yield _difference(name, what, column, columns[BASE][what], signed)
         if name != BASE:
-            yield from _wins(name, texts, systems[BASE], judged, signature)
+            signatures = {by: _signed(judges, (*steered, by), signature) for by in judged[name]}
+            yield from _wins(name, texts, systems[BASE], judged, signatures)
+
+
+def _signed(judges: Mapping[str, str], names: Iterable[str], signature: str) -> str:
+    """Return a signature with those of the metrics among names, by which replies were judged."""
+    signatures = [judges[name] for name in dict.fromkeys(names) if name in judges]
+    return "+".join([*signatures, signature])
 
 
 def _drawn(context: BenchContext) -> list[Drawn]:
@@ -201,7 +213,7 @@ def _judged(
     None if its model is not at hand, or there is no such metric.
     """
     try:
-        grader, _ = context.grader(metric)
+        grader, signatures = context.grader(metric)
     except GriceError:
         return None
     talks = [
@@ -213,14 +225,15 @@ def _judged(
     if len(values) < len(talks):
         raise InputError(f"{metric} failed on {len(talks) - len(values)} replies")
     if metric == FLAW:
-        return _Judged(values, [1 - value for value in values])
+        return _Judged(values, [1 - value for value in values], signatures[metric])
     chances = [
         piece.value
         for score in scores
         for piece in score.evidence
         if isinstance(piece, FeatureEvidence) and piece.name == FLAW
     ]
-    return _Judged(values, chances if len(chances) == len(talks) else [])
+    contradicts = chances if len(chances) == len(talks) else []
+    return _Judged(values, contradicts, signatures[metric])
 
 
 def _wins(
@@ -228,7 +241,7 @@ def _wins(
     texts: Sequence[str],
     base: Sequence[str],
     judged: Mapping[str, Mapping[str, _Judged]],
-    signature: str,
+    signatures: Mapping[str, str],
 ) -> Iterator[Row]:
     """Yield how often a system is better than the base, ties half, as it is and at one length."""
     sizes = [
@@ -238,9 +251,9 @@ def _wins(
         pairs = zip(own.values, judged[BASE][judge].values, strict=False)
         won = [0.5 if mine == theirs else float(mine > theirs) for mine, theirs in pairs]
         what = f"share better than the base by {judge}"
-        yield _row(name, what, _mean(what, won), signature)
+        yield _row(name, what, _mean(what, won), signatures[judge])
         controlled = length_controlled(won, sizes[: len(won)])
-        yield _row(name, f"{what}, at one length", controlled, signature)
+        yield _row(name, f"{what}, at one length", controlled, signatures[judge])
 
 
 def _difference(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 from grice_research.language_models.samples import PART, SHIPS, Candidate
+from grice_research.outdated import notice, outdated
 from grice_research.rows import DIFFERENCE
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ def with_table(page: str, figures: Sequence[Figure]) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise InputError(f"the table stands between {BEGIN} and {END}, which the page has not")
-    return f"{before}{BEGIN}\n{places_table(figures)}{END}{after}"
+    old = {change: figure.command for figure, each in outdated(figures).items() for change in each}
+    said = notice(old, old.values(), "Figures of the table")
+    table = f"{said}\n\n{places_table(figures)}" if said else places_table(figures)
+    return f"{before}{BEGIN}\n{table}{END}{after}"
 
 
 def places_table(figures: Sequence[Figure]) -> str:
