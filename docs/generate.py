@@ -2,8 +2,7 @@
 
 What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the benches
 in ``docs/results``, whose pages say which figures are of versions that no longer ship. Tests hold
-all of it up to date; see :mod:`console` for what the output of a
-command may differ by.
+all of it up to date; see :mod:`console` for what the output of a command may differ by.
 """
 
 from __future__ import annotations

@@ -10,11 +10,14 @@ import shutil
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grice.metrics.limits import recorded
 from grice.metrics.registry import find_metrics
 from grice.runtime.memo import LIMIT
+from grice_research.figures import Figure
+from grice_research.runs import Run
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -147,3 +150,43 @@ def test_what_cannot_be_seen_follows_from_the_figures():
         sees, fooled = figure.low > figure.chance, figure.high < figure.chance
         column = 2 if sees and figure.is_above else 3 if sees else 5 if fooled else 4
         assert f"`{name}`&nbsp;{100 * figure.value:.0f}" in row.split("|")[column]
+
+
+def test_what_cannot_be_seen_says_which_versions_were_recorded():
+    registry = find_metrics()
+    metrics = {name: registry.named(name) for name in registry.metrics}
+    version = registry.named("relevance").version
+
+    def page(recorded_version):
+        limits = msgspec.structs.replace(
+            recorded().metrics["relevance"], signature=f"relevance:{recorded_version}|mode:fast"
+        )
+        known = msgspec.structs.replace(recorded(), metrics={"relevance": limits})
+        return tool("blind_spots").blind_spots(known, metrics)
+
+    said = f"**Recorded for relevance {version}0; what ships is relevance {version}.**"
+    assert said in page(f"{version}0")
+    assert "Recorded for" not in page(version)
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_presets_mark_figures_of_versions_that_do_not_ship(old):
+    written = tool("agreement")
+    bench, (measure, on) = next(iter(written.SETS.items()))
+    version = find_metrics().named("relevance").version
+    figure = Figure(
+        bench=bench, table="", row="relevance", kind="ours", on=on, measure=measure, value=0.56,
+        low=0.51, high=0.61, n=9, signature=f"relevance:{version}{'0' * old}|mode:fast",
+    )  # fmt: skip
+    run = Run(bench=bench, title="", paper="", date="", version="", command="", counts={},
+              figures=(figure,), wins=(), notes={})  # fmt: skip
+    runs = [run, *(msgspec.structs.replace(run, bench=name, figures=())
+                   for name in written.SETS if name != bench)]  # fmt: skip
+    before = "# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, of old.\n\n| a |\n\n**What"
+    page = written.with_agreement(before, runs)
+    assert page.startswith("# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, with")
+    assert page.endswith("\n\n**What")
+    assert "| a |" not in page
+    assert f"| `relevance` | 0.56 [0.51, 0.61]{' †' * old} | – | – |" in page
+    assert ("**Recorded for relevance" in page) is old
+    assert ("measure them again with `grice bench minimal-pairs`." in page) is old
