@@ -150,5 +150,5 @@ def test_a_browser_runs_our_script_and_no_other(made, name, tmp_path):
 def test_every_page_begins_with_the_one_head():
     package = Path(grice.__file__).parent
     sources = [path for path in package.rglob("*") if path.suffix in (".py", ".j2")]
-    begin = [path.name for path in sources if "<!doctype" in path.read_text("utf-8").lower()]
+    begin = [path.name for path in sources if "<!doctype html>" in path.read_text("utf-8").lower()]
     assert begin == ["pages.py"]

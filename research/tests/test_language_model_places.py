@@ -107,7 +107,7 @@ def test_without_a_model_the_bench_says_so(monkeypatch, tmp_path):
     rows = list(language_models.measure(bench_of(tmp_path)))
     assert [row.row for row in rows] == ["language model", "language model (large)"]
     assert all(row.estimate is None for row in rows)
-    assert "grice models get large" in rows[1].why
+    assert "grice models get model:large" in rows[1].why
 
 
 def test_each_place_is_measured_for_each_model_and_left_out_with_the_reason(monkeypatch, tmp_path):

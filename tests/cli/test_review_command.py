@@ -6,7 +6,7 @@ import pytest
 
 from grice import Conversation, Score, Turn
 from grice.cli import main
-from grice.records import FeatureEvidence, Span, TurnEvidence, json_line
+from grice.records import FeatureEvidence, Span, json_line
 
 TALK = Conversation(
     "talk",
@@ -45,20 +45,17 @@ def test_a_reply_is_shown_with_what_was_said_before_and_why(files, capsys, monke
     assert "not run: " in shown
 
 
-def test_the_effect_of_a_turn_on_its_conversation_is_not_printed_as_a_score(tmp_path, capsys):
-    complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(2, 0, 3))
-    evidence = (TurnEvidence(1, -1.0), complaint)
+def test_a_metric_that_does_not_count_in_the_order_is_named(tmp_path, capsys):
     scores = [
         Score("talk", 1, "relevance", 0.4, "ok", None, (), (), "relevance:1"),
-        Score("talk", None, "friction", 0.0, "ok", None, (), evidence, "friction:1"),
+        Score("talk", 1, "contradiction", 0.0, "ok", "contradicts", (), (), "contradiction:1"),
     ]
     (tmp_path / "talk.jsonl").write_bytes(json_line(TALK))
     (tmp_path / "out.jsonl").write_bytes(b"\n".join(map(json_line, scores)))
     assert main(["review", str(tmp_path / "out.jsonl"), str(tmp_path / "talk.jsonl")]) == 0
     shown = capsys.readouterr().out
-    assert "friction: the user complains in the next turn" in shown
-    assert "-1.00" not in shown
-    assert '"And"' in shown
+    assert "run but not used for the order: contradiction" in shown
+    assert "contradicts" not in shown
 
 
 def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):

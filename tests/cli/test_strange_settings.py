@@ -241,7 +241,7 @@ def test_every_option_of_a_project_was_decided_on():
     add_everywhere(parser)
     score.configure(parser, ())
     harmless = {
-        "bad-records", "blend", "concurrency", "debug", "dry-run", "format", "full", "json",
+        "bad-records", "blend", "column", "concurrency", "debug", "dry-run", "format", "full", "json",
         "metrics", "mode", "no-cache", "no-resume", "quiet", "resume", "sample", "seed", "speaker",
         "timeout", "workers",
     }  # fmt: skip

@@ -32,6 +32,9 @@ def reviewed(*scores, talk=TALK, top=20):
     return reviewer.review()
 
 
+RELEVANT = scored(3, "relevance", 0.5)
+
+
 def test_the_worst_reply_comes_first_with_its_words():
     verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
     first, second = reviewed(
@@ -134,10 +137,10 @@ def test_a_reply_with_two_flaws_is_listed_once_and_counted_twice():
 
 def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
     verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
-    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
-    (item,) = reviewed(scored(3, "repetition", 0.0, verbatim), whole).items
+    off_topic = scored(3, "relevance", 0.0)
+    (item,) = reviewed(scored(3, "repetition", 0.0, verbatim), off_topic).items
     assert item.flaw == "repeats"
-    (doubtful,) = reviewed(scored(3, "repetition", 0.4, verbatim), whole).items
+    (doubtful,) = reviewed(scored(3, "repetition", 0.4, verbatim), off_topic).items
     assert doubtful.flaw == "irrelevant"
 
 
@@ -160,26 +163,19 @@ def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     assert item.before == "Where?"
 
 
-@pytest.mark.parametrize("witness", STACK.witnesses, ids=lambda witness: witness.name)
+@pytest.mark.parametrize("witness", STACK.witnesses, ids=lambda witness: witness.metric)
 def test_no_witness_speaks_for_a_flaw_by_a_high_value(witness):
     assert witness.weight > 0
     assert witness.scale > 0
     assert witness.effect(0.0) > witness.effect(1.0)
 
 
-def test_metrics_of_conversations_speak_for_the_turns_that_their_evidence_names():
+def test_metrics_of_whole_conversations_do_not_count():
     complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
-    result = reviewed(
-        scored(1, "relevance", 0.5),
-        scored(3, "relevance", 0.5),
-        scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint, reason="other"),
-    )
-    first, second = result.items
-    reason = "the user complains in the next turn"
-    assert (first.turn, first.flaw, first.reason) == (3, "friction", reason)
-    assert (first.judges, second.judges) == ("conversation", "response")
-    assert first.words == ("You said so.",)
-    assert second.turn == 1
+    whole = scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint)
+    alone, beside = reviewed(RELEVANT), reviewed(RELEVANT, whole)
+    assert beside.items == alone.items
+    assert (alone.unused, beside.unused) == ((), ("friction",))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +191,7 @@ def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
 def test_what_abstained_failed_or_was_not_run_says_nothing():
     alone = reviewed(scored(3, "relevance", 0.2)).items[0]
     for status, value in (("abstained", 0.5), ("failed", None)):
-        silent = scored(3, "unanswered", value, status=status)
+        silent = scored(3, "repetition", value, status=status)
         beside = reviewed(scored(3, "relevance", 0.2), silent).items[0]
         assert beside.probability == alone.probability
         assert beside.effects == alone.effects
@@ -207,7 +203,8 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert used.pop("relevance") == 2
     assert set(used.values()) == {0}
     assert "relevance" not in result.missing
-    assert "unanswered" in result.missing
+    assert result.missing == ("repetition", "sense", "likelihood")
+    assert result.unused == ()
     assert result.stack.startswith("review-small@")
 
 

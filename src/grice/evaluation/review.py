@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from itertools import count, dropwhile, islice, takewhile
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import count, islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,7 @@ from grice.evaluation.review_certain import CertainReplies
 from grice.evaluation.review_flaws import flaw_of, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import by_conversation, read_scores
-from grice.records import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
+from grice.records import Evidence, FeatureEvidence, Finding, TripleEvidence
 from grice.scoring.items import unspoken
 from grice.text.markdown import as_read
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.evaluation.review_certain import CertainReply
-    from grice.evaluation.review_stack import Observed, Stack, Witness
+    from grice.evaluation.review_stack import Stack
     from grice.records import Conversation, Score, Span, Turn
 
 TOP = 20
@@ -45,7 +45,6 @@ class Further(msgspec.Struct, frozen=True):
     value: float
     reason: str | None
     evidence: tuple[Evidence, ...]
-    judges: Literal["response", "conversation"] = "response"
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True):
@@ -57,7 +56,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         flaw: What is most likely wrong: what the witness that speaks most against it looks for, or
             the title of the rule that finds a certain flaw.
         metric: The metric of that witness; None, as ``value``, for a certain flaw.
-        value: Its value; of a metric of whole conversations, the effect of the turn.
+        value: Its value.
         reason: The reason of its score.
         words: Stretches of the conversation that its evidence points at, and that of ``further``,
             without marks of Markdown, or those of ``findings``; none without texts.
@@ -68,7 +67,6 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         before: The turn before it that is no instruction and no traffic of tools.
         reply: The reply.
         file: The file its conversation is of, where several were scored together.
-        judges: What the metric scores. Of a metric of conversations, ``value`` is no score.
         findings: Its certain flaws.
     """
 
@@ -88,7 +86,6 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     before: str = ""
     reply: str = ""
     file: str | None = None
-    judges: Literal["response", "conversation"] = "response"
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -110,10 +107,9 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
 
 
 class WitnessUse(msgspec.Struct, frozen=True):
-    """On how many of the replies a witness said something: a metric, or a figure it states."""
+    """On how many of the replies a metric said something."""
 
     metric: str
-    feature: str
     turns: int
 
 
@@ -129,6 +125,7 @@ class Review(msgspec.Struct, frozen=True):
         thresholds: Probabilities by precision, measured on turns of training conversations.
         stack: Name and hash of the weights.
         certain: Number of replies with a certain flaw, by the code of the rule.
+        unused: Metrics that were run and do not count in the order.
     """
 
     turns: int
@@ -139,6 +136,7 @@ class Review(msgspec.Struct, frozen=True):
     thresholds: tuple[Threshold, ...]
     stack: str
     certain: dict[str, int] = {}
+    unused: tuple[str, ...] = ()
 
 
 class _Candidate(NamedTuple):
@@ -147,7 +145,7 @@ class _Candidate(NamedTuple):
     probability: float
     order: int
     turn: int
-    seen: Mapping[str, Observed]
+    seen: Mapping[str, Score]
     effects: dict[str, float]
     talk: Conversation | None
 
@@ -223,13 +221,14 @@ class Reviewer:
             (*certain, *(_flagged(rank, candidate, stack) for rank, candidate in probable)),
             tuple(self._above[threshold.probability] for threshold in stack.thresholds),
             tuple(
-                WitnessUse(witness.metric, witness.feature, self._used[witness.name])
+                WitnessUse(witness.metric, self._used[witness.metric])
                 for witness in stack.witnesses
             ),
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
             stack.name,
             self._certain.counts,
+            tuple(sorted(self._run.keys() - stack.known(self._run))),
         )
 
 
@@ -312,74 +311,42 @@ def _before(turns: Sequence[Turn], turn: int) -> str:
 
 
 def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
-    witnesses = {witness.name: witness for witness in stack.witnesses}
-    values = {name: candidate.seen[witnesses[name].metric] for name in candidate.effects}
-    plain = verbatim_of(values, candidate.effects, witnesses)
-    worst = max(plain or candidate.effects, key=lambda name: candidate.effects[name])
-    witness = witnesses[worst]
-    score = candidate.seen[witness.metric].score
-    evidence = _evidence_of(score, candidate.turn)
+    witnesses = {witness.metric: witness for witness in stack.witnesses}
+    plain = verbatim_of(candidate.seen, candidate.effects, witnesses)
+    worst = max(plain or candidate.effects, key=lambda metric: candidate.effects[metric])
+    score = candidate.seen[worst]
     turns = () if candidate.talk is None else candidate.talk.turns
-    before = _before(turns, candidate.turn)
-    further = tuple(_further(candidate, witnesses, witness.metric))
-    pieces = [*evidence, *(piece for other in further for piece in other.evidence)]
-    flaw = flaw_of(witness, evidence) if candidate.effects[worst] > 0 else "none"
+    further = tuple(_further(candidate, worst))
+    pieces = [*score.evidence, *(piece for other in further for piece in other.evidence)]
+    certain = candidate.effects[worst] > 0
     return FlaggedTurn(
         rank,
         score.conversation,
         candidate.turn,
         candidate.probability,
-        flaw,
-        witness.metric,
-        candidate.seen[witness.metric].value,
-        _reason(score, evidence),
+        flaw_of(witnesses[worst], score.evidence) if certain else "none",
+        worst,
+        score.value,
+        score.reason,
         tuple(islice(_words(_spans_of(pieces), [turn.text for turn in turns]), WORDS)),
         candidate.effects,
-        evidence,
+        score.evidence,
         further,
         turns[candidate.turn].speaker if turns else "",
-        before,
+        _before(turns, candidate.turn),
         turns[candidate.turn].text if turns else "",
         str(file) if (file := score.meta.get("file")) else None,
-        _judges(score),
     )
 
 
-def _evidence_of(score: Score, turn: int) -> tuple[Evidence, ...]:
-    """Return the evidence of a score; of a whole conversation's, what is said of one turn."""
-    if score.turn is not None:
-        return score.evidence
-    named = dropwhile(lambda piece: getattr(piece, "turn", None) != turn, score.evidence)
-    own = list(islice(named, 1))
-    return (*own, *takewhile(lambda piece: not isinstance(piece, TurnEvidence), named))
-
-
-def _further(
-    candidate: _Candidate, witnesses: Mapping[str, Witness], first: str
-) -> Iterator[Further]:
+def _further(candidate: _Candidate, first: str) -> Iterator[Further]:
     """Yield the scores of other metrics that speak against a reply and point at words of it."""
     against = sorted(candidate.effects.items(), key=lambda effect: -effect[1])
-    metrics = dict.fromkeys(witnesses[name].metric for name, effect in against if effect > 0)
-    for metric in metrics:
-        seen = candidate.seen[metric]
-        evidence = _evidence_of(seen.score, candidate.turn)
-        if metric != first and any(span.turn == candidate.turn for span in _spans_of(evidence)):
-            reason = _reason(seen.score, evidence)
-            yield Further(metric, seen.value, reason, evidence, _judges(seen.score))
-
-
-def _judges(score: Score) -> Literal["response", "conversation"]:
-    return "conversation" if score.turn is None else "response"
-
-
-def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
-    """Return why a reply is flagged; a metric of conversations gives the reason of its turn."""
-    if score.turn is not None:
-        return score.reason
-    names = [piece.name for piece in evidence if isinstance(piece, FeatureEvidence)]
-    if names:
-        return ", ".join(names)
-    return "less coherent than turns around it" if evidence else "nothing stands out at this turn"
+    for metric, effect in against:
+        score = candidate.seen[metric]
+        pointed = any(span.turn == candidate.turn for span in _spans_of(score.evidence))
+        if effect > 0 and metric != first and pointed:
+            yield Further(metric, score.value or 0.0, score.reason, score.evidence)
 
 
 def _spans_of(evidence: Sequence[Evidence]) -> list[Span]:

@@ -10,7 +10,7 @@ from grice.scoring.flags import EMPTY
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from grice.evaluation.review_stack import Observed, Witness
+    from grice.evaluation.review_stack import Witness
     from grice.records import Evidence, Score
 
 REPEATS = "repeats"
@@ -32,13 +32,13 @@ def is_empty(score: Score) -> bool:
 
 
 def verbatim_of(
-    values: Mapping[str, Observed], effects: Mapping[str, float], witnesses: Mapping[str, Witness]
+    seen: Mapping[str, Score], effects: Mapping[str, float], witnesses: Mapping[str, Witness]
 ) -> list[str]:
-    """Return the witnesses of a repetition beyond doubt, whatever else speaks against the reply."""
+    """Return the metrics that show a repetition beyond doubt, whatever else speaks against it."""
     return [
         name
-        for name, seen in values.items()
-        if witnesses[name].flaw == REPEATS and effects[name] > 0 and seen.value <= CERTAIN
+        for name, effect in effects.items()
+        if witnesses[name].flaw == REPEATS and effect > 0 and (seen[name].value or 0.0) <= CERTAIN
     ]
 
 

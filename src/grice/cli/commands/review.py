@@ -126,6 +126,9 @@ def _view(reviewed: Review) -> View:
     yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
     if reviewed.missing:
         yield Lines([f"not run: {', '.join(reviewed.missing)}"], style="dim")
+    if reviewed.unused:
+        names = ", ".join(reviewed.unused)
+        yield Lines([f"run but not used for the order: {names}"], style="dim")
     if reviewed.certain:
         yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style="bold")
     levels = list(zip(reviewed.thresholds, reviewed.above, strict=True))
@@ -133,8 +136,8 @@ def _view(reviewed: Review) -> View:
     for threshold, above in reached[-1:]:
         yield Lines(
             [
-                f"{above:,} at {threshold.probability:.2f} or more, of which "
-                f"{threshold.precision:.0%} were marked in training data"
+                f"{plural(above, 'reply', 'replies')} at {threshold.probability:.2f} or more: "
+                f"{threshold.precision:.0%} of such replies were flawed in written logs"
             ],
             style="dim",
         )
@@ -157,9 +160,8 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
         yield Lines([item.reason or ""], indent=3, style="italic")
     against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
     for score in () if item.findings else against:
-        value = f" {score.value:.2f}" if score.judges == "response" else ""  # else an effect
         why = f": {score.reason}" if score.reason else ""
-        yield Lines([f"{score.metric}{value}{why}"], indent=3, style="italic")
+        yield Lines([f"{score.metric} {score.value:.2f}{why}"], indent=3, style="italic")
     if item.words:
         quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
         yield Lines([quoted], indent=3, style="italic")

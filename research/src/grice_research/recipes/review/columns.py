@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 import grice
-from grice.evaluation.review_stack import Observed, observed
-from grice.records import Conversation, Score, json_line
+from grice.evaluation.review_stack import observed
+from grice.records import Conversation, FeatureEvidence, Score, json_line
 from grice_research.places import work_folder
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def columns_of(
     metrics = list(dict.fromkeys(question.metric for question in asked))
     folder = work_folder("review")
     folder.mkdir(parents=True, exist_ok=True)
-    seen: dict[tuple[str, int], dict[str, Observed]] = {}
+    seen: dict[tuple[str, int], dict[str, Score]] = {}
     with grice.load(*metrics, workers=1, cache=folder / "cache", models=preset) as grader:
         for metric in metrics:
             for place, what in _observed(grader, metric, marked, folder):
@@ -57,15 +57,19 @@ def columns_of(
     return np.array([[_figure(row, question) for question in asked] for row in rows], np.float64)
 
 
-def _figure(seen: dict[str, Observed], asked: Asked) -> float:
-    observation = seen.get(asked.metric)
-    value = None if observation is None else observation.figure(asked.feature)
-    return np.nan if value is None else value
+def _figure(seen: dict[str, Score], asked: Asked) -> float:
+    score = seen.get(asked.metric)
+    if score is None or score.value is None:
+        return np.nan
+    if not asked.feature:
+        return score.value
+    features = (piece for piece in score.evidence if isinstance(piece, FeatureEvidence))
+    return next((piece.value for piece in features if piece.name == asked.feature), np.nan)
 
 
 def _observed(
     grader: Grader, metric: str, marked: Sequence[Marked], folder: Path
-) -> Iterator[tuple[tuple[str, int], dict[str, Observed]]]:
+) -> Iterator[tuple[tuple[str, int], dict[str, Score]]]:
     """Yield what a metric says of every turn that is judged in the conversations."""
     turns: dict[str, list[int]] = {}
     for marked_turn in marked:

@@ -204,7 +204,6 @@ def stack_of(
             question.metric,
             question.flaw,
             *_rounded(center, scale, factor * own),
-            question.feature,
         )
         for question, center, scale, own in zip(asked, centers, scales, weights, strict=True)
         if own > 0
