@@ -11,9 +11,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.detectors.conversation import Flaw
+from grice.text.language import ENGLISH, language_of, words_in
 from grice.text.language import READ as LANGUAGE_READ
-from grice.text.language import language_of, words_in
 from grice.text.script import scripts
+from grice.text.tokens import SHORT_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,19 +133,29 @@ def _of_others(reply: Reply) -> Tongue | None:
 def _common(turns: Iterable[tuple[int, str]]) -> tuple[int, Tongue] | None:
     """Return the one script and language of turns, and where it is certain first."""
     certain: dict[Tongue, int] = {}
+    texts = []
     written: set[str | None] = set()
     for index, text in turns:
         tongue = tongue_of(text)
         if tongue is not None and (tongue.language or tongue.script != "Latin"):
             certain.setdefault(tongue, index)
         written.add(_script_of_short(text))
+        texts.append(text)
     if Tongue("Kana", None) in certain:
         written.discard("Han")
         certain.pop(Tongue("Han", None), None)
     if len(certain) != 1 or len(written - {None}) != 1:
         return None
     [(tongue, first)] = certain.items()
+    if tongue.language not in (None, "English") and any(_english(text, tongue) for text in texts):
+        return None
     return first, tongue
+
+
+def _english(text: str, tongue: Tongue) -> bool:
+    """Return whether a text that names no language is rather English than another one."""
+    words = set(SHORT_FORMS.findall(text[:LANGUAGE_READ].lower()))
+    return len(words & ENGLISH) > 1 and not words_in(text, str(tongue.language))
 
 
 def _script_of_short(text: str) -> str | None:

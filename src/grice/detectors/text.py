@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from grice.detectors.conversation import READ, Flaw
+from grice.text.language import ENGLISH
 from grice.text.lexicon import begins_word, look_up
 from grice.text.markup import plain_text, thoughts
 from grice.text.wordlists import words_of
@@ -319,21 +320,22 @@ def _places(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
 TAIL = 400
 """Characters of the end of a reply that are read."""
 FEWEST_WORDS = 3
+WORDS_BEFORE_TORN = 10
+"""Words of a reply whose last one counts as torn; in short ones it is more often a slip."""
 LAST_WORD = re.compile(r"(?<![^\s(\"“])([^\W\d_]+(?:['’][^\W\d_]+)?)(-?)\Z")
 BEFORE_A = words_of(
     "is was are were be been have has had need want get got gets like as at by for from in into of "
     "on or than that to with and not such make makes made take find give us me you it"
+)
+PREPOSITIONS = words_of(
+    "about after at by for from in into of on over through to under with and or"
 )
 NEVER_LAST = words_of("the an and because although whereas than if whether your my their every")
 """Words that no sentence ends with, or hardly any."""
 BEFORE_LAST = {
     "if": words_of("as what even only and"),
     "because": words_of("just only"),
-    "my": words_of("oh"),
-    "their": words_of("not"),
-    "your": words_of("not"),
-    "the": words_of("not"),
-    "than": words_of("not"),
+    "my": words_of("oh bad edit"),
 }
 """Words behind which a sentence does end so: "what if", "just because"."""
 COMPARATIVE = re.compile(r"more|less|rather|other|worse|\W?\w{1,20}er")
@@ -344,6 +346,7 @@ CLIPPED = words_of(
 )
 """Short forms beside the long ones: no word that is torn."""
 FUNCTION_WORDS = words_of(
+    "er erm um uh "
     "any anyone anything around been both does each else ever every everyone everything from hers "
     "here into many mine more most much nobody none nothing once only other others ours over same "
     "some someone something soon such than that theirs them then there these they this those three "
@@ -396,18 +399,26 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
     before = words[-2].lower()
     if word == "than" and not COMPARATIVE.fullmatch(before):
         return None  # "then" is often written so
+    if word == "their" and before not in PREPOSITIONS:
+        return None  # a slip for "there"
     if word == "your" and before == "for" and "thank" not in tail.lower():
         return None  # a slip for "you"
     if word in NEVER_LAST or (word == "a" and before in BEFORE_A):
-        sound = before == word or before in BEFORE_LAST.get(word, ())
+        sound = before in (word, "not") or before in BEFORE_LAST.get(word, ())
         return None if sound else "ends in the middle of a sentence"
-    if word.islower() and len(word) > 3 and _is_torn(word) and _completed(reply, word):
+    if (
+        len(words) >= WORDS_BEFORE_TORN
+        and word.islower()
+        and len(word) > 3
+        and _is_torn(word)
+        and _completed(reply, word)
+    ):
         return "ends in the middle of a word"
     return None
 
 
 def _is_torn(word: str) -> bool:
-    known = look_up(word).readings or word in CLIPPED or word in FUNCTION_WORDS
+    known = look_up(word).readings or word in CLIPPED | FUNCTION_WORDS | ENGLISH
     return not known and begins_word(word)
 
 
