@@ -16,12 +16,12 @@ BIN := $(VENV)/bin
 .PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release site test
 
 demo: $(VENV)/.user
-	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
+	$(BIN)/grice score examples/support-bot.jsonl -o out.jsonl --report report.html
 	@echo "Open report.html in a browser to see every reply with its evidence."
 
 demo-medium: $(VENV)/.user
 	$(BIN)/grice models get medium medium-states
-	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt --models medium \
+	$(BIN)/grice score examples/support-bot.jsonl --models medium \
 		-o out-medium.jsonl --report report-medium.html
 	@echo "Open report-medium.html in a browser, beside the report.html of make demo."
 

@@ -4,8 +4,8 @@ A block of the kind ``console`` holds commands, ``$ grice …``, and what they p
 ``$ echo $?`` shows the exit status of the one before, and ``> /dev/null`` drops what is not worth
 showing. The blocks of a page run in order, in one folder that holds ``examples/`` and what the page
 names as a file (a line ``FILE:`` in backticks above a block). A published file that a command names
-is taken from GRICE_DATA, a model that was fetched (:data:`OF_FETCHED_MODELS`) from
-GRICE_TEST_MODELS; where that is not set, the block stays as it is. ``< FILE`` is what a command
+is taken from GRICE_DATA, a model that was fetched (:data:`OF_FETCHED_MODELS`, ``--models large``)
+from GRICE_TEST_MODELS; where that is not set, the block stays as it is. ``< FILE`` is what a command
 reads. Of a command that describes the machine (:data:`OF_THE_MACHINE`), only the last line has to
 stay. ``make docs`` writes all pages again, and a test holds them up to date by :func:`drift`.
 """
@@ -42,6 +42,8 @@ STATED = {
 FAILED = 2
 OF_THE_MACHINE = frozenset({"doctor"})
 OF_FETCHED_MODELS = frozenset({"chat"})
+OF_LARGE = ("large", "large-states")
+"""The preset whose sessions are shown, and the model that has to be there to run them again."""
 STATUS = ["echo", "$?"]
 SILENTLY = [">", "/dev/null"]
 OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
@@ -97,7 +99,7 @@ def run(block: str) -> str:
             if not os.environ.get("GRICE_DATA"):
                 return block
             shutil.copy(Path(os.environ["GRICE_DATA"]) / PUBLISHED[name], name)
-        if OF_FETCHED_MODELS & set(words[1:2]) and not os.environ.get("GRICE_TEST_MODELS"):
+        if not _models_are_here(words):
             return block
         if words == STATUS:
             printed = [f"{status}\n"]
@@ -112,6 +114,14 @@ def run(block: str) -> str:
     return "".join(lines)
 
 
+def _models_are_here(words: list[str]) -> bool:
+    """Return whether the models are here that a command needs beside those that ship."""
+    models = os.environ.get("GRICE_TEST_MODELS")
+    if OF_LARGE[0] in words:
+        return models is not None and (Path(models) / OF_LARGE[1]).is_dir()
+    return models is not None or not OF_FETCHED_MODELS & set(words[1:2])
+
+
 def output(words: list[str]) -> tuple[int, list[str]]:
     """Return the exit status of a command and the lines that it prints.
 
@@ -124,7 +134,9 @@ def output(words: list[str]) -> tuple[int, list[str]]:
         *words, _, read = words
         given = StringIO(Path(read).read_text("utf-8"))
     models = os.environ.get("GRICE_TEST_MODELS")
-    fetched = {"GRICE_MODELS": models} if models and words[1] in OF_FETCHED_MODELS else {}
+    fetched = {}
+    if models and (words[1] in OF_FETCHED_MODELS or OF_LARGE[0] in words):
+        fetched = {"GRICE_MODELS": models}
     with (
         patch.dict(os.environ, fetched),
         patch("sys.stdin", given),

@@ -16,6 +16,7 @@ import beside
 import console
 import msgspec
 from agreement import with_agreement
+import quality_table
 from blind_spots import blind_spots
 from command_pages import command_pages
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PRESETS = HERE / "presets.md"
+README = HERE.parent / "README.md"
 PLACES = HERE / "language-models.md"
 UNSEEN = "## What it does not see\n\n"
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
@@ -66,6 +68,9 @@ def pages() -> dict[Path, str]:
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
         PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
+        README: quality_table.with_table(
+            README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")
+        ),
         LIMITS: _lines(known),
     }
 

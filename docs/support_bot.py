@@ -33,11 +33,12 @@ HERE = Path(__file__).parent
 PAGE = HERE / "support-bot.md"
 LOG = HERE.parent / "examples" / "support-bot.jsonl"
 KEY = HERE.parent / "examples" / "support-bot-flaws.csv"
-FLAWS = "relevance,repetition,unanswered,friction"
+FLAWS = "relevance,repetition,sense"
 RUNS = {
     "default": (),
     "small": ("-m", FLAWS),
-    "medium": ("-m", f"{FLAWS},likelihood,sense", "--models", "medium"),
+    "medium": ("--models", "medium"),
+    "large": ("--models", "large"),
 }
 """What is run, by its name in the table."""
 
@@ -58,10 +59,8 @@ $ grice review out.jsonl examples/support-bot.jsonl --top 5
 
 The rank of each planted flaw in `grice review`, of {{replies}} replies: *default* is what
 `grice score` runs unless told otherwise, *small* what ships, by
-`-m {FLAWS}`, *medium* that and `likelihood,sense` with
-`--models medium`. Bold: among the first {{flaws}}, where all planted flaws would stand if nothing
-else did. A reply in another language is judged by no metric that reads English (–), and only found
-where the user's next turn complains.
+`-m {FLAWS}`, *medium* and *large* the presets of these names. Bold: among
+the first {{flaws}}, where all planted flaws would stand if nothing else did.
 
 """
 

@@ -64,6 +64,7 @@ def test_a_perfect_order_reads_flawed_replies_alone(rows):
     for preset in ("small", "medium", "large"):
         assert rows[f"review-{preset}", "AUC"].estimate.value == 1.0
         assert rows[f"review-{preset}", "lift of the first 10 %"].why == "precision 1.000"
+    assert rows["review-small, default metrics", "AUC"].estimate.value == 1.0
 
 
 def test_trivial_orders_stand_beside(rows):

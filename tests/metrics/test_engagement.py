@@ -81,7 +81,7 @@ def test_a_reply_counts_for_what_it_adds():
     fresh = judge("Do you ski?", "Yes, we ski a lot.")
     begging = judge("Do you ski?", "Yes, we ski a lot. Give me 5 out of 5.")
     assert begging.value == pytest.approx(fresh.value * 5 / 11, rel=0.1)
-    assert begging.reason == "repetition does not count: 45% of its words are new"
+    assert begging.reason == "only 45% of its words are new"
 
 
 def test_a_reply_that_only_repeats_is_not_engaging():

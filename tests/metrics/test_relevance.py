@@ -131,7 +131,7 @@ def test_what_is_said_twice_is_read_once_and_lowers_the_score():
     twice = judge("red green", "red blue green. red blue green.")
     assert once.value > 0
     assert twice.value == pytest.approx(once.value / 2)
-    assert twice.reason == "repetition does not count: 50% of its words are new"
+    assert twice.reason == "only 50% of its words are new"
 
 
 def test_asking_for_a_good_mark_pays_nothing():
@@ -142,6 +142,6 @@ def test_asking_for_a_good_mark_pays_nothing():
 
 def test_saying_again_what_was_said_before_pays_nothing():
     judgement = judge("red green blue.", "yes", "Red green blue.")
-    reason = "repetition does not count: 0% of its words are new"
+    reason = "only 0% of its words are new"
     assert (judgement.value, judgement.reason) == (0.0, reason)
     assert judge("Thank you.", "Thank you.").value == 1.0

@@ -12,15 +12,15 @@ from grice.runtime.bundle import open_bundle
 from grice_research.context import metric_and_preset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from grice.evaluation.review_stack import Stack
     from grice.records import Conversation, Score
-    from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder
     from grice_research.context import BenchContext
 
 __all__ = [
+    "BY_DEFAULT",
     "DETECTORS",
     "FETCHED",
     "metric_named",
@@ -34,6 +34,8 @@ __all__ = [
     "turn_values",
 ]
 
+BY_DEFAULT = "review-small, default metrics"
+"""The order of review of a run that names neither metrics nor a preset."""
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
 """Metrics of one quality of a reply or a conversation, whether they run by default or not."""
 DETECTORS = ("contradiction", "repetition", "unanswered", "friction", "sense")
@@ -91,24 +93,38 @@ def turn_scores(
 
 def review_values(
     scored: Mapping[str, Sequence[Score]], talks: Sequence[Conversation]
-) -> Iterator[tuple[Bundle, list[float]]]:
-    """Yield the orders of review whose metrics were all run, each with the value of each target.
+) -> Iterator[tuple[str, str, list[float]]]:
+    """Yield name, identity and values of the orders of review whose metrics were all run.
 
-    That is one less the probability that a person would mark it.
+    A value is one less the probability that a person would object to the target. That of
+    :data:`BY_DEFAULT` counts the metrics alone that ``grice score`` runs without being asked.
     """
     for name in STACKS:
         stack = open_stack(name)
         if columns := _columns_of(stack, scored):
-            groups: dict[str, list[Score]] = {}
-            for score in (score for column in columns for score in scored[column]):
-                groups.setdefault(score.conversation, []).append(score)
-            seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
-            effects = [
-                stack.effects(seen[talk.id][turn]).values()
-                for talk in talks
-                for turn in talk.targets or ()
-            ]
-            yield open_bundle(name), [1 - stack.probability(each) for each in effects]
+            identity = open_bundle(name).identity
+            yield name, identity, _review(stack, stack.metrics, columns, scored, talks)
+            if name == STACKS[-1]:
+                defaults = find_metrics().defaults()
+                yield BY_DEFAULT, identity, _review(stack, defaults, columns, scored, talks)
+
+
+def _review(
+    stack: Stack,
+    metrics: Collection[str],
+    columns: Sequence[str],
+    scored: Mapping[str, Sequence[Score]],
+    talks: Sequence[Conversation],
+) -> list[float]:
+    groups: dict[str, list[Score]] = {}
+    for score in (score for column in columns for score in scored[column]):
+        if score.metric in metrics:
+            groups.setdefault(score.conversation, []).append(score)
+    seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
+    effects = [
+        stack.effects(seen[talk.id][turn]).values() for talk in talks for turn in talk.targets or ()
+    ]
+    return [1 - stack.probability(each) for each in effects]
 
 
 def _columns_of(stack: Stack, scored: Mapping[str, Sequence[Score]]) -> list[str]:

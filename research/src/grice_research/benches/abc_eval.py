@@ -104,9 +104,9 @@ def measure(context: BenchContext) -> Iterator[Row]:
     columns |= _computed(context, marked)
     signatures = {name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in scored}
     trained = {name: context.trained_share(name, marked.talks) for name in ours}
-    for bundle, values in review_values(scored, marked.talks):
-        columns[bundle.card.name], ours[bundle.card.name] = values, ""
-        signatures[bundle.card.name] = f"{bundle.identity}|on:abc_eval"
+    for name, identity, values in review_values(scored, marked.talks):
+        columns[name], ours[name] = values, ""
+        signatures[name] = f"{identity}|on:abc_eval"
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
@@ -283,16 +283,17 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
             decided = balanced_accuracy(votes_given, labels, groups=marked.group)
             measured = {EITHER: areas.areas[name], BALANCED: decided}
             if behaviour == ANY:
-                measured |= {
-                    LIFT: review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
-                }
+                lift = review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
+                measured |= {LIFT: lift}
+            rate = sum(labels) / len(labels)
             for measure, value in measured.items():
+                precision = f"precision {value.value * rate:.3f}, " if measure == LIFT else ""
                 yield Row(
                     row=name,
                     measure=measure,
                     estimate=value,
                     kind="printed",
                     on=behaviour,
-                    why="of released votes",
+                    why=f"{precision}of released votes",
                     signature="released votes|on:abc_eval",
                 )

@@ -118,9 +118,9 @@ def measure(context: BenchContext) -> Iterator[Row]:
     columns[POSITION] = [-float(turn) for talk in voted.talks for turn in talk.targets or ()]
     signatures = {name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in scored}
     trained = {name: context.trained_share(name, voted.talks) for name in ours}
-    for bundle, values in review_values(scored, voted.talks):
-        columns[bundle.card.name], ours[bundle.card.name] = values, ""
-        signatures[bundle.card.name] = f"{bundle.identity}|on:dbdc3"
+    for name, identity, values in review_values(scored, voted.talks):
+        columns[name], ours[name] = values, ""
+        signatures[name] = f"{identity}|on:dbdc3"
     measured = (*_areas(columns, ours, voted), *_ranks(columns, ours, voted))
     for row in (*measured, *_lifts(columns, ours, voted)):
         name = row.metric or row.row

@@ -2,8 +2,8 @@
 
 The 46 logs were written for this project, and their flaws keyed before any metric was run on them.
 After most flaws the user objects and the assistant corrects itself: a correct repair is no flaw.
-The orders of review of the presets stand beside trivial orders. An order is good if the replies
-that it puts first are flawed.
+The orders of review of the presets, certain flaws first as in a review, are compared with trivial
+orders. An order is good if the replies that it puts first are flawed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from grice.detectors import certain_flaws
 from grice.evaluation.review_stack import STACKS, open_stack
 from grice.records import Conversation, Turn
 from grice_research.benches._turns import (
@@ -28,7 +29,7 @@ from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
@@ -108,13 +109,21 @@ def measure(context: BenchContext) -> Iterator[Row]:
     columns[OWN_TURNS] = [-cosine for cosine in own_turn_cosines(context, keyed.talks)]
     columns[POSITION] = [-float(turn) for talk in keyed.talks for turn in talk.targets or ()]
     signatures = {name: f"{context.grader(name)[1][name]}|on:planted_flaws" for name in BASELINES}
-    orders = []
-    for bundle, values in review_values(scored, keyed.talks):
-        orders.append(bundle.card.name)
-        columns[bundle.card.name] = values
-        signatures[bundle.card.name] = f"{bundle.identity}|on:planted_flaws"
+    orders: list[str] = []
+    certain = list(_certain(keyed.talks))
+    for name, identity, values in review_values(scored, keyed.talks):
+        orders.append(name)
+        columns[name] = [min(pair) for pair in zip(values, certain, strict=True)]
+        signatures[name] = f"{identity}|on:planted_flaws"
     for row in _rows(columns, orders, keyed):
         yield msgspec.structs.replace(row, signature=signatures.get(row.row, ""))
+
+
+def _certain(talks: Sequence[Conversation]) -> Iterator[float]:
+    """Yield -1 for each reply with a certain flaw, which a review lists first, otherwise 1."""
+    for talk in talks:
+        flawed = {finding.turn for finding in certain_flaws(talk)}
+        yield from (-1.0 if turn in flawed else 1.0 for turn in talk.targets or ())
 
 
 def _rows(columns: dict[str, list[float]], orders: list[str], keyed: Keyed) -> Iterator[Row]:

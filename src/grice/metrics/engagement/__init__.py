@@ -112,8 +112,7 @@ def _judgement(item: _Item, weighed: Weighed, *, truncated: bool) -> Judgement:
     flags = ("truncated",) if truncated else ()
     value = weighed.value * item.novel_fraction
     if value < NEUTRAL <= max(weighed.value, 1 - item.novel_fraction):
-        new = f"{item.novel_fraction:.0%} of its words are new"
-        reason = f"repetition does not count: {new}"
+        reason = f"only {item.novel_fraction:.0%} of its words are new"
     else:
         reason = _reason(value, evidence)
     return Judgement(value, "ok", reason, flags, evidence)
