@@ -187,7 +187,7 @@ def test_every_command_has_a_help_text(command, capsys):
     assert end.value.code == 0
     help_text = capsys.readouterr().out
     assert "usage: grice" in help_text
-    assert f"grice {command}" in (DOCS.parent / "README.md").read_text("utf-8")
+    assert f"grice {command}" in (DOCS / "commands" / "README.md").read_text("utf-8")
 
 
 RECORDED = {

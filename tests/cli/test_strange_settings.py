@@ -241,9 +241,9 @@ def test_every_option_of_a_project_was_decided_on():
     add_everywhere(parser)
     score.configure(parser, ())
     harmless = {
-        "bad-records", "blend", "column", "concurrency", "debug", "dry-run", "format", "full", "json",
-        "metrics", "mode", "no-cache", "no-resume", "quiet", "resume", "sample", "seed", "speaker",
-        "timeout", "workers",
+        "bad-records", "blend", "column", "concurrency", "debug", "dry-run", "format", "full",
+        "json", "metrics", "mode", "no-cache", "no-resume", "quiet", "resume", "sample", "seed",
+        "speaker", "timeout", "workers",
     }  # fmt: skip
     checked = {
         "address", "budget", "cache", "engine", "html", "models", "output", "plugin", "prices",

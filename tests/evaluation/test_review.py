@@ -144,6 +144,13 @@ def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_agains
     assert doubtful.flaw == "irrelevant"
 
 
+@pytest.mark.parametrize(("value", "flaw"), [(0.49, "irrelevant"), (0.5, "none")])
+def test_a_value_that_is_not_low_in_itself_names_no_flaw(value, flaw):
+    assert STACK.effects({"relevance": scored(3, "relevance", value)})["relevance"] > 0
+    (item,) = reviewed(scored(3, "relevance", value)).items
+    assert (item.flaw, item.has_flaw) == (flaw, flaw != "none")
+
+
 def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     reply = "See [the claim](https://a.example/claim), **in Leeds**."
     talk = Conversation(

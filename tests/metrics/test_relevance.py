@@ -142,6 +142,6 @@ def test_asking_for_a_good_mark_pays_nothing():
 
 def test_saying_again_what_was_said_before_pays_nothing():
     judgement = judge("red green blue.", "yes", "Red green blue.")
-    reason = "only 0% of its words are new"
+    reason = "none of its words is new"
     assert (judgement.value, judgement.reason) == (0.0, reason)
     assert judge("Thank you.", "Thank you.").value == 1.0

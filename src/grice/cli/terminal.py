@@ -85,7 +85,7 @@ def print_summary(summary: Summary, worst: Review | None = None) -> None:
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)
-    if worst is not None and worst.items:
+    if worst is not None and any(item.has_flaw for item in worst.items):
         _print_first(out, worst)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
@@ -112,7 +112,7 @@ def _print_first(out: Console, worst: Review) -> None:
     out.print("\nto look at first, by the probability that a person would mark it", style="bold")
     if worst.certain:
         out.print(f"certain flaws: {in_words(worst.certain)}")
-    for item in worst.items:
+    for item in filter(lambda item: item.has_flaw, worst.items):
         by = f", by {item.metric}" if item.metric else ""
         why = f"{item.headline}{by}" + (f": {item.reason}" if item.reason else "")
         _print_turn(out, item.certainty, _place(item.conversation, item.turn, item.reply), why)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 TOP = 20
 """Replies that are shown unless told otherwise."""
+HALF = 0.5
+"""From this value on a metric finds nothing wrong."""
 WORDS = 3
 """Stretches of text that are quoted for a reply."""
 
@@ -91,7 +93,12 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     @property
     def headline(self) -> str:
         """The flaw, as a list is headed with it."""
-        return "no flaw stands out" if self.flaw == "none" else self.flaw
+        return self.flaw if self.has_flaw else "no flaw stands out"
+
+    @property
+    def has_flaw(self) -> bool:
+        """Whether a flaw of the reply is named."""
+        return self.flaw != "none"
 
     @property
     def certainty(self) -> str:
@@ -313,18 +320,18 @@ def _before(turns: Sequence[Turn], turn: int) -> str:
 def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     witnesses = {witness.metric: witness for witness in stack.witnesses}
     plain = verbatim_of(candidate.seen, candidate.effects, witnesses)
-    worst = max(plain or candidate.effects, key=lambda metric: candidate.effects[metric])
+    against = [name for name in candidate.effects if _speaks_against(candidate, name)]
+    worst = max(plain or against or candidate.effects, key=lambda name: candidate.effects[name])
     score = candidate.seen[worst]
     turns = () if candidate.talk is None else candidate.talk.turns
     further = tuple(_further(candidate, worst))
     pieces = [*score.evidence, *(piece for other in further for piece in other.evidence)]
-    certain = candidate.effects[worst] > 0
     return FlaggedTurn(
         rank,
         score.conversation,
         candidate.turn,
         candidate.probability,
-        flaw_of(witnesses[worst], score.evidence) if certain else "none",
+        flaw_of(witnesses[worst], score.evidence) if worst in against else "none",
         worst,
         score.value,
         score.reason,
@@ -339,13 +346,19 @@ def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     )
 
 
+def _speaks_against(candidate: _Candidate, metric: str) -> bool:
+    """Return whether a value is low in itself, and lower than those of training replies."""
+    value = candidate.seen[metric].value
+    return candidate.effects[metric] > 0 and value is not None and value < HALF
+
+
 def _further(candidate: _Candidate, first: str) -> Iterator[Further]:
     """Yield the scores of other metrics that speak against a reply and point at words of it."""
     against = sorted(candidate.effects.items(), key=lambda effect: -effect[1])
-    for metric, effect in against:
+    for metric, _ in against:
         score = candidate.seen[metric]
         pointed = any(span.turn == candidate.turn for span in _spans_of(score.evidence))
-        if effect > 0 and metric != first and pointed:
+        if metric != first and pointed and _speaks_against(candidate, metric):
             yield Further(metric, score.value or 0.0, score.reason, score.evidence)
 
 

@@ -118,7 +118,7 @@ def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Jud
 
 
 def _repeats(novel: float) -> str:
-    return f"only {novel:.0%} of its words are new"
+    return f"only {novel:.0%} of its words are new" if novel else "none of its words is new"
 
 
 def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
