@@ -177,12 +177,22 @@ def test_no_witness_speaks_for_a_flaw_by_a_high_value(witness):
     assert witness.effect(0.0) > witness.effect(1.0)
 
 
-def test_metrics_of_whole_conversations_do_not_count():
+def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_names():
     complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
-    whole = scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint)
+    whole = scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint, reason="other")
+    first, second = reviewed(scored(1, "relevance", 0.5), RELEVANT, whole).items
+    reason = "the user complains in the next turn"
+    assert (first.turn, first.flaw, first.reason) == (3, "user objects", reason)
+    assert (first.metric, first.value, first.words) == ("friction", 0.0, ("You said so.",))
+    assert second.turn == 1
+    assert second.effects["friction"] < 0 < first.effects["friction"]
+
+
+def test_metrics_that_do_not_count_are_named():
+    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
     alone, beside = reviewed(RELEVANT), reviewed(RELEVANT, whole)
     assert beside.items == alone.items
-    assert (alone.unused, beside.unused) == ((), ("friction",))
+    assert (alone.unused, beside.unused) == ((), ("coherence",))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +220,7 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert used.pop("relevance") == 2
     assert set(used.values()) == {0}
     assert "relevance" not in result.missing
-    assert result.missing == ("repetition", "sense", "likelihood")
+    assert result.missing == ("repetition", "sense", "friction", "likelihood")
     assert result.unused == ()
     assert result.stack.startswith("review-small@")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from grice.cli import main
-from grice.metrics.earned import SEEN, earned, verdict_on
+from grice.metrics.earned import REFINED, SEEN, earned, verdict_on
 from grice.metrics.limits import Comparison, Limits, Recorded, recorded
 from grice.metrics.registry import find_metrics
 
@@ -58,6 +58,16 @@ def test_what_shows_nothing(why, comparisons):
     assert verdict_on("made", known(*comparisons)).startswith("not earned")
 
 
+def test_a_metric_that_refines_a_baseline_need_not_beat_it_and_says_so(monkeypatch):
+    monkeypatch.setitem(REFINED, "made", "cosine_own_turns")
+    record = known(compared("a", 0.3), compared("a", 0.0, baseline="cosine_own_turns"))
+    assert earned("made", record) is None
+    assert earned("made", record, without="cosine_own_turns") is not None
+    words = verdict_on("made", record)
+    assert words.startswith("earned on a: ")
+    assert words.endswith("level with cosine_own_turns, which it refines")
+
+
 def test_what_was_not_measured_and_what_is_a_baseline_are_named_so():
     assert verdict_on("other", known()) == "not measured"
     assert verdict_on("log_length", known()) == "a trivial baseline itself"
@@ -65,7 +75,7 @@ def test_what_was_not_measured_and_what_is_a_baseline_are_named_so():
 
 @pytest.mark.parametrize("metric", find_metrics().defaults())
 def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
-    assert earned(metric) is not None, verdict_on(metric)
+    assert earned(metric, without=REFINED.get(metric, "")) is not None, verdict_on(metric)
     declared = find_metrics().metrics[metric]
     measured = recorded().metrics[metric].signature
     assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches again"
@@ -75,7 +85,8 @@ def test_the_list_says_what_was_earned_and_where(capsys):
     assert main(["list"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     for metric in find_metrics().defaults():
-        assert f"{metric}: earned on {earned(metric).hardest.on}: " in shown
+        shown_by = earned(metric) or earned(metric, without=REFINED[metric])
+        assert f"{metric}: earned on {shown_by.hardest.on}: " in shown
     assert main(["list", "--json"]) == 0
     rows = {row["name"]: row["earned"] for row in json.loads(capsys.readouterr().out)}
     assert {name for name, words in rows.items() if words.startswith("earned")} >= set(

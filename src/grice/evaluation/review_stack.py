@@ -8,11 +8,14 @@ A witness that abstained, failed or was not asked says nothing: it adds 0, as a 
 from __future__ import annotations
 
 import math
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.errors import BundleError
+from grice.records import FeatureEvidence, TurnEvidence
 from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ STACKS = ("review-large", "review-medium", "review-small")
 
 
 class Witness(msgspec.Struct, frozen=True):
-    """A metric of replies whose value speaks for or against a reply.
+    """A metric whose value of a reply speaks for or against it.
 
     Attributes:
         metric: Whose score it is taken from.
@@ -103,6 +106,8 @@ def observed(
 ) -> dict[int, dict[str, Score]]:
     """Return by turn the scores of metrics that judged it, from the scores of one conversation.
 
+    A metric of whole conversations judges each turn by its evidence; see :func:`_of_turn`.
+
     Args:
         scores: All scores of a conversation.
         turns: The turns that are asked about; by default those with a score of their own.
@@ -111,9 +116,29 @@ def observed(
         turns = {score.turn for score in scores if score.turn is not None}
     seen: dict[int, dict[str, Score]] = {turn: {} for turn in sorted(turns)}
     for score in scores:
-        if score.turn in seen and score.status == "ok" and score.value is not None:
-            seen[score.turn][score.metric] = score
+        if score.status != "ok" or score.value is None:
+            continue
+        for turn in seen if score.turn is None else {score.turn} & seen.keys():
+            seen[turn][score.metric] = _of_turn(score, turn)
     return seen
+
+
+def _of_turn(score: Score, turn: int) -> Score:
+    """Return the score of a turn; of a conversation's, 1 and the effect of the turn on it."""
+    if score.turn is not None:
+        return score
+    evidence = score.evidence
+    first = next(
+        (i for i, e in enumerate(evidence) if isinstance(e, TurnEvidence) and e.turn == turn), None
+    )
+    if first is None:
+        return replace(score, turn=turn, value=1.0, reason=None, evidence=())
+    rest = takewhile(lambda piece: not isinstance(piece, TurnEvidence), evidence[first + 1 :])
+    own = (evidence[first], *rest)
+    effect = sum(piece.effect for piece in own[:1] if isinstance(piece, TurnEvidence))
+    names = [piece.name for piece in own if isinstance(piece, FeatureEvidence)]
+    value = min(max(1 + effect, 0.0), 1.0)
+    return replace(score, turn=turn, value=value, reason=", ".join(names) or None, evidence=own)
 
 
 def open_stack(place: str | Path) -> Stack:
@@ -131,4 +156,4 @@ def open_stack(place: str | Path) -> Stack:
         stack = msgspec.json.decode(bundle.path(FILE).read_bytes(), type=Stack)
     except msgspec.DecodeError as error:
         raise BundleError(f"{bundle.path(FILE)}: {error}") from None
-    return msgspec.structs.replace(stack, name=bundle.identity)
+    return replace(stack, name=bundle.identity)

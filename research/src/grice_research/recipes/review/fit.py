@@ -48,9 +48,10 @@ FLAWS = {
     "likelihood": "senseless",
     "unanswered": "unanswered",
     "contradiction": "contradicts",
+    "friction": "user objects",
 }
 """The flaw that a low value of a metric shows; empty if its evidence names it."""
-SHIPPED = ("relevance", "repetition", SENSE)
+SHIPPED = ("relevance", "repetition", SENSE, "friction")
 WITNESSES = {
     "small": SHIPPED,
     "medium": (*SHIPPED, "likelihood"),
