@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grice.scoring.summary import Summary
 
 HELP = "score every reply of files of conversations"
-FIRST = 3
+FIRST = 5
 """Replies that are named as those to look at first."""
 
 
