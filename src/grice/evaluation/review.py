@@ -41,7 +41,7 @@ WORDS = 3
 
 
 class Further(msgspec.Struct, frozen=True):
-    """What a metric beside the first says against a reply, as in :class:`FlaggedTurn`."""
+    """Evidence of a further metric against a reply, as in :class:`FlaggedTurn`."""
 
     metric: str
     value: float
@@ -107,7 +107,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
 
     @property
     def spans(self) -> list[Span]:
-        """Where the words stand that speak against it."""
+        """Spans of the words that show the flaw."""
         others = (piece for other in self.further for piece in other.evidence)
         found = [span for finding in self.findings for span in finding.spans]
         return found + _spans_of([*self.evidence, *others])

@@ -53,9 +53,9 @@ PARTS = {
     "question": QUESTIONS,
     "answer": ANSWERS,
 }
-"""What a column can be, and the names that mean it; the first that is there counts."""
+"""Known names of the columns by their part; the first that is present counts."""
 _ROWS = (("context", "response"), ("question", "answer", "response"), ("text",))
-"""What each kind of row has to have."""
+"""Required columns by kind of row."""
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
 
@@ -87,7 +87,7 @@ class Header(NamedTuple):
 
     @property
     def per_row(self) -> str | None:
-        """What a row is: a ``response``, a ``turn``, a ``pair`` of turns, or neither."""
+        """Kind of row: a ``response``, a ``turn``, a ``pair`` of turns, or neither."""
         if self.context is not None and self.response is not None:
             return "response"
         if self.text is not None and (self.speaker is not None or self.role is not None):
@@ -454,7 +454,7 @@ def _sniff(prefix: bytes, columns: Mapping[str, str] | None = None) -> float:
         header = _best_header(line.decode().rstrip("\r"), columns or {})
     except UnicodeDecodeError:
         return 0.0
-    # Whoever names columns means a table; if one is missing, reading says so.
+    # Named columns mean a table; reading reports one that is missing.
     is_table = header.per_row or (columns and not line.lstrip().startswith((b"{", b"[")))
     return 0.92 if is_table and len(header.names) > 1 else 0.0
 

@@ -31,7 +31,7 @@ _SPOKEN: dict[str, Role] = {
     "tool": "tool",
 }
 _STATED: dict[str, Role] = {**_SPOKEN, "developer": "system", "function": "tool"}
-"""What a role means; as the name of a speaker, a developer is a person."""
+"""Side of each role; as the name of a speaker, a developer is a person."""
 
 
 def role_of(role: str | None, speaker: str | None = None) -> Role | None:
