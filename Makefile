@@ -29,8 +29,8 @@ test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
 
 lint: $(VENV)/.developer
-	$(BIN)/ruff format --check conftest.py src tests bench research
-	$(BIN)/ruff check conftest.py src tests bench research
+	$(BIN)/ruff format --check conftest.py packages bench
+	$(BIN)/ruff check conftest.py packages bench
 	$(BIN)/mypy
 
 check: lint
@@ -68,20 +68,23 @@ $(VENV)/.releaser: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom twine
 	@touch $@
 
-$(VENV)/.writer: $(VENV)/pyvenv.cfg pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+$(VENV)/.writer: $(VENV)/pyvenv.cfg packages/grice/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable packages/grice-models --editable 'packages/grice[docs]'
 	@touch $@ $(VENV)/.user
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.user: $(VENV)/pyvenv.cfg pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+$(VENV)/.user: $(VENV)/pyvenv.cfg packages/grice/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--editable packages/grice-models --editable packages/grice
 	@touch $@
 
-$(VENV)/.developer: $(VENV)/pyvenv.cfg pyproject.toml research/pyproject.toml
+$(VENV)/.developer: $(VENV)/pyvenv.cfg $(wildcard packages/*/pyproject.toml)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[dev]' --editable research
+		--editable packages/grice-models --editable 'packages/grice[dev]' \
+		--editable packages/grice-tasks --editable packages/grice-annotate \
+		--editable packages/grice-research
 	@touch $@ $(VENV)/.user
 
 clean:

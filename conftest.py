@@ -14,8 +14,8 @@ from hypothesis import settings
 
 import made_sets
 from grice.evaluation.datasets import Rated, known_sets, load_rated
+from grice.models.bundle import shipped_bundles
 from grice.records import Conversation, Turn
-from grice.runtime.bundle import shipped_bundles
 
 settings.register_profile("grice", derandomize=True, deadline=None)
 settings.load_profile("grice")
@@ -34,7 +34,7 @@ def data_folder() -> Path:
 def golden(data_folder: Path) -> Callable[[str], Any]:
     """Return what reads a file of recomputed figures by its name; they lie beside the data."""
 
-    def read(name: str) -> Any:  # noqa: ANN401 - what the file holds
+    def read(name: str) -> Any:
         path = data_folder.parent / "golden" / f"{name}.json"
         if not path.is_file():
             pytest.skip(f"no golden/{path.name} beside the data sets")

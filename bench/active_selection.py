@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from serving import written_between
 
-from grice.annotate.order import bins, gains
 from grice.evaluation.datasets import data_folder, load_rated, wanted_sets
 from grice.scoring import load
 from grice.stats.conformal import fit_human_scale
+from grice_annotate.order import bins, gains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

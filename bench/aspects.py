@@ -20,10 +20,10 @@ import ctranslate2
 from run import best, machine, texts
 from tokenizers import Tokenizer
 
-from grice.formats import read
 from grice.metrics.registry import find_metrics
+from grice.models.bundle import open_bundle
+from grice.readers import read
 from grice.records import Conversation, Turn
-from grice.runtime.bundle import open_bundle
 from grice.scoring import load
 
 if TYPE_CHECKING:

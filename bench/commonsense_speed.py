@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 if TYPE_CHECKING:
-    from grice.runtime.embedded import Mode
+    from grice.models.embedded import Mode
 
 TEXT = Path(__file__).parent.parent / "examples" / "charity.txt"
 PROMPTS, TRIPLES, BEAMS = 12, 5, 10
@@ -72,8 +72,8 @@ class Figure(msgspec.Struct):
 
 def ours(count: int, scorer: str, knowledge: str, mode: Mode) -> Measured:
     from grice.metrics.commonsense import commonsense
+    from grice.models.models import Models, default_workers
     from grice.records import Conversation, TripleEvidence, Turn
-    from grice.runtime.models import Models, default_workers
     from grice.scoring.loaded import load_metric
 
     models = Models(mode=mode, workers=default_workers(), cache=None)

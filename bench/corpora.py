@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from grice.errors import GriceError
-from grice.formats import read
+from grice.readers import read
 from grice.records import Conversation, Turn
 
 STATEMENTS = (".jsonl", ".json", ".tsv", ".txt", ".amr")

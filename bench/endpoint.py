@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from grice.cli import main  # noqa: E402
 from grice.metrics.judging import Rating  # noqa: E402
-from grice.runtime.endpoint.spending import Terms  # noqa: E402
-from grice.runtime.models import Models  # noqa: E402
-from grice.runtime.protocols import Chat, ChatRequest, Message, Unanswered  # noqa: E402
+from grice.models.endpoint.spending import Terms  # noqa: E402
+from grice.models.models import Models  # noqa: E402
+from grice.models.protocols import Chat, ChatRequest, Message, Unanswered  # noqa: E402
 from stub_endpoint import StubEndpoint, gullible  # noqa: E402
 
 FAULTS = (

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import grice
-from grice.runtime.conversion import convert
-from grice.runtime.conversion.gguf import read_gguf
+from grice.models.conversion import convert
+from grice.models.conversion.gguf import read_gguf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+    from grice.models.conversion.checkpoint import Checkpoint
     from grice.records import Turn
-    from grice.runtime.conversion.checkpoint import Checkpoint
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BLOCK = 32

@@ -3,9 +3,9 @@
     python bench/fuzz.py --seconds 300
 
 Begun with are the example of each format, the files of ``examples/``, what tracers wrote
-(``tests/formats/samples``) and what broke a reader before (``tests/formats/fuzz``, which a test
-reads again). What breaks one now, or takes longer than a file of its size may, is made smaller and
-kept there, and the exit status is 1.
+(``packages/grice/tests/readers/samples``) and what broke a reader before
+(``packages/grice/tests/readers/fuzz``, which a test reads again). What breaks one now, or takes
+longer than a file of its size may, is made smaller and kept there, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import time
 from pathlib import Path
 
 from grice.errors import GriceError, RecordError
-from grice.formats import find_formats, read
+from grice.readers import find_formats, read
 from grice.records import Conversation
 
 ROOT = Path(__file__).parents[1]
-SAMPLES = ROOT / "tests" / "formats" / "samples"
-KEPT = ROOT / "tests" / "formats" / "fuzz"
+SAMPLES = ROOT / "packages/grice/tests/readers" / "samples"
+KEPT = ROOT / "packages/grice/tests/readers" / "fuzz"
 PATIENCE = 5.0
 """Seconds that a file of a few KiB may take."""
 TOKENS = (

@@ -28,8 +28,8 @@ import msgspec
 from stand_ins import StandIns
 
 from grice.metrics.registry import find_metrics
+from grice.models.models import Models
 from grice.records import Conversation, Score
-from grice.runtime.models import Models
 from grice.scoring.loaded import load_metric
 from grice.scoring.run import WINDOW_TURNS, Scorer
 

@@ -32,9 +32,9 @@ from grice.knowledge.schema import load_schema
 from grice.metrics.coherence.features import verbatim_features
 from grice.metrics.coherence.turn_text import read_turn
 from grice.metrics.engagement.features import surface
-from grice.runtime.bundle import open_bundle
-from grice.runtime.protocols import TaggedSpan
-from grice.runtime.registry import read_settings
+from grice.models.bundle import open_bundle
+from grice.models.protocols import TaggedSpan
+from grice.models.registry import read_settings
 from grice.text.events import event_text, reaction
 from grice.text.repetition import novelty
 from grice.text.script import unreadable

@@ -37,8 +37,8 @@ from tokenizers import Tokenizer
 
 from grice.evaluation.datasets import Rated, known_sets, load_rated
 from grice.metrics.baselines import cosine_last_turn, mean_adjacent_cosine, mean_cosine_to_user
+from grice.models.protocols import Encoder
 from grice.records import Conversation, Judgement, Response
-from grice.runtime.protocols import Encoder
 from grice.stats import correlation
 from grice.stats.weighted import Kind
 

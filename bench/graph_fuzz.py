@@ -18,10 +18,10 @@ from pathlib import Path
 
 from grice.errors import InputError
 from grice.evaluation.datasets import data_folder
-from grice.graphs.check import check_graph
-from grice.graphs.reader import read_graph, write_graph
-from grice.graphs.repair import repair_graph
-from grice.graphs.samples import Sample, read_samples
+from grice_tasks.explagraphs.check import check_graph
+from grice_tasks.explagraphs.reader import read_graph, write_graph
+from grice_tasks.explagraphs.repair import repair_graph
+from grice_tasks.explagraphs.samples import Sample, read_samples
 
 PIECES = ("(", ")", ";", "; ", ")(", "((", "))", "()", " ", "", "\t", "\n", "é", "\x00", "\u202e",
           "not ", "is a", "; causes; ", "(a; b; c)", "😀", "\ud800")  # fmt: skip

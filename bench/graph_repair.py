@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grice.evaluation.datasets import data_folder
-from grice.graphs.check import RuleSet, check_graph
-from grice.graphs.repair import repair_graph
-from grice.graphs.samples import Sample, read_predictions, read_samples
+from grice_tasks.explagraphs.check import RuleSet, check_graph
+from grice_tasks.explagraphs.repair import repair_graph
+from grice_tasks.explagraphs.samples import Sample, read_predictions, read_samples
 
 Case = tuple[Sample, str]
 

@@ -1,4 +1,4 @@
-"""Speed of grice.graphs against a loop over pairs with the reference libraries.
+"""Speed of grice_tasks.explagraphs against a loop over pairs with the reference libraries.
 
     GRICE_DATA=... python bench/graphs.py       needs networkx, nltk, rouge-score and scipy
 
@@ -21,11 +21,11 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy.optimize import linear_sum_assignment
 
 from grice.evaluation.datasets import data_folder
-from grice.graphs import overlap
-from grice.graphs.check import check_graph
-from grice.graphs.samples import Prediction, Sample, read_predictions, read_samples
-from grice.graphs.scores import score_sample
 from grice.text.overlap import stem, stems
+from grice_tasks.explagraphs import overlap
+from grice_tasks.explagraphs.check import check_graph
+from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
+from grice_tasks.explagraphs.scores import score_sample
 
 ROUNDS = 5
 Values = dict[str, float]

@@ -20,22 +20,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import grice
+from grice.models.models import Models
+from grice.models.protocols import SteerableLM
 from grice.records import Conversation, Turn
-from grice.runtime.models import Models
-from grice.runtime.protocols import SteerableLM
-from grice.steer import rerank
-from grice.steer.generate import END, chat_prompt
-from grice.steer.guide import load_guide
-from grice.steer.guided import GuidedChoice, likeliest
-from grice.steer.rerank import FIELD
-from grice.steer.samples import draw_contexts
+from grice_tasks.steering import rerank
+from grice_tasks.steering.generate import END, chat_prompt
+from grice_tasks.steering.guide import load_guide
+from grice_tasks.steering.guided import GuidedChoice, likeliest
+from grice_tasks.steering.rerank import FIELD
+from grice_tasks.steering.samples import draw_contexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.runtime.protocols import Vector
-    from grice.runtime.stepwise import Chooser
-    from grice.steer.guide import Guide
+    from grice.models.protocols import Vector
+    from grice.models.stepwise import Chooser
+    from grice_tasks.steering.guide import Guide
 
 ROUNDS = 3
 TOKENS = 40

@@ -24,7 +24,7 @@ RELATIONS = ("xWant", "xNeed", "xReact", "xEffect", "xAttr", "xIntent", "oReact"
 COUNTED = """
 import sys
 from grice.cli import main
-from grice.runtime.embedded import EmbeddedEncoder
+from grice.models.embedded import EmbeddedEncoder
 read = set()
 for name in ("encode", "hidden"):
     def counting(self, texts, real=getattr(EmbeddedEncoder, name)):

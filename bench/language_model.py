@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 import grice
-from grice.runtime.models import Models
-from grice.runtime.protocols import CausalLM, Segment
+from grice.models.models import Models
+from grice.models.protocols import CausalLM, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.runtime.embedded import Mode
-    from grice.runtime.protocols import Passage
+    from grice.models.embedded import Mode
+    from grice.models.protocols import Passage
 
 MARKS = "<!-- written by bench/language_model.py -->", "<!-- end of what it writes -->"
 EXAMPLES = Path(__file__).parents[1] / "examples" / "chatbots.jsonl"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 import time
 
-from grice.formats import read
 from grice.perturb import Material
 from grice.perturb.registry import find_perturbations
 from grice.perturb.run import perturb
+from grice.readers import read
 from grice.records import Conversation
 
 

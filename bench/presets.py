@@ -25,7 +25,7 @@ from run import child
 
 import grice
 from grice.metrics.registry import find_metrics
-from grice.runtime.store.places import find_stored
+from grice.models.store.places import find_stored
 from grice.scoring.items import responses
 from grice.scoring.presets import Preset, named_preset
 from grice_research.runs import read_runs
@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 from agreement import agreement  # noqa: E402
 
 RESULTS = ROOT / "docs" / "results"
-INDEX = ROOT / "src" / "grice" / "data" / "models" / "index.toml"
+INDEX = ROOT / "packages/grice/src/grice" / "data" / "models" / "index.toml"
 MARKS = "<!-- what follows is written by bench/presets.py -->", "<!-- end of what it writes -->"
 PRESETS = ("small", "medium", "large")
 FILES = ("chatbots.jsonl", "charity.txt")
@@ -77,8 +77,8 @@ def resident(name: str) -> int:
     """Return the bytes of memory that a model adds to a process when it has read a conversation."""
     code = (
         "import os, sys\n"
-        "from grice.runtime.models import Models\n"
-        "from grice.runtime.protocols import Segment\n"
+        "from grice.models.models import Models\n"
+        "from grice.models.protocols import Segment\n"
         "def held():\n"
         "    pages = int(open('/proc/self/statm').read().split()[1])\n"
         "    return pages * os.sysconf('SC_PAGE_SIZE')\n"

@@ -6,9 +6,9 @@
 Both networks have random weights of the published sizes, so that texts have the full length
 (``full`` counts them) and no weights need be fetched. Their output layers are their own: with those
 of the papers, which are the embeddings, random weights write the same piece again and again, and
-where a repeat is forbidden the engines do not search alike (:mod:`grice.runtime.seq2seq`). The loop
+where a repeat is forbidden the engines do not search alike (:mod:`grice.models.seq2seq`). The loop
 is that of the released code: a prompt at a time, beam 10 for both, float32. Ours is
-:class:`grice.runtime.seq2seq.EmbeddedSeq2Seq` on the converted checkpoints, as ``accent`` calls it:
+:class:`grice.models.seq2seq.EmbeddedSeq2Seq` on the converted checkpoints, as ``accent`` calls it:
 ``exact`` in float32, a text at a time, ``fast`` in int8, prompts of one length together.
 
 ``same`` counts the texts that both write. To random weights thousands of pieces are equally likely,
@@ -35,10 +35,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from grice.knowledge.comet import query
 from grice.metrics.accent import PROMPTS, extraction_source
-from grice.runtime.embedded import Mode
-from grice.runtime.models import Models, default_workers
-from grice.runtime.seq2seq import Search, Seq2Seq
-from grice.runtime.store.make import Description, make_bundle
+from grice.models.embedded import Mode
+from grice.models.models import Models, default_workers
+from grice.models.seq2seq import Search, Seq2Seq
+from grice.models.store.make import Description, make_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

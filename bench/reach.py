@@ -41,8 +41,8 @@ import grimp
 import grice
 from grice.errors import ModelError
 from grice.metrics.registry import find_metrics
-from grice.runtime.models import Models
-from grice.runtime.registry import KINDS, SCHEMES
+from grice.models.models import Models
+from grice.models.registry import KINDS, SCHEMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -58,9 +58,9 @@ OTHER_DOORS = re.compile(
 
 REGISTRIES = {
     "grice.metrics.registry": r"grice\.metrics\.\w+",
-    "grice.formats._registry": r"grice\.formats\.[^_]\w+",
+    "grice.readers._registry": r"grice\.formats\.[^_]\w+",
     "grice.perturb.registry": r"grice\.perturb\.[^_]\w+",
-    "grice.annotate.templates": r"grice\.annotate\.templates\.[^_]\w+",
+    "grice_annotate.templates": r"grice\.annotate\.templates\.[^_]\w+",
     "grice.integrations": r"grice\.integrations\.\w+_engine",
 }
 """Which modules each registry imports by a name that it puts together."""
@@ -97,7 +97,7 @@ def imports() -> dict[str, set[str]]:
     # The commands are roots of their own.
     edges_of["grice.cli"] -= {name for name in edges_of if name.startswith(f"{COMMANDS}.")}
     # Every model is opened by the same class; which kinds a run opens is a question of its command.
-    edges_of["grice.runtime.registry"] |= {module_of(SCHEMES[name]) for name in SCHEMES}
+    edges_of["grice.models.registry"] |= {module_of(SCHEMES[name]) for name in SCHEMES}
     return edges_of
 
 

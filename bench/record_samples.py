@@ -5,7 +5,7 @@ Needs the tracers, and no network: the model is a stub in this process::
     pip install openai opentelemetry-sdk opentelemetry-exporter-otlp-proto-common \
         opentelemetry-instrumentation-openai-v2 openinference-instrumentation-openai \
         langsmith langchain-core langfuse mlflow datasets
-    python bench/record_samples.py tests/formats/samples
+    python bench/record_samples.py packages/grice/tests/readers/samples
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def bill(wheel: Path, folder: Path) -> dict[str, object]:
 
 def licences() -> dict[str, dict[str, object]]:
     """Return the licence and the data of each bundle that ships, as its card has them."""
-    cards = sorted((ROOT / "src" / "grice" / "data" / "bundles").glob("*/card.toml"))
+    cards = sorted((ROOT / "packages/grice-models/src/grice_models/models").glob("*/card.toml"))
     read = {card.parent.name: tomllib.loads(card.read_text("utf-8")) for card in cards}
     return {
         name: {

@@ -22,18 +22,18 @@ import numpy as np
 import grice
 from grice.cli.output import show
 from grice.metrics.repetition import HALF, _likenesses, _signs, _texts, _value
+from grice.models.models import Models
 from grice.records import Conversation, Turn
-from grice.runtime.models import Models
 from grice.scoring.items import responses
 from grice.stats.clusters import wilson_interval
 from grice.tables import Table
 from grice.text.content import content_words
-from grice.training.logistic import fit_logistic
+from grice_research.training.logistic import fit_logistic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.runtime.protocols import Encoder
+    from grice.models.protocols import Encoder
 
 FILE = Path(__file__).parents[1] / "tests" / "metrics" / "repairs.jsonl"
 KINDS = ("repair", "repetition", "rewording")

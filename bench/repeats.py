@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = Path(__file__).parents[1] / "src/grice"
+SOURCE = Path(__file__).parents[1] / "packages/grice/src/grice"
 LONGEST = 8
 """Statements of a run."""
 NAMES = re.compile(

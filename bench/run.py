@@ -89,9 +89,9 @@ def encoding() -> Iterator[Figure]:
     import ctranslate2
     from tokenizers import Tokenizer
 
-    from grice.runtime.bundle import open_bundle
-    from grice.runtime.embedded import EmbeddedEncoder
-    from grice.runtime.memo import Memo, MemoEncoder
+    from grice.models.bundle import open_bundle
+    from grice.models.embedded import EmbeddedEncoder
+    from grice.models.memo import Memo, MemoEncoder
 
     bundle = open_bundle("encoder")
     sample = texts(600)
@@ -185,8 +185,8 @@ def peers(model: Path) -> Iterator[Figure]:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from grice.runtime.bundle import open_bundle
-    from grice.runtime.embedded import EmbeddedEncoder
+    from grice.models.bundle import open_bundle
+    from grice.models.embedded import EmbeddedEncoder
 
     torch.set_num_threads(1)
     tokenizer = AutoTokenizer.from_pretrained(model)

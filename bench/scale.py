@@ -32,7 +32,7 @@ from workers import Kill, Model, measured, predicted, started
 
 from grice.integrations import Grading
 from grice.integrations.shards import Task, planned, score_shard
-from grice.runtime.store.places import find_stored
+from grice.models.store.places import find_stored
 from grice.scoring.presets import named_preset
 
 MARKS = "<!-- what follows is written by bench/scale.py -->", "<!-- end of what it writes -->"

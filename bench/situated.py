@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from grice.runtime.bundle import open_bundle
-from grice.runtime.embedded import EmbeddedEncoder
-from grice.situated.mining import alike, alike_nearby
+from grice.models.bundle import open_bundle
+from grice.models.embedded import EmbeddedEncoder
+from grice_tasks.situatedgen.mining import alike, alike_nearby
 
 FILES = {
     "creak/train.jsonl.gz": "sentence", "commonsenseqa/train.jsonl.gz": "stem",

@@ -19,12 +19,12 @@ from grice.knowledge.extraction.protocol import RELATIONS
 from grice.knowledge.extraction.search import SearchExtractor
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.store import BundledStore
-from grice.runtime.bundle import Bundle
-from grice.runtime.embedded import Hidden
-from grice.runtime.memo import MemoEncoder
-from grice.runtime.models import Models
-from grice.runtime.protocols import Generated
-from grice.runtime.tokenization import open_tokenizer, tokenizable
+from grice.models.bundle import Bundle
+from grice.models.embedded import Hidden
+from grice.models.memo import MemoEncoder
+from grice.models.models import Models
+from grice.models.protocols import Generated
+from grice.models.tokenization import open_tokenizer, tokenizable
 
 Vector: TypeAlias = NDArray[np.float32]
 

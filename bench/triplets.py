@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from grice.formats import read
+from grice.models.models import Models, default_workers
+from grice.readers import read
 from grice.records import Conversation
-from grice.runtime.models import Models, default_workers
-from grice.triplets.find import find_links
+from grice_tasks.cider.find import find_links
 
 if TYPE_CHECKING:
-    from grice.triplets.models import TripletModels
+    from grice_tasks.cider.models import TripletModels
 
 WARM = 5
 

@@ -1,6 +1,6 @@
 """Write what is generated: pages of metrics and commands, formats, results, the limits of metrics.
 
-What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the benches
+What metrics do not see (``packages/grice/src/grice/data/limits.json``) comes from the recorded runs of the benches
 in ``docs/results``, whose pages say which figures are of versions that no longer ship. Tests hold
 all of it up to date; see :mod:`console` for what the output of a command may differ by.
 """
@@ -20,7 +20,7 @@ import quality_table
 from blind_spots import blind_spots
 from command_pages import command_pages
 
-from grice.formats import document
+from grice.readers import document
 from grice.metrics.declaration import Metric
 from grice.metrics.limits import FILE, Recorded
 from grice.metrics.page import metric_page, model_cards
@@ -42,7 +42,7 @@ PRESETS = HERE / "presets.md"
 README = HERE.parent / "README.md"
 PLACES = HERE / "language-models.md"
 UNSEEN = "## What it does not see\n\n"
-LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
+LIMITS = HERE.parent / "packages/grice/src/grice/data" / FILE
 
 
 @cache

@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import grice_research
-from grice.formats import read
+from grice.readers import read
 from grice.perturb import Material
 from grice.perturb.meaning import graphs_of_file
 from grice.perturb.mixture import MIXTURES, mixture

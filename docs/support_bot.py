@@ -20,7 +20,7 @@ import console
 
 from grice.cli import main as grice
 from grice.evaluation.review import review
-from grice.formats import read
+from grice.readers import read
 from grice.records import Conversation
 from grice.scoring.items import responses
 

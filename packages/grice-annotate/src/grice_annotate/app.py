@@ -1,0 +1,262 @@
+"""The application: pages for judges, each behind a link of their own, and the owner's.
+
+The link is all that lets somebody in; there are no cookies, so that no other site can act for a
+judge. A request that a browser says comes from another site is refused all the same.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qs
+
+from anyio import CapacityLimiter, to_thread
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from grice.errors import OutputError
+from grice.pages import hashes
+from grice.serve.check import Request
+from grice_annotate.records import AnswerError, TryAgainError
+from grice_annotate.templates import Page, Submitted
+from grice_annotate.views import Views
+from grice_tasks.explagraphs.drawing import STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
+
+    from starlette.requests import Request as HTTPRequest
+    from starlette.types import ASGIApp
+
+    from grice_annotate.records import Form, Judge
+    from grice_annotate.study import Given, Study
+
+    Handler: TypeAlias = Callable[["Study", Views, Judge, HTTPRequest, Form], Response]
+
+BODY = 256 << 10
+"""Bytes of a submitted page."""
+FIELDS = 500
+HEADERS = {
+    "Content-Security-Policy": (
+        f"default-src 'none'; script-src 'self'; style-src 'self' {hashes([STYLE])}; "
+        "connect-src 'self'; "
+        "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+FULL = (
+    "Nothing can be kept at present. Go back, keep your answer there, and tell who sent the link."
+)
+ASKING = 16
+"""Threads of a study whose pages wait for a model."""
+ASSETS = {"studio.css": "text/css", "studio.js": "text/javascript"}
+
+
+class _Route(NamedTuple):
+    """Who a path is for, what answers it, and in which threads."""
+
+    handler: Handler
+    owner: bool
+    threads: CapacityLimiter
+
+
+def application(study: Study) -> ASGIApp:
+    """Return the application of a study."""
+    views = Views(study)
+
+    # One thread answers judges, as fast as threads that wait for each other at every query would
+    # not (`bench/annotate.py`); where pages wait for a model, several do. The owner has another.
+    judging = CapacityLimiter(ASKING if "model" in study.template.options else 1)
+    threads = {False: judging, True: CapacityLimiter(1)}
+
+    def judged(handler: Handler, *, owner: bool) -> Callable[[HTTPRequest], Awaitable[Response]]:
+        return partial(_handled, study, views, _Route(handler, owner, threads[owner]))
+
+    return Starlette(
+        routes=[
+            Route("/j/{token}", judged(_show, owner=False), methods=["GET"]),
+            Route("/j/{token}", judged(_submit, owner=False), methods=["POST"]),
+            Route("/j/{token}/preview", judged(_preview, owner=False), methods=["POST"]),
+            Route("/o/{token}", judged(_progress, owner=True), methods=["GET"]),
+            Route("/o/{token}", judged(_act, owner=True), methods=["POST"]),
+            Route("/o/{token}/answers.jsonl", judged(_answers, owner=True), methods=["GET"]),
+            Route("/o/{token}/card.md", judged(_card, owner=True), methods=["GET"]),
+            Route("/o/{token}/task/{task:int}", judged(_disputed, owner=True), methods=["GET"]),
+            Route("/o/{token}/task/{task:int}", judged(_adjudicate, owner=True), methods=["POST"]),
+            Route("/assets/{name}", partial(_asset), methods=["GET"]),
+            Route("/", partial(_no_link, views), methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: partial(_refused, views)},
+    )
+
+
+def requests_of(study: Study) -> dict[str, Request]:
+    """Return a request for each page of a study, by its path without the token of the link."""
+    owner, judge = (next(j for j in study.judges() if j.owner == owns) for owns in (True, False))
+    links = {"/j/…": f"/j/{judge.token}", "/o/…": f"/o/{owner.token}"}
+    for name in ("answers.jsonl", "card.md"):
+        links[f"/o/…/{name}"] = f"/o/{owner.token}/{name}"
+    pages = {**links, **{f"/assets/{name}": f"/assets/{name}" for name in ASSETS}, "/": "/"}
+    return {path: Request("GET", page, headers={}) for path, page in pages.items()}
+
+
+async def _handled(study: Study, views: Views, route: _Route, request: HTTPRequest) -> Response:
+    """Return what a path answers to whose link it is."""
+    form: Form = {}
+    if request.method == "POST":
+        _check_site(request)
+        form = await _form(request)
+
+    def answered() -> Response:
+        judge = study.judge(request.path_params["token"])
+        if judge is None or judge.owner != route.owner:
+            raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
+        return route.handler(study, views, judge, request, form)
+
+    try:
+        response = await to_thread.run_sync(answered, limiter=route.threads)
+    except OutputError:
+        raise HTTPException(503, FULL) from None
+    response.headers.update(HEADERS)
+    return response
+
+
+def _check_site(request: HTTPRequest) -> None:
+    """Refuse what a browser says another site has sent."""
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host")
+    if site not in (None, "same-origin", "none") or (site is None and foreign):
+        raise HTTPException(403, "This page was sent by another site. Open your link and go on.")
+
+
+async def _form(request: HTTPRequest) -> Form:
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > BODY:
+            raise HTTPException(413, f"An answer has at most {BODY >> 10} KiB.")
+    try:
+        return parse_qs(data.decode(), keep_blank_values=True, max_num_fields=FIELDS)
+    except ValueError:
+        raise HTTPException(400, "This is no form of a page of this study.") from None
+
+
+def _show(study: Study, views: Views, judge: Judge, request: HTTPRequest, _: Form) -> Response:
+    """Return the task before a judge, or an answered one to change."""
+    number = request.query_params.get("task", "")
+    given = study.given(judge, int(number)) if number.isdigit() else study.next(judge)
+    if request.headers.get("accept") == "application/json":
+        return JSONResponse(views.task_data(given))
+    if given is None:
+        return HTMLResponse(views.nothing_left(judge))
+    return HTMLResponse(views.task(given))
+
+
+def _submit(study: Study, views: Views, judge: Judge, _: HTTPRequest, form: Form) -> Response:
+    """Keep an answer and go on, or show the page again with what is missing."""
+    given, change = _given(study, judge, form)
+    try:
+        value = study.template.answer(Submitted(form, study.page(given)))
+        study.submit(judge, given.task.id, value, change=change)
+    except TryAgainError as again:
+        study.keep_draft(judge, given.task.id, again.draft)
+        given = replace(given, draft=again.draft)
+        return HTMLResponse(views.task(given, form=form, problem=str(again)), 422)
+    except AnswerError as error:
+        return HTMLResponse(views.task(given, form=form, problem=str(error)), 422)
+    return RedirectResponse(f"/j/{judge.token}", 303)
+
+
+def _given(study: Study, judge: Judge, form: Form) -> tuple[Given, bool]:
+    """Return the task that a form answers, and whether it changes an earlier answer."""
+    number = form.get("task", [""])[0]
+    given = study.given(judge, int(number)) if number.isdigit() else None
+    if given is None:
+        raise HTTPException(409, "This task was not given to you. Open your link and go on.")
+    return given, "change" in form
+
+
+def _preview(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> Response:
+    given, _change = _given(study, judge, form)
+    return HTMLResponse(study.template.preview(Submitted(form, study.page(given))))
+
+
+def _progress(_: Study, views: Views, judge: Judge, request: HTTPRequest, __: Form) -> Response:
+    return HTMLResponse(views.progress(judge, base=str(request.base_url)))
+
+
+def _act(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> Response:
+    """Do what the owner asks for on the page of progress."""
+    match form.get("action", [""])[0]:
+        case "pause":
+            study.pause(paused=True)
+        case "resume":
+            study.pause(paused=False)
+        case "add":
+            names = [name.strip()[:64] for name in form.get("name", [""])[0].split(",")]
+            study.add_judges([name for name in names if name])
+        case "set_aside" if (number := form.get("judge", [""])[0]).isdigit():
+            study.set_aside(int(number))
+        case other:
+            raise HTTPException(400, f"{other[:40]!r} is nothing that can be done here.")
+    return RedirectResponse(f"/o/{judge.token}", 303)
+
+
+def _answers(_: Study, views: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
+    headers = {"Content-Disposition": 'attachment; filename="answers.jsonl"'}
+    return Response(views.answers(), headers=headers, media_type="application/x-ndjson")
+
+
+def _card(_: Study, views: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
+    return Response(views.card(), media_type="text/markdown; charset=utf-8")
+
+
+def _disputed(study: Study, views: Views, judge: Judge, request: HTTPRequest, _: Form) -> Response:
+    task = study.task(request.path_params["task"])
+    if task is None:
+        raise HTTPException(404, "There is no such task.")
+    return HTMLResponse(views.disputed(task, judge))
+
+
+def _adjudicate(
+    study: Study, views: Views, judge: Judge, request: HTTPRequest, form: Form
+) -> Response:
+    """Keep what the owner settles on."""
+    task = study.task(request.path_params["task"])
+    if task is None:
+        raise HTTPException(404, "There is no such task.")
+    try:
+        value = study.template.answer(Submitted(form, Page(task, judge, study.settings)))
+    except (AnswerError, TryAgainError) as error:
+        return HTMLResponse(views.disputed(task, judge, problem=str(error)), 422)
+    study.adjudicate(task.id, value)
+    return RedirectResponse(f"/o/{judge.token}", 303)
+
+
+async def _asset(request: HTTPRequest) -> Response:
+    name = request.path_params["name"]
+    if name not in ASSETS:
+        raise HTTPException(404, "There is no such file.")
+    content = (resources.files("grice_annotate") / "pages" / name).read_text("utf-8")
+    headers = {**HEADERS, "Cache-Control": "max-age=300"}
+    return Response(content, headers=headers, media_type=ASSETS[name])
+
+
+async def _no_link(views: Views, _: HTTPRequest) -> Response:
+    text = "This is a study. Open the link that you were given; it is yours alone."
+    return HTMLResponse(views.message("A study", text), headers=HEADERS)
+
+
+async def _refused(views: Views, _: HTTPRequest, error: Exception) -> Response:
+    status, text = 500, "Something went wrong."
+    if isinstance(error, HTTPException):
+        status, text = error.status_code, error.detail
+    return HTMLResponse(views.message("Not here", text), status, headers=HEADERS)

@@ -1,0 +1,147 @@
+"""What a study gives: records for the rest of grice, Label Studio's tasks, and a data card."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from grice.errors import plural
+from grice_annotate.agreement import agreement_of, counting
+from grice_annotate.progress import progress_of
+from grice_annotate.templates import Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Json
+    from grice_annotate.records import Answer, Task
+    from grice_annotate.study import Study
+
+
+def records(study: Study) -> Iterator[dict[str, Json]]:
+    """Yield a record for each item that was answered, as its template writes it."""
+    tasks = study.tasks()
+    values = _values(study, tasks)
+    items: dict[int, list[Judged]] = {}
+    first: dict[int, int] = {}
+    for task in sorted(tasks, key=lambda task: task.id):  # what follows comes later
+        first[task.id] = task.id if task.parent is None else first[task.parent]
+        if task.id in values:
+            items.setdefault(first[task.id], []).append(Judged(task, values[task.id]))
+    for task in tasks:
+        if task.id in items:
+            yield study.template.record(items[task.id])
+
+
+def _values(study: Study, tasks: Sequence[Task]) -> dict[int, dict[str, Json]]:
+    """Return the answers that count, by task and by pseudonym."""
+    names = {judge.id: judge.name for judge in study.judges()}
+    values: dict[int, dict[str, Json]] = {}
+    for answer in counting(tasks, study.answers()):
+        values.setdefault(answer.task, {})[names[answer.judge]] = answer.value
+    return values
+
+
+def label_studio(study: Study) -> Iterator[dict[str, Json]]:
+    """Yield a task of Label Studio for each item: its data, annotations and predictions."""
+    tasks = study.tasks()
+    names = {judge.id: judge.name for judge in study.judges()}
+    answers: dict[int, list[Answer]] = {}
+    for answer in counting(tasks, study.answers()):
+        answers.setdefault(answer.task, []).append(answer)
+    for task in tasks:
+        if task.expected is not None:
+            continue
+        data = task.content if isinstance(task.content, dict) else {"content": task.content}
+        proposal = task.proposal
+        yield {
+            "id": task.id,
+            "data": {"key": task.key, **data},
+            "annotations": [
+                {
+                    "completed_by": names[answer.judge],
+                    "created_at": _when(answer.saved),
+                    "lead_time": round(answer.seconds, 3),
+                    "result": _result(study, answer.value),
+                }
+                for answer in answers.get(task.id, [])
+            ],
+            "predictions": [] if proposal is None else [{"result": _result(study, proposal)}],
+        }
+
+
+def _result(study: Study, value: Json) -> list[Json]:
+    """Return an answer as Label Studio's list of regions: a number, choices, or text."""
+    fields = value if isinstance(value, dict) else {study.template.name: value}
+    result: list[Json] = []
+    for name, given in fields.items():
+        kind: str
+        content: Json
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            kind, content = "number", {"number": given}
+        elif isinstance(given, list) and all(isinstance(item, str) for item in given):
+            kind, content = "choices", {"choices": given}
+        else:
+            kind, content = "textarea", {"text": [str(given)]}
+        result.append({"from_name": name, "to_name": "reply", "type": kind, "value": content})
+    return result
+
+
+def data_card(study: Study) -> str:
+    """Return a card of a study: what was asked, of whom, when, and how well they agree."""
+    settings, tasks, answers = study.settings, study.tasks(), study.answers()
+    progress = progress_of(study, tasks, answers)
+    names = {judge.id: judge.name for judge in study.judges()}
+    times = [answer.saved for answer in answers]
+    rows = [
+        f"# Data card: {study.template.about}",
+        "",
+        f"- Template: `{study.template.name}`",
+        *(f"- Source: `{name}`, sha256 {digest}" for name, digest in study.source().items()),
+        f"- {plural(progress.done, 'task')} of {progress.tasks} with all "
+        f"{plural(settings.judges, 'judge')}; {plural(progress.answers, 'answer')} of "
+        f"{progress.wanted}",
+        f"- From {_when(min(times))} to {_when(max(times))}" if times else "- No answer yet",
+        f"- Order of tasks: {settings.order}, seed {settings.seed}; "
+        + (
+            f"an attention check every {settings.check_every} tasks"
+            if settings.check_every
+            else "no attention checks"
+        ),
+        "",
+        "## Judges (pseudonyms)",
+        "",
+        "| judge | answers | set aside | checks passed | median seconds |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {_cell(judge.name)} | {judge.answers} | {judge.set_aside} | "
+            f"{judge.passed} of {judge.checks} | "
+            f"{'' if judge.seconds is None else format(judge.seconds, '.1f')} |"
+            for judge in progress.judges
+        ),
+        "",
+        "## Agreement",
+        "",
+        "| of | measure | value | 95 % interval | n |",
+        "|---|---|---|---|---|",
+    ]
+    for row in agreement_of(study.template, tasks, answers, names):
+        estimate = row.estimate
+        if estimate is None:
+            rows.append(f"| {_cell(row.column)} | {row.measure} | | {_cell(row.note or '')} | |")
+            continue
+        bounds = f"{estimate.low:.2f} to {estimate.high:.2f}" if estimate.interval else ""
+        measure = _cell(row.measure)
+        rows.append(
+            f"| {_cell(row.column)} | {measure} | {estimate.value:.3f} | {bounds} | {estimate.n} |"
+        )
+    rows += ["", "## Guideline", "", settings.guideline.strip() or "None was given.", ""]
+    return "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

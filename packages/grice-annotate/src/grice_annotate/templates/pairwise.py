@@ -1,0 +1,132 @@
+"""Two replies to one history: which is better, or neither; sides are shuffled for each judge."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from grice.errors import RecordError
+from grice.records import Json
+from grice_annotate.records import AnswerError, Task
+from grice_annotate.templates._replies import Line, conversations
+from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.records import Conversation
+    from grice_annotate.records import Answer, Settings
+
+FIELD = "candidates"
+"""Field of a conversation with the replies that are compared, as ``grice rerank`` reads it."""
+TIE = "tie"
+MOST = 8
+"""Candidates of a conversation, each compared with each."""
+
+
+class _Pair(msgspec.Struct, frozen=True):
+    """Two replies to a history."""
+
+    conversation: str
+    history: list[Line]
+    first: str
+    second: str
+    meta: dict[str, Json] = {}
+
+
+def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    for talk in conversations(files):
+        history = [Line(turn.speaker, turn.text) for turn in talk.turns]
+        meta = {name: value for name, value in talk.meta.items() if name != FIELD}
+        for (i, first), (j, second) in combinations(enumerate(_candidates(talk)), 2):
+            pair = _Pair(talk.id, history, first, second, meta)
+            yield Task(
+                key=f"{talk.id}:{i}-{j}",
+                group=talk.id,
+                content=msgspec.to_builtins(pair),
+                stage="pairwise",
+                judges=settings.judges,
+            )
+
+
+def _candidates(talk: Conversation) -> list[str]:
+    given = talk.meta.get(FIELD)
+    listed = given if isinstance(given, list) else []
+    texts = [text for text in listed if isinstance(text, str) and text.strip()]
+    if len(texts) < len(listed) or not 2 <= len(texts) <= MOST:
+        problem = f"expected a list of 2 to {MOST} replies to compare"
+        raise RecordError(problem, file=talk.id, field=FIELD)
+    return texts
+
+
+def _swapped(page: Page) -> bool:
+    """Return whether the second reply stands first for a judge."""
+    draw = random.Random(f"{page.settings.seed} {page.task.id} {page.judge.name}")
+    return draw.random() < 0.5
+
+
+def _page(page: Page) -> dict[str, Any]:
+    pair = msgspec.convert(page.task.content, _Pair)
+    sides = [("first", pair.first), ("second", pair.second)]
+    return {"sides": sides[::-1] if _swapped(page) else sides}
+
+
+def _answer(submitted: Submitted) -> Json:
+    """Return which is better, and whether the sides were swapped for the judge."""
+    choice = submitted.form.get("choice", [""])[0]
+    if choice not in ("first", "second", TIE):
+        raise AnswerError("choose one of the replies, or that they are equally good")
+    return {"choice": choice, "swapped": _swapped(submitted.page)}
+
+
+def _choice(value: Json) -> str:
+    return str(value["choice"]) if isinstance(value, dict) else TIE
+
+
+def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+    values: dict[tuple[int, int], float | str] = {
+        (answer.task, answer.judge): _choice(answer.value) for answer in answers
+    }
+    return [Column("better reply", "nominal", values)]
+
+
+def _record(item: Sequence[Judged]) -> dict[str, Json]:
+    task, values = item[0]
+    pair = msgspec.convert(task.content, _Pair)
+    choices = {name: _choice(value) for name, value in values.items()}
+    votes = {side: list(choices.values()).count(side) for side in ("first", "second", TIE)}
+    better = _choice(task.adjudicated) if task.adjudicated is not None else _winner(votes)
+    chosen, rejected = (
+        (pair.second, pair.first) if better == "second" else (pair.first, pair.second)
+    )
+    return {
+        **pair.meta,
+        "id": task.key,
+        "conversation": pair.conversation,
+        "prompt": [msgspec.to_builtins(line) for line in pair.history],
+        "chosen": chosen,
+        "rejected": rejected,
+        "tie": better == TIE,
+        "votes": dict(votes),
+        "choices": dict(choices),
+    }
+
+
+def _winner(votes: Mapping[str, int]) -> str:
+    if votes["first"] == votes["second"]:
+        return TIE
+    return "first" if votes["first"] > votes["second"] else "second"
+
+
+TEMPLATE = Template(
+    name="pairwise",
+    about="say which of two replies is better",
+    read=_read,
+    answer=_answer,
+    record=_record,
+    columns=_columns,
+    page=_page,
+)

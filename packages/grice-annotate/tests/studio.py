@@ -1,0 +1,145 @@
+"""Studies for tests, and somebody who opens their pages without a network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+
+from grice.cli import main
+from grice_annotate.app import application
+from grice_annotate.begin import begun_study
+from grice_annotate.source import Source, settings_of
+from grice_annotate.templates import find_templates
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+def ask(app, method, path, fields=None, *, body=b"", headers=()):
+    """Return what an application answers; fields are those of a submitted page."""
+    content = urlencode(fields, doseq=True).encode() if fields else body
+    path, _, query = path.partition("?")
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(b"host", b"study"), *((a.encode(), b.encode()) for a, b in headers)],
+        "scheme": "http",
+        "server": ("study", 80),
+        "client": ("study", 1),
+    }
+    asyncio.run(app(scope, receive, send))
+    answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return Reply(sent[0]["status"], answered, b"".join(part.get("body", b"") for part in sent[1:]))
+
+
+def write(path: Path, *records) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return str(path)
+
+
+def talks(count, *, reply="Fine, and you?"):
+    turns = [{"speaker": "Ann", "text": "How are you?"}, {"speaker": "Bot", "text": reply}]
+    return [{"id": f"talk{number}", "turns": turns, "targets": [1]} for number in range(count)]
+
+
+class Studio:
+    """A study whose judges answer by its pages.
+
+    Args:
+        study: The study.
+    """
+
+    def __init__(self, study) -> None:
+        self.study = study
+        self.app = application(study)
+        self.judges = {judge.name: judge for judge in study.judges()}
+
+    def path(self, name: str) -> str:
+        judge = self.judges[name]
+        return f"/{'o' if judge.owner else 'j'}/{judge.token}"
+
+    def task(self, name):
+        headers = (("accept", "application/json"),)
+        return json.loads(ask(self.app, "GET", self.path(name), headers=headers).body)
+
+    def page(self, name, query=""):
+        return ask(self.app, "GET", self.path(name) + query).text
+
+    def answer(self, name, **fields):
+        """Return the answer to the page that somebody has before them, sent with fields."""
+        task = self.task(name)["task"]
+        return ask(self.app, "POST", self.path(name), {"task": task, **fields})
+
+    def all_answer(self, choose, names=None):
+        """Let judges answer in turn until nobody has a task; return how many answers there were."""
+        names = names or [name for name in self.judges if name != "owner"]
+        answers, idle = 0, 0
+        while idle < len(names):
+            idle = 0
+            for name in names:
+                task = self.task(name)
+                if task["task"] is None:
+                    idle += 1
+                    continue
+                fields = {"task": task["task"], **choose(name, task)}
+                reply = ask(self.app, "POST", self.path(name), fields)
+                assert reply.status in (303, 422), reply.text
+                answers += 1
+        return answers
+
+    def records(self):
+        return [json.loads(line) for line in self.owner("answers.jsonl").body.splitlines()]
+
+    def owner(self, page=""):
+        return ask(self.app, "GET", f"{self.path('owner')}/{page}".rstrip("/"))
+
+
+def studio_of(url, template, files, names=("ann", "bo", "cy"), source=None, **settings):
+    """Return an opened study, to be closed at the end of a block, with its judges."""
+    scale = settings.pop("scale", (1, 5))
+    begun = begun_study(
+        str(url),
+        find_templates()[template],
+        settings_of({"check_every": 0, **settings}, scale),
+        source or Source(files),
+    )
+
+    class Opened:
+        def __enter__(self):
+            study = begun.__enter__()
+            study.add_judges(names)
+            return Studio(study)
+
+        def __exit__(self, *problem):
+            return begun.__exit__(*problem)
+
+    return Opened()
+
+
+def command(*words):
+    """Return the status of ``grice annotate``."""
+    return main(["annotate", *map(str, words)])

@@ -1,0 +1,127 @@
+"""The command: begin, export, agreement, and what it says of what cannot be."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+import grice_annotate
+from grice.errors import InputError
+from grice_annotate import check_installed
+from studio import command, studio_of, talks, write
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Give the database of a study of ten items, answered by three."""
+    file = write(tmp_path / "talks.jsonl", *talks(10))
+    database = tmp_path / "study.db"
+    rates = {"ann": 0, "bo": 1, "cy": 0}
+    with studio_of(database, "rating", [file], guideline="Read | it all.") as studio:
+        studio.all_answer(
+            lambda name, task: {"aspect0": 1 + (len(task["key"]) + task["task"] + rates[name]) % 5}
+        )
+    return database
+
+
+def test_records_tasks_of_label_studio_and_a_card_are_written(study, tmp_path, capsys):
+    assert command("export", "--db", study, "-o", tmp_path / "out.jsonl") == 0
+    records = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [len(record["ratings"]) for record in records] == [3] * 10
+    assert command("export", "--db", study, "--as", "label-studio") == 0
+    tasks = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {len(task["annotations"]) for task in tasks} == {3}
+    [result] = tasks[0]["annotations"][0]["result"]
+    assert (result["type"], result["from_name"]) == ("number", "overall")
+    assert command("export", "--db", study, "--as", "card") == 0
+    card = capsys.readouterr().out
+    assert "10 tasks of 10 with all 3 judges; 30 answers of 30" in card
+    assert "Read | it all." in card
+    assert re.search(r"quadratic kappa of ann and bo \| -?\d\.\d{3}", card)
+
+
+def test_agreement_is_shown_with_intervals_of_all_and_of_each_pair(study, capsys):
+    assert command("agreement", "--db", study, "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    kappas = {row["measure"]: row["estimate"] for row in rows if "kappa" in row["measure"]}
+    assert kappas["quadratic kappa of ann and cy"]["value"] == pytest.approx(1)
+    assert len(kappas) == 3
+    assert all(estimate["low"] <= estimate["high"] for estimate in kappas.values())
+    assert command("agreement", "--db", study) == 0
+    assert "10 tasks of 10 done, 30 answers" in capsys.readouterr().out
+
+
+def test_the_command_serves_until_it_is_told_to_end(tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(2))
+    words = [sys.executable, "-m", "grice", "annotate", "rating", file, "--port", "0", "--json"]
+    words += ["--db", str(tmp_path / "s.db"), "--judge", "ann", "--judges", "1"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        rows = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
+    assert [row["name"] for row in rows] == ["owner", "ann"]
+    assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+/[oj]/[\w-]{32}", row["link"]) for row in rows)
+
+
+def test_a_file_of_something_else_is_no_study(tmp_path, capsys):
+    other, text = tmp_path / "other.db", tmp_path / "text.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE people (name TEXT)")
+    text.write_text("no database at all, but a text that is long enough to be one" * 20)
+    new = tmp_path / "new.db"
+    file = write(tmp_path / "talks.jsonl", *talks(2))
+    for words, problem in (
+        (("export", "--db", new), "no such study"),
+        (("agreement", "--db", other), "another program"),
+        (("export", "--db", text), "not a database"),
+        (("rating", file, "--db", other), "another program"),
+        (("rating", file, "--db", f"postgresql://x:secret@/x?host={tmp_path}"), "cannot be opened"),
+        (("rating", file, "--db", "nothing://there"), "cannot be opened"),
+        (("rating", tmp_path / "none.jsonl", "--db", new), "none.jsonl"),
+        (("rating", file, "--db", new, "--guideline", tmp_path / "no.txt"), "no.txt"),
+        (("rating", file, "--db", new, "--order", "review"), "--scores"),
+        (("rating", file, "--db", new, "--propose", "relevance"), "--scores"),
+        (("rating", file, "--db", tmp_path / "none" / "s.db"), "cannot be opened"),
+    ):
+        assert command(*words) == 2, words
+        said = capsys.readouterr().err
+        assert problem in said, words
+        assert "secret" not in said
+
+
+def test_a_study_of_another_version_is_named(study, capsys):
+    with sqlite3.connect(study) as connection:
+        connection.execute("UPDATE grice_study SET version = 99")
+    assert command("export", "--db", study) == 2
+    assert "a study of version 99; this grice reads version 1" in capsys.readouterr().err
+
+
+def test_what_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr(
+        grice_annotate, "find_spec", lambda name: None if name == "sqlalchemy" else 1
+    )
+    with pytest.raises(InputError, match=r'sqlalchemy.*pip install "grice\[annotate\]"'):
+        check_installed()
+
+
+@pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])
+def test_a_study_is_tried_before_anybody_is_asked(template, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "talks.jsonl", *talks(2))
+    assert command(template, file, "--check", "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["status"] for row in rows} == {200}
+    assert "/j/…" in {row["path"] for row in rows}
+    assert list(tmp_path.iterdir()) == [tmp_path / "talks.jsonl"]

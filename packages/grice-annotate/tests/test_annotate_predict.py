@@ -1,0 +1,34 @@
+"""The model that writers of arguments try to fool."""
+
+from __future__ import annotations
+
+import pytest
+
+from grice.errors import ModelError
+from grice_annotate.predict import stance_model
+from stub_endpoint import StubEndpoint
+
+BELIEF, ARGUMENT = "Zoos should be closed.", "Animals suffer in small cages."
+
+
+def test_the_model_that_ships_says_a_stance():
+    with stance_model("bundle:graphs") as predict:
+        assert predict(BELIEF, ARGUMENT) in ("support", "counter")
+
+
+@pytest.mark.enable_socket
+def test_an_endpoint_is_asked_with_belief_and_argument_as_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRICE_CACHE", str(tmp_path))
+    asked = []
+    stub = StubEndpoint(lambda data: asked.append(data) or {"stance": "counter"})
+    with stub, stance_model(stub.model) as predict:
+        assert predict(BELIEF, ARGUMENT) == "counter"
+    assert asked == [{"belief": BELIEF, "argument": ARGUMENT}]
+
+
+@pytest.mark.enable_socket
+def test_an_endpoint_that_gives_no_stance_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRICE_CACHE", str(tmp_path))
+    refused = pytest.raises(ModelError, match="the model gave no stance")
+    with StubEndpoint(always="prose") as stub, stance_model(stub.model) as predict, refused:
+        predict(BELIEF, ARGUMENT)

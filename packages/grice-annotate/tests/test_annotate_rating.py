@@ -1,0 +1,198 @@
+"""Ratings: what a page takes, what is written, and that the rest of grice reads it."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("starlette")
+from grice.cli import main
+from grice.errors import GriceError
+from grice.readers import read
+from grice_annotate.agreement import agreement_of
+from grice_annotate.source import Source, settings_of
+from studio import command, studio_of, talks, write
+
+
+def test_the_records_are_conversations_and_labels_at_once(tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(12))
+    draw = random.Random(0)
+    with studio_of(tmp_path / "s.db", "rating", [file], judges=2) as studio:
+        studio.all_answer(lambda *_: {"aspect0": draw.randint(1, 5)})
+        records = studio.records()
+    labels = write(tmp_path / "labels.jsonl", *records)
+    conversations = list(read(labels))
+    assert [talk.id for talk in conversations] == [record["id"] for record in records]
+    assert all(talk.targets == (1,) for talk in conversations)
+    assert main(["score", file, "-m", "log_length", "-o", str(tmp_path / "o.jsonl")]) == 0
+    assert main(["meta-eval", "log_length", "--on", labels, "--json"]) == 0
+
+
+def test_aspects_have_a_list_of_ratings_each_and_who_abstains_has_none(tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(1))
+    settings = {"aspects": ("relevance", "sense"), "scale": (0, 2)}
+    with studio_of(tmp_path / "s.db", "rating", [file], **settings) as studio:
+        studio.answer("ann", aspect0=0, aspect1=2)
+        studio.answer("bo", abstain=1)
+        studio.answer("cy", aspect0=1, aspect1=2)
+        [record] = studio.records()
+    assert record["ratings"] == {"relevance": [0, 1], "sense": [2, 2]}
+    assert (record["label"], record["abstained"]) == (1.25, 1)
+    assert record["annotators"] == ["ann", "bo", "cy"]
+
+
+def test_agreement_of_a_simulated_study_is_the_one_it_was_made_with(tmp_path):
+    """Judges who agree fully, by chance alone, and one who turns the scale round."""
+    file = write(tmp_path / "talks.jsonl", *talks(60))
+    draw = random.Random(1)
+    truth = {f"talk{number}:1": draw.randint(1, 5) for number in range(60)}
+    for kind, low, high in (("same", 0.999, 1.001), ("chance", -0.2, 0.2), ("turned", -1.1, -0.5)):
+
+        def choose(name, task, kind=kind):
+            right = truth[task["key"]]
+            turned = 6 - right if name == "bo" else right
+            chosen = {"same": right, "turned": turned, "chance": draw.randint(1, 5)}
+            return {"aspect0": chosen[kind]}
+
+        with studio_of(tmp_path / f"{kind}.db", "rating", [file], ("ann", "bo"), judges=2) as it:
+            it.all_answer(choose)
+            rows = agreement_of(it.study.template, it.study.tasks(), it.study.answers(), {})
+        alpha = next(row.estimate for row in rows if row.measure.startswith("Krippendorff"))
+        assert low <= alpha.value <= high, kind
+        assert alpha.n == 60
+
+
+def test_proposals_are_shown_to_some_and_what_they_do_is_reported(tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(40))
+    scores = str(tmp_path / "scores.jsonl")
+    assert main(["score", file, "-m", "log_length", "-o", scores]) == 0
+    source = Source([file], scores=scores, propose=("log_length",))
+    names = [f"judge{number}" for number in range(8)]
+    with studio_of(tmp_path / "s.db", "rating", [file], names, source, judges=4) as studio:
+        seeing = {name: "proposes the answer" in studio.page(name) for name in names}
+        assert set(seeing.values()) == {True, False}
+        proposals = {task.key: task.proposal["overall"] for task in studio.study.tasks()}
+
+        def choose(name, task):
+            proposed = proposals[task["key"]]
+            return {"aspect0": proposed if seeing[name] else 1 + proposed % 5}
+
+        studio.all_answer(choose)
+        rows = agreement_of(studio.study.template, studio.study.tasks(), studio.study.answers())
+    anchored = {row.measure: row.estimate.value for row in rows if row.column == "proposal"}
+    assert list(anchored.values()) == [1.0, 0.0]
+
+
+def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
+    replies = ["How are you?", "A long reply about gardens, tomatoes and the rain."]
+    records = [
+        {**talk, "turns": [talk["turns"][0], {"speaker": "Bot", "text": replies[number % 2]}]}
+        for number, talk in enumerate(talks(120))
+    ]
+    file, scores = write(tmp_path / "talks.jsonl", *records), str(tmp_path / "scores.jsonl")
+    assert main(["score", file, "-m", "log_length,relevance", "-o", scores]) == 0
+    source = Source([file], scores=scores, top=5)
+    with studio_of(tmp_path / "r.db", "rating", [file], source=source, order="review") as studio:
+        assert len(studio.study.tasks()) == 5
+        assert studio.task("ann")["key"] == studio.study.tasks()[0].key
+    source = Source([file], scores=scores, metric="log_length")
+    settings = {"judges": 1, "order": "uncertain"}
+    with studio_of(tmp_path / "u.db", "rating", [file], ("ann",), source, **settings) as studio:
+        asked, draw = [], random.Random(0)
+
+        def choose(_, task):
+            said = task["content"]["reply"]["text"]
+            asked.append(said)
+            # People agree on long replies and differ on short ones.
+            return {"aspect0": 3 if len(said) > 20 else draw.choice((1, 5))}
+
+        for _ in range(60):
+            task = studio.task("ann")
+            studio.answer("ann", **choose("ann", task))
+        assert asked.count(replies[1]) < 25  # half of them would be 30
+
+
+@pytest.mark.parametrize(
+    ("settings", "scale", "problem"),
+    [
+        ({}, (5, 1), "2 to 20 whole steps"),
+        ({}, (1, 1.5), "2 to 20 whole steps"),
+        ({}, (1, 99), "2 to 20 whole steps"),
+        ({"minutes": 0}, (1, 5), "above 0"),
+        ({"check_every": -1}, (1, 5), "no less"),
+        ({"aspects": ("a", "a")}, (1, 5), "named once"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, scale, problem):
+    with pytest.raises(GriceError, match=problem):
+        settings_of(settings, scale)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"id": "a", "turns": []}\n', "turns"),
+        ("", "empty"),
+        ('{"belief": "x"}\n', "format"),
+        ('{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}\n', "targets"),
+    ],
+)
+def test_a_file_that_does_not_fit_ends_before_anybody_is_asked(content, problem, tmp_path):
+    file = tmp_path / "talks.jsonl"
+    file.write_text(content, "utf-8")
+    with (
+        pytest.raises(GriceError, match=problem),
+        studio_of(tmp_path / "s.db", "rating", [str(file)]),
+    ):
+        pass
+
+
+@pytest.mark.data
+def test_the_ratings_of_deco_entered_by_the_pages_give_its_golden_agreement(
+    tmp_path, data_folder, golden
+):
+    lines = (data_folder / "accent_deco" / "deco_train.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    records = []
+    for number, row in enumerate(rows):
+        said = [text for text in row["history"].split("</UTT>") if text.strip()]
+        turns = [
+            {"speaker": "AB"[place % 2], "text": text}
+            for place, text in enumerate([*said, row["response"]])
+        ]
+        records.append({"id": str(number), "turns": turns, "targets": [len(turns) - 1]})
+    file = write(tmp_path / "deco.jsonl", *records)
+    names = ("first", "second", "third")
+
+    def choose(name, task):
+        row, place = rows[int(task["content"]["conversation"])], names.index(name)
+        return {"aspect0": row["general_cs_raw"][place], "aspect1": row["event_cs_raw"][place]}
+
+    aspects = ("overall", "event")
+    with studio_of(tmp_path / "s.db", "rating", [file], names, aspects=aspects) as studio:
+        assert studio.all_answer(choose) == 3 * len(rows)
+        study = studio.study
+        agreement = agreement_of(study.template, study.tasks(), study.answers())
+    figures = golden("accent_human_agreement")["values"]["deco_train"]
+    others = {row.column: row.estimate for row in agreement if "of the others" in row.measure}
+    for aspect in aspects:
+        assert others[aspect].value == pytest.approx(figures[f"{aspect}_iaa"]["spearman"], abs=1e-7)
+
+
+def test_a_study_goes_to_label_studio_and_comes_back_as_proposals(tmp_path):
+    file, db = write(tmp_path / "talks.jsonl", *talks(4)), tmp_path / "a.db"
+    with studio_of(db, "rating", [file], ("ann",), judges=1) as studio:
+        studio.all_answer(lambda *_: {"aspect0": 4})
+    tasks = tmp_path / "tasks.jsonl"
+    assert command("export", "--db", db, "--as", "label-studio", "-o", tasks) == 0
+    rows = [json.loads(line) for line in tasks.read_text().splitlines()]
+    assert [row["annotations"][0]["completed_by"] for row in rows] == ["ann"] * 4
+    for row in rows:  # what another tool, or a model, would predict
+        row["predictions"] = [{"result": row["annotations"][0]["result"]}]
+    again = write(tmp_path / "again.jsonl", *rows)
+    with studio_of(tmp_path / "b.db", "rating", [again], ("bo",), judges=1) as studio:
+        assert {task.key for task in studio.study.tasks()} == {f"talk{n}:1:1" for n in range(4)}
+        assert [task.proposal for task in studio.study.tasks()] == [{"overall": 4}] * 4

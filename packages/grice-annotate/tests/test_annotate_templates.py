@@ -1,0 +1,228 @@
+"""Every template from first page to record: several judges, several stages, bad answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("starlette")
+from grice.cli import main
+from grice.errors import GriceError
+from grice_annotate.agreement import agreement_of
+from grice_annotate.study import Study
+from grice_tasks.cider.brat import read_brat
+from grice_tasks.explagraphs.check import check_graph
+from studio import ask, studio_of, talks, write
+
+TALK = {
+    "id": "plants",
+    "turns": [
+        {"speaker": "Ann", "text": "Mine died 🌱 because I forgot to water them."},
+        {"speaker": "Bot", "text": "That is sad."},
+    ],
+}
+TEXT = "Ann: Mine died 🌱 because I forgot to water them.\nBot: That is sad."
+SAMPLE = {
+    "id": "zoo",
+    "belief": "Zoos protect animals.",
+    "argument": "Rare species breed safely in zoos.",
+    "stance": "support",
+}
+FACTS = (
+    ("zoos", "has context", "rare species"),
+    ("rare species", "is a", "animals"),
+    ("animals", "receives action", "breed safely"),
+)
+
+
+def place(words):
+    start = TEXT.index(words)
+    return [start, start + len(words)]
+
+
+LINK = {"head": place("forgot to water"), "relation": "Causes", "tail": place("died 🌱")}
+
+
+def fields_of(facts):
+    return {
+        f"fact{row}.{part}": text
+        for row, fact in enumerate(facts)
+        for part, text in zip(("head", "relation", "tail"), fact, strict=True)
+    }
+
+
+def test_issues_are_marks_of_each_judge_or_none(tmp_path):
+    file = write(tmp_path / "t.jsonl", *talks(1))
+    with studio_of(tmp_path / "s.db", "issues", [file]) as studio:
+        for wrong in ({}, {"issue": ["none", "relevance"]}, {"issue": "dull"}):
+            assert studio.answer("ann", **wrong).status == 422
+        studio.answer("ann", issue=["repetition", "relevance"])
+        studio.answer("bo", issue="none")
+        studio.answer("cy", issue="relevance")
+        [record] = studio.records()
+        rows = agreement_of(studio.study.template, studio.study.tasks(), studio.study.answers())
+    assert record["issues"] == {"ann": ["relevance", "repetition"], "bo": [], "cy": ["relevance"]}
+    assert record["marks"]["relevance"] == 2
+    assert record["label"] == pytest.approx(1 / 3)
+    assert {row.column for row in rows} >= {"all issues", "relevance"}
+
+
+def test_sides_are_shuffled_and_the_better_reply_is_chosen_whatever_its_side(tmp_path):
+    records = [
+        {"id": f"t{number}", "turns": ["A lamp broke."], "candidates": ["Good.", "Bad."]}
+        for number in range(20)
+    ]
+    file = write(tmp_path / "t.jsonl", *records)
+    sides = Counter()
+    with studio_of(tmp_path / "s.db", "pairwise", [file]) as studio:
+
+        def choose(name, task):
+            labels = re.findall(r'class="text">(\w+)\.', studio.page(name))
+            sides[labels[0]] += 1
+            return {"choice": "first" if name != "cy" else "tie"}
+
+        studio.all_answer(choose)
+        records = studio.records()
+    assert min(sides["Good"], sides["Bad"]) > 15
+    assert {(record["chosen"], record["rejected"]) for record in records} == {("Good.", "Bad.")}
+    assert all(record["votes"] == {"first": 2, "second": 0, "tie": 1} for record in records)
+
+
+@pytest.mark.parametrize("candidates", [["one"], [], "x", ["a", 3], ["a", " "], None])
+def test_a_pair_needs_two_replies(candidates, tmp_path):
+    record = {"id": "t", "turns": ["Hi."], "candidates": candidates}
+    file = write(tmp_path / "t.jsonl", record)
+    with (
+        pytest.raises(GriceError, match="2 to 8 replies"),
+        studio_of(tmp_path / "s.db", "pairwise", [file]),
+    ):
+        pass
+
+
+def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_path):
+    file = write(tmp_path / "t.jsonl", *talks(1))
+    relations = ("xIntent", "xReact")
+    row = {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite"}
+    none = {"xReact.none": 1}
+    with studio_of(tmp_path / "s.db", "tuples", [file], judges=1, relations=relations) as studio:
+        for wrong in (
+            none,
+            {**none, **row},
+            {**none, **row, "xIntent.0.scope": "both"},
+            {**none, **row, "xIntent.0.scope": "pair", "xIntent.none": 1},
+            {**none, "xIntent.0.head": "x" * 300, "xIntent.0.tail": "y", "xIntent.0.scope": "pair"},
+        ):
+            assert studio.answer("ann", **wrong).status == 422
+        assert studio.answer("ann", **none, **row, **{"xIntent.0.scope": "pair"}).status == 303
+        [record] = studio.records()
+    [written] = record["tuples"]
+    assert written == {
+        "relation": "xIntent",
+        "annotator": "ann",
+        "head": "PersonX asks",
+        "tail": "to be polite",
+        "scope": "pair",
+    }
+    with (
+        pytest.raises(GriceError, match="did you mean 'xIntent'"),
+        studio_of(tmp_path / "o.db", "tuples", [file], relations=("xintent",)),
+    ):
+        pass
+
+
+def test_triplets_are_validated_by_two_others_and_a_third_where_they_differ(tmp_path):
+    file = write(tmp_path / "t.jsonl", TALK)
+    names = ("ann", "bo", "cy", "di")
+    with studio_of(tmp_path / "s.db", "triplets", [file], names) as studio:
+        for wrong in ("[]", "nonsense", json.dumps([{**LINK, "relation": "Likes"}]),
+                      json.dumps([{**LINK, "head": [0, 999]}])):  # fmt: skip
+            assert studio.answer("ann", links=wrong).status == 422
+        assert studio.answer("ann", links=json.dumps([LINK, LINK])).status == 303
+        assert studio.task("ann")["task"] is None  # nobody validates their own
+        votes = {"bo": {"valid": "yes", "kind": "implicit"}, "cy": {"valid": "no"},
+                 "di": {"valid": "yes", "kind": "implicit"}}  # fmt: skip
+        assert '<mark class="head">forgot to water</mark>' in studio.page("bo")
+        assert studio.all_answer(lambda name, _: votes[name]) == 3
+        [record] = studio.records()
+    assert record["triplets"][0][:3] == ["forgot to water", "Causes", "died 🌱"]
+    assert [verdict["kind"] for verdict in record["validated"]] == ["implicit"]
+    dialogues = write(tmp_path / "dialogues.jsonl", record)
+    folder = tmp_path / "brat"
+    assert main(["triplets", "convert", dialogues, "-o", str(folder)]) == 0
+    [dialogue] = read_brat(folder).dialogues
+    assert dialogue.triplets[0].relation == "Causes"
+    with studio_of(tmp_path / "b.db", "triplets", [str(folder)], names) as studio:
+        assert [len(task.proposal) for task in studio.study.tasks()] == [1]
+
+
+def test_graphs_are_checked_while_written_verified_without_the_argument_and_refined(tmp_path):
+    file = write(tmp_path / "t.jsonl", SAMPLE)
+    names = ("ann", "bo", "cy", "di", "eve")
+    with studio_of(tmp_path / "s.db", "graphs", [file], names) as studio:
+        task = studio.task("ann")["task"]
+        short = {"task": task, **fields_of(FACTS[:1])}
+        preview = ask(studio.app, "POST", studio.path("ann") + "/preview", short)
+        assert "at least 3" in preview.text
+        assert "<svg" in preview.text
+        assert ask(studio.app, "POST", studio.path("ann"), short).status == 422
+        assert studio.answer("ann", **fields_of(FACTS)).status == 303
+        assert studio.task("ann")["task"] is None
+        page = studio.page("bo")
+        assert SAMPLE["belief"] in page
+        assert SAMPLE["argument"] not in page
+        for name in ("bo", "cy", "di"):
+            studio.answer(name, verdict="incorrect")
+        assert studio.task("ann")["task"] is None  # somebody else refines
+        assert "Others, who did not see the argument, said: incorrect" in studio.page("eve")
+        assert studio.answer("eve", **fields_of(FACTS)).status == 303
+        assert studio.all_answer(lambda *_: {"verdict": "support"}) == 3
+        [record] = studio.records()
+    assert check_graph(record["graph"], SAMPLE["belief"], SAMPLE["argument"], rules="paper").ok
+    assert record["correct"]
+    assert [each["verdict"] for each in record["rounds"]] == ["incorrect", "support"]
+    assert [each["annotator"] for each in record["rounds"]] == ["ann", "eve"]
+
+
+def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(tmp_path):
+    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
+    with studio_of(tmp_path / "s.db", "stance", [file], ("ann", "bo"), judges=1, tries=3) as studio:
+        studio.study.predict = lambda _, argument: "support" if "fool" in argument else "counter"
+        reply = studio.answer("ann", belief="Zoos are good.", argument="No.")
+        assert reply.status == 422
+        assert "you have 2 tries left" in reply.text
+        assert "Zoos are good. / No.: <b>counter</b>" in studio.page("ann")
+        assert studio.answer("ann", belief="Zoos are good.", argument="").status == 422
+        assert (
+            studio.answer("ann", belief="Zoos are good.", argument="A fool says so.").status == 303
+        )
+        assert studio.answer("bo", stance="counter").status == 303
+        [record] = studio.records()
+    assert (record["fooled"], len(record["tries"]), record["stance"]) == (True, 2, "counter")
+    with studio_of(tmp_path / "u.db", "stance", [file], ("ann",), judges=1, tries=2) as studio:
+        assert isinstance(studio.study, Study)
+        studio.study.predict = lambda *_: "counter"
+        studio.answer("ann", belief="Zoos are good.", argument="No.")
+        assert studio.answer("ann", belief="Zoos are good.", argument="Never.").status == 303
+        [record] = studio.records()
+    assert (record["fooled"], len(record["tries"])) == (False, 2)
+
+
+@pytest.mark.parametrize(
+    ("template", "record", "problem"),
+    [
+        ("graphs", {"id": "a", "belief": "b", "argument": "c"}, "no stance"),
+        ("graphs", {"id": "a", "belief": "b"}, "argument"),
+        ("stance", {"id": "a", "topic": "b", "stance": "neutral"}, "support or counter"),
+        ("stance", {"id": "a"}, "topic"),
+        ("issues", {"belief": "b"}, "format"),
+    ],
+)
+def test_a_record_that_does_not_fit_its_template_is_named(template, record, problem, tmp_path):
+    file = write(tmp_path / "t.jsonl", record)
+    with pytest.raises(GriceError, match=problem), studio_of(tmp_path / "s.db", template, [file]):
+        pass
+    assert not (tmp_path / "s.db").exists()

@@ -1,0 +1,1 @@
+"""The models that grice ships, as data: one folder each, in ``models``."""

@@ -1,0 +1,245 @@
+"""ATOMIC-2020: does a knowledge base write the tails that people wrote?
+
+The 5,000 test queries (head and relation) for which the authors released what their COMET-BART
+writes. All systems go through one scorer, that of pycocoevalcap; what people wrote as "none" is no
+reference, and where a system writes "none" its next tail counts. Queries with no other reference
+are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.knowledge.generative import plain_event
+from grice.knowledge.schema import load_schema
+from grice.records import Triple
+from grice.stats.inputs import group_codes
+from grice.stats.resample import estimate, resample
+from grice_research.rows import Row
+from grice_tasks.situatedgen.captions import ORDERS, bleu_counts, rouge_l
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from grice.knowledge.generative import GenerativeKnowledge
+    from grice.knowledge.protocols import KnowledgeBase
+    from grice.stats.estimate import Estimate
+    from grice.stats.inputs import Floats
+    from grice_research.context import BenchContext
+    from grice_research.rows import Kind
+
+    Tails: TypeAlias = list[list[str]]
+
+TITLE = "Tails of ATOMIC-2020's test queries"
+PAPER = (
+    "Hwang et al., (Comet-)Atomic 2020: On Symbolic and Neural Commonsense Knowledge Graphs, "
+    "AAAI 2021"
+)
+
+QUERIES = "atomic/atomic2020_test5000_comet_bart.jsonl.gz"
+TRAINING = "atomic/atomic2020_sample.tsv.gz"
+SOURCE = "github.com/allenai/comet-atomic-2020, system_eval/BART (CC BY)"
+K = 9
+"""Tails per query: as many beams as were released."""
+GENERATED, STORED, BOTH = "bundle:comet", "bundle:atomic", "bundle:atomic-comet"
+PARTS = {"23 relations": "", "12 relations": ", ACCENT's 12 relations"}
+NONE = "none"
+
+
+class Query(NamedTuple):
+    """A head and a relation with what people and COMET-BART wrote, "none" left out."""
+
+    head: str
+    relation: str
+    references: tuple[str, ...]
+    greedy: tuple[str, ...]
+    beam: tuple[str, ...]
+
+
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield likeness to people's tails for every system, and the generator's perplexity."""
+    asked = read_queries(context.folder)
+    given: list[tuple[str, Kind, Tails, str]] = [
+        (
+            "COMET-BART, greedy",
+            "printed",
+            [list(query.greedy) for query in asked],
+            "released output",
+        ),
+        ("COMET-BART, beam", "printed", [list(query.beam) for query in asked], "released output"),
+        (
+            "most frequent tail",
+            "baseline",
+            frequent_tails(context.folder, asked),
+            "of its relation",
+        ),
+    ]
+    names = {"generated": GENERATED, "retrieved": STORED, "retrieved and generated": BOTH}
+    for row, reference in names.items():
+        knowledge = cast("KnowledgeBase", context.models().open(reference))
+        signature = context.models().fingerprint(reference)
+        given.append((row, "ours", asked_tails(knowledge, asked), signature))
+    for part, suffix in PARTS.items():
+        chosen = _places(asked, part)
+        for row, kind, tails, signature in given:
+            likeness = tail_likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
+            for name, value in likeness.items():
+                yield Row(
+                    row=f"{row}{suffix}",
+                    measure=name,
+                    estimate=value,
+                    kind=kind,
+                    signature=f"{signature}|on:atomic2020{suffix}|measure:{name}",
+                )
+        yield from _perplexities(context, [asked[i] for i in chosen], suffix)
+
+
+def read_queries(folder: Path) -> list[Query]:
+    """Return the queries for which people wrote a tail.
+
+    Raises:
+        InputError: If the file is not there.
+    """
+    path = folder / QUERIES
+    if not path.is_file():
+        raise InputError(f"{QUERIES} is not in the data folder; it is from {SOURCE}")
+    queries = []
+    for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():
+        item = json.loads(line)
+        greedy, beam = [item["comet_bart_greedy"]], item["comet_bart_beam"]
+        texts = [_without_none(each) for each in (item["tails"], [*greedy, *beam], beam)]
+        if texts[0]:
+            queries.append(Query(item["head"], item["relation"], *texts))
+    return queries
+
+
+def _without_none(tails: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tail.strip() for tail in tails if folded(tail) not in (NONE, "")))
+
+
+def folded(tail: str) -> str:
+    """Return letters and digits in lower case, persons spelled in one way."""
+    return re.sub(r"[\W_]+", "", plain_event(tail).lower())
+
+
+def _places(asked: Sequence[Query], part: str) -> list[int]:
+    accent = load_schema("atomic2020").group("accent")
+    return [
+        i for i, query in enumerate(asked) if part == "23 relations" or query.relation in accent
+    ]
+
+
+def asked_tails(knowledge: KnowledgeBase, asked: Sequence[Query], k: int = K) -> Tails:
+    """Return the tails that knowledge gives for each query."""
+    known = knowledge.tails([query.head for query in asked], [query.relation for query in asked], k)
+    return [[tail.tail for tail in tails] for tails in known]
+
+
+def frequent_tails(folder: Path, asked: Sequence[Query]) -> Tails:
+    """Return the most frequent tails of each query's relation in the training part."""
+    text = gzip.decompress((folder / TRAINING).read_bytes()).decode("utf-8")
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if row["split"] == "train" and folded(row["tail"]) not in (NONE, ""):
+            counts[row["relation"]][row["tail"].strip()] += 1
+    best = {
+        relation: sorted(tails, key=lambda tail: (-tails[tail], tail))[:K]
+        for relation, tails in counts.items()
+    }
+    return [best.get(query.relation, []) for query in asked]
+
+
+def tail_likeness(asked: Sequence[Query], tails: Tails) -> dict[str, Estimate]:
+    """Return BLEU-2 of the corpus and means over queries; no tail counts as no likeness."""
+    counts = np.stack(
+        [
+            bleu_counts(given[0] if given else "", *query.references)
+            for query, given in zip(asked, tails, strict=True)
+        ]
+    )
+    values = np.array([_matches(query, given) for query, given in zip(asked, tails, strict=True)])
+
+    def statistic(weights: Floats) -> Floats:
+        means = weights @ values / weights.sum(axis=1, keepdims=True)
+        return np.column_stack([bleu_2(weights @ counts), means])
+
+    return _estimates(asked, statistic, ("bleu2", "rouge_l", "exact_match", f"match_in_{K}"))
+
+
+def _matches(query: Query, tails: Sequence[str]) -> tuple[float, float, float]:
+    if not tails:
+        return 0.0, 0.0, 0.0
+    known = {folded(text) for text in query.references}
+    hits = [folded(tail) in known for tail in tails[:K]]
+    return rouge_l(tails[0], *query.references), float(hits[0]), float(any(hits))
+
+
+def bleu_2(sums: Floats) -> Floats:
+    """Return BLEU-2 for each row of sums of ``grice_tasks.situatedgen.captions.bleu_counts``."""
+    guessed, right = sums[:, :2], sums[:, ORDERS : ORDERS + 2]
+    mine, other = sums[:, -2], sums[:, -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        short = np.minimum(0.0, 1 - other / mine)
+        values: Floats = np.exp(np.log(right / guessed).mean(axis=1) + short)
+    return np.nan_to_num(values)
+
+
+def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Row]:
+    generator = cast("GenerativeKnowledge", context.models().open(GENERATED))
+    triples = [
+        Triple(query.head, query.relation, tail) for query in asked for tail in query.references
+    ]
+    likelihoods = generator.likelihoods(triples)
+    heads = [
+        triple.head
+        for triple, likelihood in zip(triples, likelihoods, strict=True)
+        if likelihood is not None
+    ]
+    values = np.array(
+        [
+            (likelihood.given, likelihood.usual)
+            for likelihood in likelihoods
+            if likelihood is not None
+        ]
+    )
+
+    def statistic(weights: Floats) -> Floats:
+        return np.asarray(np.exp(-(weights @ values) / weights.sum(axis=1, keepdims=True)))
+
+    each = _estimates(heads, statistic, ("perplexity", "perplexity, head hidden"))
+    kinds: tuple[tuple[str, Kind], ...] = (
+        ("generated", "ours"),
+        ("generated, head hidden", "baseline"),
+    )
+    for (row, kind), value in zip(kinds, each.values(), strict=True):
+        yield Row(
+            row=f"{row}{suffix}",
+            measure="perplexity",
+            estimate=value,
+            kind=kind,
+            lower=True,
+            why="of a word piece; every reference counts alike; COMET-BART's was not released",
+            signature=f"{context.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
+        )
+
+
+def _estimates(
+    asked: Sequence[Query] | Sequence[str],
+    statistic: Callable[[Floats], Floats],
+    names: Sequence[str],
+) -> dict[str, Estimate]:
+    """Return each column with an interval over heads."""
+    heads = [query if isinstance(query, str) else query.head for query in asked]
+    groups = group_codes(heads, len(heads))
+    drawn = resample(statistic, len(heads), groups=groups, kind="jackknife")
+    return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}

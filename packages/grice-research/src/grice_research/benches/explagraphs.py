@@ -1,0 +1,258 @@
+"""Explanation graphs on dev: ours, the released predictions, and answers without understanding.
+
+SeCA, EA and informativeness are by the shipped judges: they compare the rows here with each other,
+not with published figures. Everything else is counted as the official script counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.stats import mean
+from grice.stats.estimate import Estimate
+from grice_research.rows import Row
+from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
+from grice_tasks.explagraphs.classified import classifier_measures
+from grice_tasks.explagraphs.features import Reading
+from grice_tasks.explagraphs.generator import generate_graphs
+from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.samples import Prediction, read_predictions, read_samples
+from grice_tasks.explagraphs.scores import score_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from grice_research.context import BenchContext
+    from grice_research.rows import Kind
+    from grice_tasks.explagraphs.classifiers import GraphClassifiers
+    from grice_tasks.explagraphs.samples import Sample, Stance
+
+TITLE = "Explanation graphs (ExplaGraphs, dev)"
+PAPER = (
+    "Saha et al., ExplaGraphs: An Explanation Graph Generation Task for Structured Commonsense "
+    "Reasoning, EMNLP 2021"
+)
+MODEL = "bundle:graphs"
+RELEASED = ("pred_maxmargin_dev", "pred_codex_dev")
+NODES_ONLY = "pred_structured_nodes_dev"
+MEASURES = {
+    "sa": "sa",
+    "stca": "stca",
+    "seca": "seca",
+    "g_bleu": "g_bleu",
+    "g_rouge2": "g_rouge_2",
+    "g_rougel": "g_rouge_l",
+    "ged": "ged",
+    "ea": "ea",
+    "informativeness": "informativeness",
+}
+RE_T5 = {"sa": 0.704, "stca": 0.278, "g_bleu": 0.054, "g_rouge2": 0.068, "g_rougel": 0.112}
+"""Table 5; SeCA and EA are by judges that were not released."""
+OWN_JUDGE = "by the shipped judge: compares with the rows here, not with published figures"
+APART = (
+    "informativeness and the generator are taught on topics apart and ask each other nothing; "
+    "graphs of the generator are among those that informativeness was taught to place low"
+)
+CHOSEN = (
+    "the generator picks by a judge of the same kind as seca's, so that its seca is flattered: per "
+    "graph that is compared it stands above gold graphs, which is no merit"
+)
+NOTES = {"informativeness": APART, "seca": CHOSEN}
+LEVEL = 5
+"""The percentile of informativeness that a system's mean should lie above."""
+
+Values = dict[str, list[float]]
+
+
+class _System(NamedTuple):
+    name: str
+    kind: Kind
+    predictions: dict[str, Prediction]
+    why: str = ""
+
+
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield every measure of every system on the 398 dev rows.
+
+    Raises:
+        InputError: If the data folder or the models are not there.
+    """
+    folder = context.folder / "explagraphs"
+    samples = read_samples(folder / "dev.jsonl.gz")
+    judges: GraphClassifiers = context.models().open(MODEL)  # type: ignore[assignment]
+    fingerprint = context.models().fingerprint(MODEL)
+    scored: dict[str, tuple[Values, list[Sample]]] = {}
+    for system in _systems(samples, judges, folder):
+        answered = [sample for sample in samples if sample.id in system.predictions]
+        values = _values(answered, system.predictions, judges)
+        scored[system.name] = values, answered
+        for name, measured in MEASURES.items():
+            own = name in ("seca", "ea", "informativeness")
+            beside = RE_T5.get(name) if system.name == "embedded" else None
+            notes = [OWN_JUDGE] * own
+            if system.name == "embedded" and name in NOTES:
+                notes.append(NOTES[name])
+            yield Row(
+                row=system.name,
+                measure=name,
+                estimate=_mean(values[measured], answered),
+                kind=system.kind,
+                published=beside,
+                beside="" if beside is None else "RE-T5",
+                lower=name == "ged",
+                why="; ".join([*notes, *([system.why] if system.why else [])]),
+                signature=f"{fingerprint}|on:explagraphs_dev|{name}",
+            )
+    yield from _gold_polarity(samples)
+    yield from _stances(samples, judges, fingerprint)
+    yield from _emptiness(scored, fingerprint)
+    why = "only concepts were released, no graphs"
+    yield Row(row=NODES_ONLY, measure="stca", estimate=None, kind="printed", why=why)
+
+
+def _systems(
+    samples: Sequence[Sample], judges: GraphClassifiers, folder: Path
+) -> Iterator[_System]:
+    ours = generate_graphs(samples, judges)
+    yield _System("embedded", "ours", {prediction.id: prediction for prediction in ours})
+    released = {
+        name: {
+            prediction.id: prediction
+            for prediction in read_predictions(folder / f"{name}.jsonl.gz")
+        }
+        for name in RELEASED
+    }
+    stances = {prediction.id: prediction.stance for prediction in released[RELEASED[0]].values()}
+    yield _System("nonsense", "baseline", _chains(samples, stances), "with released stances")
+    guessed = {sample.id: word_polarity(sample.belief, sample.argument) for sample in samples}
+    yield _System("polarity only", "baseline", _chains(samples, guessed), "on the nonsense chain")
+    for name, predictions in released.items():
+        yield _System(name, "printed", predictions)
+    gold = {
+        sample.id: Prediction(sample.id, sample.stance, sample.graphs[0])
+        for sample in samples
+        if sample.stance
+    }
+    yield _System(
+        "gold graphs", "baseline", gold, "what people wrote: an upper bound, no trivial baseline"
+    )
+
+
+def _chains(samples: Sequence[Sample], stances: Mapping[str, Stance]) -> dict[str, Prediction]:
+    return {
+        sample.id: Prediction(
+            sample.id, stances[sample.id], nonsense_graph(sample.belief, sample.argument)
+        )
+        for sample in samples
+    }
+
+
+def _values(
+    samples: Sequence[Sample], predictions: Mapping[str, Prediction], judges: GraphClassifiers
+) -> Values:
+    judged = classifier_measures(samples, predictions, judges)
+    rows = [
+        score_sample(sample, predictions[sample.id]).values | judged[sample.id]
+        for sample in samples
+    ]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
+    """Return the mean; whole beliefs are drawn, for their graphs are alike."""
+    beliefs = [sample.belief.lower() for sample in samples]
+    return mean(values, groups=beliefs, interval="percentile")
+
+
+def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
+    right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
+    yield Row(
+        row="polarity of the gold graph",
+        measure="sa",
+        estimate=_mean(right, samples),
+        kind="baseline",
+        why="how far the form of a graph gives its stance away",
+    )
+
+
+def _stances(
+    samples: Sequence[Sample], judges: GraphClassifiers, fingerprint: str
+) -> Iterator[Row]:
+    """Yield how often the stance is found with the gold graph, and how much that adds.
+
+    Without a graph it is found as often as the answers ``embedded`` say: their ``sa``.
+    """
+    texts = [(sample.belief, sample.argument) for sample in samples]
+    readings = [
+        Reading(*pair, read_graph(sample.graphs[0].lower()).graph)
+        for pair, sample in zip(texts, samples, strict=True)
+    ]
+    alone, beside = judges.stances(texts), judges.stances_with_graphs(readings)
+    right = [
+        [
+            float(stance == sample.stance)
+            for (stance, _), sample in zip(stances, samples, strict=True)
+        ]
+        for stances in (alone, beside)
+    ]
+    gain = [b - a for a, b in zip(*right, strict=True)]
+    for name, values, why in (
+        ("stance with gold graph", right[1], "the form of a gold graph gives stances away"),
+        ("with gold graph minus without", gain, ""),
+    ):
+        yield Row(
+            row=name,
+            measure="sa",
+            kind="ours",
+            estimate=_mean(values, samples),
+            why=why,
+            signature=f"{fingerprint}|on:explagraphs_dev|sa",
+        )
+
+
+def _emptiness(
+    scored: Mapping[str, tuple[Values, list[Sample]]], fingerprint: str
+) -> Iterator[Row]:
+    """Yield how far ours is above nonsense and below gold, and the level to lie above."""
+    samples = scored["embedded"][1]
+    signature = f"{fingerprint}|on:explagraphs_dev|informativeness"
+    for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
+        above = [
+            a - b
+            for a, b in zip(
+                scored[first][0]["informativeness"],
+                scored[second][0]["informativeness"],
+                strict=True,
+            )
+        ]
+        yield Row(
+            row=f"{first} minus {second}",
+            measure="informativeness",
+            kind="ours",
+            estimate=_mean(above, samples),
+            why=f"{OWN_JUDGE}; {APART}",
+            signature=signature,
+        )
+    values, answered = scored[RELEASED[0]]
+    column = np.array(values["informativeness"])
+    draws = np.random.default_rng(0).integers(len(column), size=(2000, len(column)))
+    low, high = np.percentile(np.percentile(column[draws], LEVEL, axis=1), (2.5, 97.5))
+    level = Estimate(
+        float(np.percentile(column, LEVEL)),
+        float(low),
+        float(high),
+        0.95,
+        len(answered),
+        "percentile, 2000 bootstrap resamples, seed 0",
+    )
+    yield Row(
+        row=RELEASED[0],
+        measure="informativeness_p5",
+        kind="printed",
+        estimate=level,
+        why=OWN_JUDGE,
+        signature=signature,
+    )

@@ -1,0 +1,207 @@
+"""``grice bench``: published tables and tasks beside what is measured here.
+
+The product finds this module by the entry point group ``grice.benches``.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from copy import copy
+from datetime import UTC, datetime
+from functools import cache
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli.flags import add_data, add_json
+from grice.cli.options import add_metric_options, load_grader, options_of_others
+from grice.folders import cache_folder
+from grice_research.places import weights_folder
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from grice.evaluation.table import Scores
+    from grice_research.context import BenchContext
+    from grice_research.figures import Figure
+    from grice_research.published import Bench
+    from grice_research.wins import Win
+
+__all__ = ["configure", "run"]
+
+RENAMED = {"anchors": "best_known", "later": "llm_judges"}
+"""Benches by the name that they had before."""
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="benches, or all; list, or none, lists them"
+    )
+    add_data(parser)
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="SET", help="leave a large set out"
+    )
+    add_json(parser)
+    parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE.md",
+        help="write an index of all runs kept in --record, and a page for each beside its record; "
+        "without NAME nothing is measured",
+    )
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        metavar="DIR",
+        help="folder where recipes left weights that do not ship; default GRICE_WEIGHTS",
+    )
+    add_metric_options(parser, words)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print the tables; keep them and write the page where asked."""
+    from grice.errors import InputError
+    from grice_research.published import bench_names, load_bench
+
+    known = bench_names()
+    asked = [_current_name(name) for name in arguments.names if name != "list"]
+    if arguments.metrics:
+        raise InputError("a bench computes the metrics of its tables: leave out -m")
+    if arguments.page and not arguments.record:
+        raise InputError("--page writes what is kept in --record DIR; name the folder")
+    if not asked and not arguments.page:
+        return _list([load_bench(name) for name in known], as_json=arguments.json)
+    names = known if "all" in asked else list(dict.fromkeys(asked))
+    benches = [load_bench(name) for name in names]
+    computed: set[str] = set()
+    with ExitStack() as stack:
+        context = _bench_context(arguments, stack, computed)
+        counts = [_run_bench(arguments, bench, context) for bench in benches]
+        if len(benches) == 1 and not counts[0] and context.missing:
+            raise InputError(next(iter(context.missing.values())))
+        for problem in context.missing.values():
+            from grice.cli.terminal import warn
+
+            warn(problem)
+    # Which metrics the tables have is known once they are computed.
+    for flag, metric in options_of_others(arguments, computed):
+        raise InputError(f"{flag} had no part in this: no table of {', '.join(names)} has {metric}")
+    if arguments.page:
+        _write_page(arguments.record, arguments.page)
+    return 0
+
+
+def _bench_context(
+    arguments: argparse.Namespace, stack: ExitStack, computed: set[str]
+) -> BenchContext:
+    """Return what benches compute with; the names of metrics that they load are added."""
+    from grice.evaluation.datasets import data_folder
+    from grice.models.models import Models, default_workers
+    from grice_research.context import BenchContext, metric_and_preset
+
+    def loaded(columns: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+        parts = [metric_and_preset(column) for column in columns]
+        names = [metric for metric, _ in parts]
+        computed.update(names)
+        chosen = copy(arguments)
+        chosen.metrics = ",".join(names)
+        chosen.models = next((preset for _, preset in parts if preset), arguments.models)
+        grader = stack.enter_context(load_grader(chosen))
+        signatures = [grader.signatures[name] for name in names]
+        return grader, dict(zip(columns, signatures, strict=True))
+
+    @cache
+    def models() -> Models:
+        keep = None if arguments.no_cache else arguments.cache or cache_folder()
+        opened = Models(
+            mode=arguments.mode, workers=arguments.workers or default_workers(), cache=keep
+        )
+        stack.callback(opened.close)
+        return opened
+
+    folder = data_folder(arguments.data)
+    weights = weights_folder(arguments.weights)
+    return BenchContext(
+        folder, loaded, arguments.registry.metrics, arguments.without, models, weights
+    )
+
+
+def _current_name(name: str) -> str:
+    """Return the name that a bench has now, with a warning if it is asked for by its old one."""
+    if name not in RENAMED:
+        return name
+    from grice.cli.terminal import warn
+
+    warn(f"bench {name} is now called {RENAMED[name]}; the old name goes in the next version")
+    return RENAMED[name]
+
+
+def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContext) -> int:
+    """Measure, print and keep one bench; return how many figures it gave."""
+    import grice
+    from grice_research.figures import figures
+    from grice_research.runs import Run, counted, equal_rows, merged, write_run
+    from grice_research.wins import wins
+
+    measured = list(figures(bench, context))
+    for first, second in equal_rows(measured):
+        from grice.cli.terminal import warn
+
+        warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
+    won = list(wins(bench, measured, context))
+    if arguments.json:
+        from grice.records import to_json
+
+        sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in measured)
+    else:
+        _print(bench, measured, won)
+    if arguments.record:
+        together = merged(measured, arguments.record, bench.name)
+        write_run(
+            Run(
+                bench=bench.name,
+                title=bench.title,
+                paper=bench.paper,
+                date=f"{datetime.now(UTC):%Y-%m-%d}",
+                version=grice.__version__,
+                command=f"grice bench {bench.name}",
+                counts=counted(together),
+                figures=tuple(figure for figure in together if figure.value is not None),
+                wins=tuple(won),
+                notes={table.id: table.note for table in bench.tables if table.note},
+            ),
+            arguments.record,
+        )
+    return len(measured)
+
+
+def _write_page(folder: Path, page: Path) -> None:
+    from grice.files import write_text
+    from grice_research.pages import bench_page, index_page
+    from grice_research.runs import read_runs
+
+    runs = read_runs(folder)
+    write_text(page, index_page(runs, relpath(folder, page.parent)))
+    for run in runs:
+        write_text(folder / f"{run.bench}.md", bench_page(run, relpath(page, folder)))
+
+
+def _list(benches: Sequence[Bench], *, as_json: bool) -> int:
+    from grice.cli.output import print_json_lines
+    from grice.cli.tables import print_table
+
+    if as_json:
+        print_json_lines({"bench": bench.name, "about": bench.title} for bench in benches)
+        return 0
+    print_table(("bench", "about"), [(bench.name, bench.title) for bench in benches], words=2)
+    return 0
+
+
+def _print(bench: Bench, figures: Sequence[Figure], won: Sequence[Win]) -> None:
+    from grice_research.terminal import print_bench
+
+    print_bench(bench, figures, won)

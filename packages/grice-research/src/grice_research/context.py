@@ -1,0 +1,277 @@
+"""What a bench computes with: sets read once, metrics loaded once, each column computed once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError
+from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.table import score_table
+from grice.evaluation.trained import Guard, models_named, trained_share
+from grice.stats.correlations import correlation_value
+from grice_research.measures import MEASURES, measured, paired_difference
+from grice_research.people import PEOPLE, of_people
+from grice_research.released import released
+from grice_research.triples import AREAS, SCORERS, area, models_of, read_triples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.evaluation.datasets import Rated, RatedSet
+    from grice.evaluation.table import Scores
+    from grice.models.models import Models
+    from grice.records import Conversation
+    from grice.stats.estimate import Estimate
+
+__all__ = ["BenchContext", "Skipped", "metric_and_preset"]
+
+Values = list[float | None]
+
+TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
+
+
+class Skipped(InputError):  # noqa: N818 - no fault, only a figure that is not measured
+    """A figure that is not measured, for a reason that is no fault: its set is left out or away."""
+
+
+def metric_and_preset(column: str) -> tuple[str, str]:
+    """Return the metric and the preset of a column called ``METRIC`` or ``METRIC (PRESET)``.
+
+    The preset is empty where none is named.
+    """
+    metric, _, preset = column.removesuffix(")").partition(" (")
+    return metric, preset
+
+
+class BenchContext:
+    """Computes columns and keeps them.
+
+    Args:
+        folder: Where rated sets are; None if nobody said.
+        loaded: Loads a metric by name; gives it with its signature.
+        metrics: Names of the metrics there are.
+        without: Sets that are left out of this run.
+        models: Opens models for what is no metric.
+        weights: Where recipes left what does not ship; None if nobody said.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        loaded: Callable[[Sequence[str]], tuple[Scores, Mapping[str, str]]],
+        metrics: Collection[str],
+        without: Collection[str] = (),
+        models: Callable[[], Models] | None = None,
+        weights: Path | None = None,
+    ) -> None:
+        self.metrics = metrics
+        self.missing: dict[str, str] = {}
+        self._folder = folder
+        self._loaded = loaded
+        self.without = without
+        self._known = known_sets()
+        self._sets: dict[str, Rated] = {}
+        self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
+        self._columns: dict[tuple[str, str], Values] = {}
+        self._guards: dict[str, Guard] = {}
+        self._models = models
+        self._weights = weights
+        self._triples: dict[tuple[str, str], list[float]] = {}
+
+    @property
+    def folder(self) -> Path:
+        """The data folder.
+
+        Raises:
+            InputError: If nobody named one.
+        """
+        if self._folder is None:
+            raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
+        return self._folder
+
+    def weights(self, recipe: str) -> Path:
+        """Return the folder that a recipe left its weights or scores in; it may be missing.
+
+        Raises:
+            Skipped: If nobody named the folder of all recipes.
+        """
+        if self._weights is None:
+            raise Skipped(
+                "no folder of research weights is named; give --weights DIR or set GRICE_WEIGHTS"
+            )
+        return self._weights / recipe
+
+    def models(self) -> Models:
+        """Return what opens models.
+
+        Raises:
+            InputError: If there is nothing that opens them.
+        """
+        if self._models is None:
+            raise InputError("this run opens no models")
+        return self._models()
+
+    def knows(self, on: str, *, people: bool = False) -> bool:
+        """Return whether a column's set is one of the rated ones and the aspect was rated.
+
+        Args:
+            on: Set and aspect.
+            people: A figure about people may be on two aspects, or on the texts.
+        """
+        name, _, aspect = on.partition(":")
+        entry = self._known.get(name)
+        return entry is not None and (people or aspect in entry.all_aspects)
+
+    def rated(self, name: str) -> Rated:
+        """Return a rated set.
+
+        Raises:
+            Skipped: If it is left out or not there.
+        """
+        if name in self.without:
+            raise Skipped(f"{name} was left out of this run")
+        if name in self.missing:
+            raise Skipped(f"{name} is not in the data folder")
+        if name not in self._sets:
+            self._sets[name] = self._read(self._known[name])
+        return self._sets[name]
+
+    def _read(self, entry: RatedSet) -> Rated:
+        try:
+            return load_rated(entry, self._folder)
+        except InputError as error:
+            self.missing[entry.name] = str(error)
+            raise Skipped(f"{entry.name} is not in the data folder") from error
+
+    def by_metric(self, metric: str, on: str, measure: str) -> tuple[Estimate, str]:
+        """Return a metric's figure and signature.
+
+        Raises:
+            Skipped: If the set is left out or not there.
+            InputError: If the measure is not defined on its scores.
+        """
+        name, _, aspect = on.partition(":")
+        rated = self.rated(name)
+        signature = self.grader(metric)[1][metric]
+        values = self.metric_values(metric, name)
+        return measured(measure, values, rated, aspect), _signature(signature, rated, on, measure)
+
+    def grader(self, metric: str) -> tuple[Scores, Mapping[str, str]]:
+        """Return a loaded metric with its signature.
+
+        Args:
+            metric: Its name, or ``METRIC (PRESET)`` with the models of a preset.
+        """
+        if metric not in self._graders:
+            self._graders[metric] = self._loaded([metric])
+        return self._graders[metric]
+
+    def metric_values(self, metric: str, name: str) -> Values:
+        """Return a metric's values on the items of a set."""
+        if (metric, name) not in self._columns:
+            rated = self.rated(name)
+            grader, signatures = self.grader(metric)
+            column = score_table(grader, signatures, rated).column(metric, rated)
+            self._columns[metric, name] = list(column.values)
+        return self._columns[metric, name]
+
+    def trained(self, metric: str, on: str) -> str:
+        """Return in words which models of a metric were trained on a set; empty if none was."""
+        name = on.partition(":")[0]
+        if name not in self._guards:
+            self._guards[name] = Guard(self.rated(name))
+        remarks = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
+        return "; ".join(remark.says for remark in remarks if remark.mark == "!")
+
+    def trained_share(self, metric: str, talks: Iterable[Conversation]) -> float:
+        """Return the largest share of the texts of conversations that a model was trained on."""
+        texts = (turn.text for talk in talks for turn in talk.turns)
+        return trained_share(models_named(self.grader(metric)[1][metric]), texts)
+
+    def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
+        """Return the figure of released scores, or of the ratings, and how it came about.
+
+        Raises:
+            Skipped: If the set is left out or not there.
+            InputError: If the scores are not there, or the measure is not defined on them.
+        """
+        name, _, aspect = on.partition(":")
+        rated = self.rated(name)
+        if source in PEOPLE:
+            estimate = of_people(source, measure, rated, aspect)
+        else:
+            estimate = measured(measure, self.released_values(source, name), rated, aspect)
+        return estimate, _signature(f"released:{source}", rated, on, measure)
+
+    def knows_triples(self, scorer: str, on: str, measure: str) -> bool:
+        """Return whether a column is about labelled triples and the scorer judges such."""
+        return on in TRIPLES and measure in AREAS and scorer in SCORERS
+
+    def by_triples(self, scorer: str, on: str, measure: str) -> tuple[Estimate, str]:
+        """Return the figure of a scorer of triples, and how it came about.
+
+        Raises:
+            Skipped: If the set is left out.
+            InputError: If it is not there, or the scorer does not know one of the relations.
+        """
+        name, _, aspect = on.partition(":")
+        if name in self.without or self._models is None:
+            raise Skipped(f"{name} was left out of this run")
+        rows = read_triples(self._folder, aspect)
+        if (scorer, on) not in self._triples:
+            self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
+        estimate = area(measure, self._triples[scorer, on], rows)
+        parts = [scorer, *(self.models().fingerprint(reference) for reference in models_of(scorer))]
+        return estimate, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
+
+    def difference(self, metric: str, source: str, on: str, measure: str) -> Estimate | None:
+        """Return a metric's correlation less that of released scores on the same items.
+
+        None where the two cannot be paired: for other measures, and without such scores.
+        """
+        name, _, aspect = on.partition(":")
+        if measure not in ("pearson", "spearman") or source in PEOPLE:
+            return None
+        try:
+            columns = self.metric_values(metric, name), self.released_values(source, name)
+            rated = self.rated(name)
+            return paired_difference(measure, *columns, rated, aspect)  # type: ignore[arg-type]
+        except InputError:
+            return None
+
+    def released_values(self, source: str, name: str) -> Values:
+        """Return released scores of the items of a set."""
+        if (source, name) not in self._columns:
+            if self._folder is None:
+                raise Skipped("no data folder is named")
+            self._columns[source, name] = released(source, self.rated(name), self._folder)
+        return self._columns[source, name]
+
+    def between(self, first: str, second: str, on: str, measure: str) -> float | None:
+        """Return how two released columns correlate with each other; None if it is not known."""
+        name = on.partition(":")[0]
+        if measure not in ("pearson", "spearman") or first in PEOPLE or second in PEOPLE:
+            return None
+        try:
+            columns = [self.released_values(source, name) for source in (first, second)]
+        except InputError:
+            return None
+        import numpy as np
+
+        pairs = np.array(
+            [(a, b) for a, b in zip(*columns, strict=True) if a is not None and b is not None]
+        )
+        if len(pairs) < 4 or (np.ptp(pairs, axis=0) == 0).any():
+            return None
+        return correlation_value(pairs[:, 0], pairs[:, 1], measure)  # type: ignore[arg-type]
+
+    @property
+    def measures(self) -> Collection[str]:
+        """Names of the measures that one score per item is enough for."""
+        return MEASURES
+
+
+def _signature(what: str, rated: Rated, on: str, measure: str) -> str:
+    aspect = on.partition(":")[2]
+    return f"{what}|on:{rated.fingerprint}:{aspect}|measure:{measure}"

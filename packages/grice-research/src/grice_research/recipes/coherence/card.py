@@ -1,0 +1,295 @@
+"""The bundle: several networks, how what they say is weighed, what it reaches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from scipy.stats import spearmanr
+
+from grice.evaluation.trained import record_texts
+from grice.models.bundle import file_sha256
+from grice.models.mlp import quantized
+from grice_research.places import MODELS
+from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED
+from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
+from grice_research.recipes.coherence.weigh import Wholes, liked, turn_weights, weighed, wholes
+from grice_research.recipes.coherence.words import REACH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grice.metrics.coherence.towers import Towers
+    from grice_research.recipes.coherence.alone import Alone
+    from grice_research.recipes.coherence.arrays import Prepared
+
+__all__ = ["POINTED", "make_bundle", "wilson"]
+
+OUT = MODELS / "coherence"
+SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
+"""What is tried as the weight of people's ratings beside that of broken conversations."""
+GOOD = (0.0, 0.2, 0.4)
+"""What is tried as the weight of the second output, in spreads of the rest."""
+POINTED = ("turn-replacement", "contradiction", "coreference", "irrelevancy")
+GIVEN_UP = 0.02
+"""How much of the held-out accuracy people's ratings may cost."""
+COMMAND = "python -m grice_research.recipes.coherence.train bundle"
+
+
+class Joined(ThreadNet):
+    """The mean of several networks."""
+
+    def __init__(self, states: list[dict[str, torch.Tensor]]) -> None:
+        super().__init__()
+        self.parts = torch.nn.ModuleList()
+        for state in states:
+            net = ThreadNet()
+            net.load_state_dict(state)
+            self.parts.append(net)
+        # What is weighed by them is weighed by the mean.
+        mean = {
+            name: torch.stack([tensors[name] for tensors in states]).mean(0)
+            for name in ("whole.weight", "whole.bias", "quality.weight", "quality.bias")
+        }
+        self.load_state_dict(mean, strict=False)
+        self.eval()
+
+    def forward(self, read: torch.Tensor) -> torch.Tensor:
+        return torch.stack([net(read) for net in self.parts]).mean(0)
+
+
+class _Chosen(NamedTuple):
+    """The weights, and what was found when they were chosen."""
+
+    weights: NDArray[np.float64]
+    bias: float
+    turns: NDArray[np.float64]
+    share: tuple[float, float]
+    tried: list[tuple[tuple[float, float], float, float]]
+    quality: list[dict[str, Any]]
+
+
+def make_bundle(
+    given: Prepared, towers: Towers, alone: Alone, nets: list[Path], texts: set[str],
+    sources: list[str],
+) -> None:  # fmt: skip
+    """Weigh what the networks say, choose on held-out conversations, write the bundle."""
+    states = [torch.load(path)["net"] for path in nets]
+    net = Joined(states)
+    chosen = _choose(net, given)
+    quality = [*chosen.quality, *_pointing(given, net, chosen.turns)]
+    OUT.mkdir(parents=True, exist_ok=True)
+    _save(given, towers, alone, states, chosen)
+    work = nets[0].parent
+    for name in ("bigrams.npz", "misfits.npz"):
+        (OUT / name).write_bytes((work / name).read_bytes())
+    sharpness = json.loads((work / "misfits.json").read_text("utf-8"))["sharpness"]
+    settings = {"decay": towers.decay, "reach": REACH, "sharpness": sharpness}
+    seeds = [_alone(given, state) for state in states]
+    _write(chosen, quality, seeds, sources, settings)
+    record_texts(OUT, texts)
+
+
+def _choose(net: ThreadNet, given: Prepared) -> _Chosen:
+    held, bad, again, twins = (
+        wholes(net, given, given.items[name])
+        for name in ("held", "held_broken", "held_again", "weigh")
+    )
+    rated, other = (
+        wholes(net, given, [item for item in given.items["rated"] if item.held_out == held_out])
+        for held_out in (True, False)
+    )
+    people = np.array([item.quality for item in rated.items])
+    good = liked(net)
+    good /= np.std(rated.rows @ good)
+    weights = {}
+    for share in SHARES:
+        whole = weighed(twins, other, share)
+        for part in GOOD:
+            weights[share, part] = whole / np.std(rated.rows @ whole) + part * good
+
+    def figures(share: tuple[float, float]) -> dict[str, list[bool]]:
+        return wins(held.rows @ weights[share], bad.rows @ weights[share], bad.items)
+
+    tried = []
+    for share, whole in weights.items():
+        reached = figures(share)
+        mean = float(np.mean([np.mean(reached[kind]) for kind in HELD_OUT_KINDS]))
+        tried.append((share, mean, float(spearmanr(rated.rows @ whole, people).statistic)))
+        print(share, f"accuracy {mean:.3f}, rank {tried[-1][2]:.3f}",
+              {kind: round(float(np.mean(hits)), 3) for kind, hits in reached.items()})  # fmt: skip
+    floor = max(accuracy for _, accuracy, _ in tried) - GIVEN_UP
+    share = max((trial for trial in tried if trial[1] >= floor), key=lambda trial: trial[2])[0]
+    quality = [_figure("accuracy, intact above broken, held out", kind, np.mean(hits), len(hits))
+               for kind, hits in figures(share).items()]  # fmt: skip
+    right = wins(held.rows @ weights[share], again.rows @ weights[share], again.items)
+    quality += [_figure("accuracy, intact above broken, held out", kind, np.mean(right[kind]),
+                        len(right[kind])) for kind in AGAIN_KINDS]  # fmt: skip
+    quality.append(_rank(rated.rows @ weights[share], people))
+    chosen, bias = _calibrated(weights[share], held, bad)
+    turns = turn_weights(net, given, given.items["weigh"])
+    return _Chosen(chosen, bias, turns, share, tried, quality)
+
+
+def _calibrated(
+    weights: NDArray[np.float64], held: Wholes, bad: Wholes
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias: 0.5 where intact and broken are equally likely, held out."""
+    rows = [i for i, item in enumerate(bad.items) if item.kind == "deam"]
+    raw = np.concatenate([held.rows @ weights, bad.rows[rows] @ weights])
+    labels = np.concatenate([np.ones(len(held.rows)), np.zeros(len(rows))])
+    counts = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels).mean())
+    # Numerical search starts nearer when the values are of order one.
+    middle, spread = raw.mean(), raw.std()
+
+    def loss(given: NDArray[np.float64]) -> float:
+        logits = np.exp(given[0]) * (raw - middle) / spread + given[1]
+        return float(np.sum(counts * (np.logaddexp(0, logits) - labels * logits)))
+
+    scale, bias = minimize(loss, np.zeros(2), method="Nelder-Mead").x
+    scaled = np.exp(scale) / spread
+    return weights * scaled, float(bias - scaled * middle)
+
+
+def _rank(values: NDArray[np.float64], people: NDArray[np.float64]) -> dict[str, Any]:
+    draw = np.random.default_rng(0)
+    spread = [spearmanr(values[rows], people[rows]).statistic
+              for rows in draw.integers(len(people), size=(1000, len(people)))]  # fmt: skip
+    return {
+        "on": "convai2017, held-out conversations: quality",
+        "measure": "spearman",
+        "value": round(float(spearmanr(values, people).statistic), 4),
+        "low": round(float(np.quantile(spread, 0.025)), 4),
+        "high": round(float(np.quantile(spread, 0.975)), 4),
+        "n": len(people),
+        "command": COMMAND,
+    }
+
+
+def _pointing(
+    given: Prepared, net: ThreadNet, weights: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """Return how often the turn that carries on worst is one that was broken."""
+    rows = []
+    for kind in POINTED:
+        chosen = [dialogue for dialogue in given.items["held_broken"] if dialogue.kind == kind]
+        hits, chance = [], []
+        for item, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
+            values = np.column_stack([outputs[:, 0], item.beside]) @ weights[:-1]
+            hits.append(int(values[1:].argmin()) + 1 in item.broken)
+            chance.append(len(item.broken - {0}) / (len(outputs) - 1))
+        on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"
+        rows.append(_figure("worst turn is a broken one, held out", on, np.mean(hits), len(hits)))
+    return rows
+
+
+def _alone(given: Prepared, state: dict[str, torch.Tensor]) -> str:
+    net = Joined([state])
+    return json.dumps({"accuracy": accuracies(net, given), "quality": quality_rank(net, given)})
+
+
+def _figure(measure: str, on: str, value: float, n: int) -> dict[str, Any]:
+    return {"on": on, "measure": measure, **wilson(value, n), "command": COMMAND}
+
+
+def wilson(value: float, n: int) -> dict[str, float]:
+    """Return a share with Wilson's interval."""
+    z = 1.96
+    centre = (value + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * np.sqrt(value * (1 - value) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return {"value": round(float(value), 4), "low": round(float(centre - half), 4),
+            "high": round(float(centre + half), 4), "n": n}  # fmt: skip
+
+
+def _save(
+    given: Prepared, towers: Towers, alone: Alone, states: list[dict[str, torch.Tensor]],
+    chosen: _Chosen,
+) -> None:  # fmt: skip
+    arrays = {"axes": given.axes, "mean": given.mean,
+              "whole": np.append(chosen.weights, chosen.bias), "turns": chosen.turns}  # fmt: skip
+    layers = {"left": towers.left, "right": towers.right, "alone": alone.layers} | {
+        f"net{i}": [(state[f"{name}.weight"].numpy().T, state[f"{name}.bias"].numpy())
+                    for name in ("first", "last")]
+        for i, state in enumerate(states)
+    }  # fmt: skip
+    for name, weights_of_layer in layers.items():
+        for i, (weight, bias) in enumerate(weights_of_layer):
+            whole, scale = quantized(weight)
+            arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale,
+                       f"{name}_bias_{i}": bias}  # fmt: skip
+    # The weights of the whole are summed up: half precision would be too coarse for them.
+    halved = {"axes", "mean"}
+    kept = {name: array if array.dtype == np.int8 else
+            array.astype(np.float16 if name in halved else np.float32)
+            for name, array in arrays.items()}  # fmt: skip
+    np.savez_compressed(OUT / "head.npz", allow_pickle=False, **kept)
+
+
+def _write(
+    chosen: _Chosen, quality: list[dict[str, Any]], seeds: list[str], sources: list[str],
+    settings: dict[str, Any],
+) -> None:  # fmt: skip
+    shares = "; ".join(f"{share} {part}: {mean:.3f}, {rank:.3f}"
+                       for (share, part), mean, rank in chosen.tried)  # fmt: skip
+    facts = {
+        "name": "coherence",
+        "kind": "thread-head",
+        "version": "4",
+        "summary": (
+            "Does a conversation hang together? Small networks on frozen vectors of turns and of "
+            "their words."
+        ),
+        "licence": "CC-BY-SA-4.0",
+        "encoder": "encoder",
+        "inputs": "a conversation: who says what, any number of turns",
+        "outputs": (
+            "0 to 1 for the conversation, 0.5 where on held-out conversations intact ones and "
+            "ones broken by the mixture deam are equally likely; and for each turn the "
+            "probability that it was not broken"
+        ),
+    }
+    training = {
+        "data": [*sources, "convai2017: ratings of conversations and messages, without amt50"],
+        "broken": list(TRAINED),
+        "words": (
+            "misfits.npz: a network on token states, of turns of the same conversations with "
+            "words exchanged (recipe coherence.words), three seeds joined"
+        ),
+        "weighed": [
+            "one in four conversations, with repeated turns and pleas for a good mark beside"
+        ],
+        "alone": (
+            "a network that reads turns by themselves, three seeds joined: person or chatbot, "
+            "messages called good, ratings of conversations (recipe coherence.alone)"
+        ),
+        "towers": "those of the bundle relevance, version 1, of the same data",
+        "selection": [
+            "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",
+            f"weights of people's ratings and of the second output {chosen.share}: the best rank "
+            f"of rated conversations that costs at most {GIVEN_UP} of the mean accuracy "
+            f"(weights: accuracy, rank: {shares})",
+            "how much kinds of twins count (COUNTED in weigh.py), and how far weights are shrunk: "
+            "nineteen settings on the same held-out conversations",
+        ],
+        "seeds": list(range(len(seeds))),
+        "seeds_alone": seeds,
+        "excluded": "conversations that hold a text of an evaluated set (more than three words)",
+        "command": "python -m grice_research.recipes.coherence.train STEP --data ../shared/data",
+    }
+    tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
+    tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
+    sums = {
+        f'"{name}"': file_sha256(OUT / name) for name in ("head.npz", "bigrams.npz", "misfits.npz")
+    }
+    tables.append("[files]\n" + _pairs(sums))
+    (OUT / "card.toml").write_text("\n".join(tables), "utf-8")
+
+
+def _pairs(table: dict[str, Any]) -> str:
+    # JSON's strings, numbers and flat lists are TOML's.
+    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n"
+                   for key, value in table.items())  # fmt: skip

@@ -1,0 +1,263 @@
+"""A network on token states that says which words of a turn do not belong there.
+
+    python -m grice_research.recipes.coherence.words states     # of the turns it learns from
+    python -m grice_research.recipes.coherence.words fit        # three seeds, joined
+    python -m grice_research.recipes.coherence.words judge      # all turns of weighed conversations
+
+It learns from turns in which words were exchanged (``exchanged.py``): which tokens were, and that
+the turn as it was said is less odd than what became of it. Conversations that weigh the numbers
+(``weigh.py``) are not shown to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import time
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+from torch.nn.functional import softplus
+
+from grice.metrics.coherence.replaced_tokens import ReplacedTokenDetector
+from grice.models.bundle import open_bundle
+from grice.models.embedded import EmbeddedEncoder
+from grice.models.mlp import Mlp
+from grice.models.spans import neighbourhood
+from grice_research.places import work_folder
+from grice_research.recipes.coherence.arrays import weighing
+from grice_research.recipes.coherence.data import only_weighs, said_again
+from grice_research.recipes.coherence.exchanged import as_perturbed, exchanges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.embedded import Hidden
+    from grice_research.recipes.coherence.exchanged import Exchanged
+
+__all__ = ["REACH"]
+
+WORK = work_folder("coherence")
+SEEDS = (0, 1, 2)
+REACH = 1
+"""Neighbours on each side of a token that are read."""
+HIDDEN, DROPPED = 64, 0.1
+RATE, DECAYED, EPOCHS, BATCH = 2e-3, 0.02, 4, 24
+RARE = 2.0
+"""Weight of a token that was exchanged, beside one that was not."""
+LONGEST = 600
+"""Characters of a turn that is learned from."""
+SHARD, AT_ONCE = 4096, 256
+
+
+class Twin(NamedTuple):
+    """A turn as it was said and as it became, as the network reads them.
+
+    Attributes:
+        kind: What was done.
+        held_out: Whether it is never trained on.
+        original: States of the tokens of the turn, half precision.
+        states: States of the tokens of what became of it.
+        labels: Which of those do not belong.
+    """
+
+    kind: str
+    held_out: bool
+    original: NDArray[np.float16]
+    states: NDArray[np.float16]
+    labels: NDArray[np.float32]
+
+
+class TokenNet(nn.Module):
+    """One number a token, from its neighbourhood and the mean of all states."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__()
+        self.first = nn.Linear((2 * REACH + 2) * dimensions, HIDDEN)
+        self.last = nn.Linear(HIDDEN, 1)
+        self.drop = nn.Dropout(DROPPED)
+        self.sharpness = nn.Parameter(torch.zeros(()))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return self.last(self.drop(torch.relu(self.first(rows))))[:, 0]
+
+    def turns(self, odds: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+        """Return how odd whole turns are, the soft maximum of their tokens' log odds."""
+        sharp = self.sharpness.exp()
+        parts = torch.split(odds, sizes)
+        return torch.stack([torch.logsumexp(part * sharp, 0) / sharp for part in parts])
+
+
+def states() -> None:
+    """Keep the states of all turns that are learned from, shard by shard."""
+    made = pickle.loads((WORK / "samples.pickle").read_bytes())
+    drawn = [(exchange, held) for held in (False, True) for exchange in _exchanged(made, held=held)]
+    Random(0).shuffle(drawn)
+    (WORK / "states").mkdir(exist_ok=True)
+    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    began = time.monotonic()
+    for start in range(0, len(drawn), SHARD):
+        path = WORK / "states" / f"{start // SHARD:03d}.pickle"
+        if not path.exists():
+            part = drawn[start : start + SHARD]
+            before_states, became = (
+                [
+                    hidden
+                    for hidden, _ in encoder.hidden(
+                        [getattr(exchange, name) for exchange, _ in part]
+                    )
+                ]
+                for name in ("original", "text")
+            )
+            path.write_bytes(pickle.dumps([
+                Twin(exchange.kind, held, before.states.astype(np.float16),
+                     after.states.astype(np.float16), _labels(exchange, after))
+                for (exchange, held), before, after in zip(part, before_states, became, strict=True)
+            ]))  # fmt: skip
+            print(f"{start + len(part):,} of {len(drawn):,}, {time.monotonic() - began:.0f} s",
+                  flush=True)  # fmt: skip
+
+
+def _exchanged(made: dict[str, list[Any]], *, held: bool) -> Iterator[Exchanged]:
+    """Yield turns with exchanged words: of what trains, or of what is held out."""
+    whole = made["held" if held else "train"]
+    number = {(sample.source, sample.id): i for i, sample in enumerate(whole)}
+    for i, ways in enumerate(exchanges(whole, 2 if held else 1)):
+        if held or not only_weighs(i):
+            yield from (way for way in ways if len(way.text) < LONGEST)
+    kinds = {"coreference", "contradiction", *(["irrelevancy"] if held else [])}
+    for twin in made["held_broken" if held else "broken"]:
+        i = number[twin.source, twin.id]
+        if twin.kind in kinds and (held or not only_weighs(i)):
+            yield from (exchange for exchange in as_perturbed(whole[i], twin)
+                        if max(len(exchange.text), len(exchange.original)) < LONGEST)  # fmt: skip
+
+
+def _labels(exchange: Exchanged, hidden: Hidden) -> NDArray[np.float32]:
+    return np.array(
+        [
+            end > start and any(start < last and end > first for first, last in exchange.spans)
+            for start, end in hidden.offsets
+        ],
+        np.float32,
+    )
+
+
+def _read(states: NDArray[np.float16]) -> NDArray[np.float32]:
+    """Return what the network reads of the tokens of a turn, without the first and the last."""
+    given = states.astype(np.float32)
+    mean = np.broadcast_to(given.mean(axis=0), given.shape)
+    return np.concatenate([neighbourhood(given, REACH), mean], axis=1)[1:-1]
+
+
+def fit() -> None:
+    """Fit a network for each seed, and join them to one."""
+    twins = [twin for path in sorted((WORK / "states").glob("*.pickle"))
+             for twin in pickle.loads(path.read_bytes())
+             if min(len(twin.original), len(twin.states)) > 2]  # fmt: skip
+    held = [twin for twin in twins if twin.held_out]
+    twins = [twin for twin in twins if not twin.held_out]
+    for seed in SEEDS:
+        path = WORK / f"words{seed}.pt"
+        if not path.exists():
+            net = _trained(twins, seed)
+            torch.save(net.state_dict(), path)
+            print(f"seed {seed}:", _accuracy_by_kind(net, held), flush=True)
+    _join([torch.load(WORK / f"words{seed}.pt") for seed in SEEDS])
+
+
+def _trained(twins: list[Twin], seed: int) -> TokenNet:
+    torch.manual_seed(seed)
+    draw = Random(seed)
+    net = TokenNet(twins[0].original.shape[1])
+    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
+    batches = -(-len(twins) // BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=EPOCHS * batches)
+    for epoch in range(EPOCHS):
+        order = list(range(len(twins)))
+        draw.shuffle(order)
+        total = 0.0
+        for start in range(0, len(order), BATCH):
+            loss = _loss(net, [twins[i] for i in order[start : start + BATCH]])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+            total += float(loss.detach())
+        print(f"seed {seed}, epoch {epoch + 1}: loss {total / batches:.4f}", flush=True)
+    return net.eval()
+
+
+def _loss(net: TokenNet, twins: list[Twin]) -> torch.Tensor:
+    read = [_read(twin.original) for twin in twins] + [_read(twin.states) for twin in twins]
+    odds = net(torch.from_numpy(np.concatenate(read)))
+    labels = [np.zeros(len(part), np.float32) for part in read[: len(twins)]]
+    labels += [twin.labels[1:-1] for twin in twins]
+    by_token = cross_entropy(odds, torch.from_numpy(np.concatenate(labels)),
+                             pos_weight=torch.tensor(RARE))  # fmt: skip
+    whole = net.turns(odds, [len(part) for part in read])
+    return by_token + softplus(whole[: len(twins)] - whole[len(twins) :]).mean()
+
+
+@torch.no_grad()
+def _accuracy_by_kind(net: TokenNet, held: list[Twin]) -> dict[str, tuple[float, int]]:
+    """Return for each kind how often the turn as it was said is less odd, and of how many."""
+    hits: dict[str, list[bool]] = {}
+    for twin in held:
+        read = [_read(twin.original), _read(twin.states)]
+        odds = net(torch.from_numpy(np.concatenate(read)))
+        odds_before, became = net.turns(odds, [len(part) for part in read])
+        hits.setdefault(twin.kind, []).append(bool(odds_before < became))
+    return {
+        kind: (round(float(np.mean(hits_of_kind)), 3), len(hits_of_kind))
+        for kind, hits_of_kind in hits.items()
+    }
+
+
+def _join(states: Sequence[dict[str, torch.Tensor]]) -> None:
+    """Write one network whose output is the mean of several."""
+    first = np.concatenate([state["first.weight"].numpy() for state in states]).T
+    bias = np.concatenate([state["first.bias"].numpy() for state in states])
+    last = np.concatenate([state["last.weight"].numpy() for state in states], axis=1).T / len(
+        states
+    )
+    shift = np.mean([state["last.bias"].numpy() for state in states], axis=0)
+    Mlp([(first, bias), (last, shift)]).save_int8(WORK / "misfits.npz")
+    sharpness = float(np.mean([state["sharpness"].exp().item() for state in states]))
+    (WORK / "misfits.json").write_text(json.dumps({"sharpness": round(sharpness, 4)}), "utf-8")
+
+
+def judge() -> None:
+    """Judge the words of every turn of the conversations whose numbers are weighed."""
+    made = pickle.loads((WORK / "samples.pickle").read_bytes())
+    chosen = [*weighing(made), *made["held"], *made["held_broken"], *said_again(made["held"]),
+              *made["rated"]]  # fmt: skip
+    texts = sorted({text for sample in chosen for text in sample.turns})
+    stated = json.loads((WORK / "misfits.json").read_text("utf-8"))
+    head = ReplacedTokenDetector(Mlp.load(WORK / "misfits.npz"), REACH, stated["sharpness"], "")
+    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    judged = {}
+    for start in range(0, len(texts), AT_ONCE):
+        part = texts[start : start + AT_ONCE]
+        for text, (hidden, _) in zip(part, encoder.hidden(part), strict=True):
+            judged[text] = head.judge(text, hidden)
+    (WORK / "misfits.pickle").write_bytes(pickle.dumps(judged))
+    print(f"{len(judged):,} turns")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", choices=["states", "fit", "judge"])
+    torch.set_num_threads(1)
+    {"states": states, "fit": fit, "judge": judge}[parser.parse_args().step]()
+
+
+if __name__ == "__main__":
+    main()

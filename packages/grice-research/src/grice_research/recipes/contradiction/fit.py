@@ -1,0 +1,324 @@
+"""Train the networks that tell whether a sentence contradicts another.
+
+    python -m grice_research.recipes.contradiction.fit [--ablate]
+
+The bundle holds a network per seed, whose log odds are averaged: a quarter of an hour of one core.
+With ``--ablate`` nothing is written: one network is trained that does not see the first sentence,
+and one without each source.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from grice.metrics.contradiction.attention import FLAGS, MOST, tokens
+from grice.models.bundle import write_card
+from grice.models.memo import MemoEncoder
+from grice.models.mlp import Mlp
+from grice.models.models import Models
+from grice_research.places import MODELS
+from grice_research.recipes.contradiction.pairs import pairs
+from grice_research.recipes.options import parser_of
+from grice_research.roc import roc_areas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.contradiction.pairs import Sentences
+
+PROJECTED, HIDDEN, DROPOUT = 96, 128, 0.2
+SEEDS = (0, 1, 2)
+EPOCHS, BATCH, RATE, DECAY = 6, 128, 1.5e-3, 0.05
+WEIGHTS = {"written": 2.0, "opposite": 0.5, "unrelated": 0.5}
+"""How much a pair of a source counts; the others count one."""
+PORTION = 2000
+"""Sentences that are read at once."""
+PARTS = ("project", "attend", "compare", "decide")
+COMMAND = "python -m grice_research.recipes.contradiction.fit"
+
+
+class Read(NamedTuple):
+    """The tokens of every distinct sentence, shape ``(sentences, MOST, …)``, and pairs of them.
+
+    Attributes:
+        states: Of the tokens, half precision.
+        words: A number per distinct word, 0 where there is none.
+        negates: Whether a token is a negation.
+        counts: Tokens of each sentence.
+        premises: The sentence that is the premise of each pair.
+        hypotheses: The sentence that is the hypothesis of each pair.
+        labels: Whether each pair contradicts.
+    """
+
+    states: torch.Tensor
+    words: torch.Tensor
+    negates: torch.Tensor
+    counts: torch.Tensor
+    premises: torch.Tensor
+    hypotheses: torch.Tensor
+    labels: torch.Tensor
+
+
+class Side(NamedTuple):
+    """The tokens of one side of a batch; ``real`` says which are there."""
+
+    states: torch.Tensor
+    words: torch.Tensor
+    negates: torch.Tensor
+    real: torch.Tensor
+
+
+def read(rows: Sequence[Sentences], threads: int) -> Read:
+    """Read the states of all sentences with the encoder that ships."""
+    texts = list(dict.fromkeys(text for row in rows for text in (row.premise, row.hypothesis)))
+    models = Models(mode="fast", workers=threads, cache=None)
+    encoder = models.open("bundle:encoder", MemoEncoder)
+    dimensions = len(encoder.encode(texts[:1])[0])
+    states = np.zeros((len(texts), MOST, dimensions), np.float16)
+    words = np.zeros((len(texts), MOST), np.int64)
+    negates = np.zeros((len(texts), MOST), np.float32)
+    counts = np.ones(len(texts), np.int64)
+    known: dict[str, int] = {}
+    for start in range(0, len(texts), PORTION):
+        part = texts[start : start + PORTION]
+        for i, (text, hidden) in enumerate(zip(part, encoder.hidden(part), strict=True), start):
+            own = tokens(text, hidden)
+            count = len(own.words)
+            states[i, :count], negates[i, :count] = own.states, own.negates
+            words[i, :count] = [known.setdefault(word, len(known) + 1) for word in own.words]
+            counts[i] = max(1, count)
+    models.close()
+    places = {text: i for i, text in enumerate(texts)}
+    return Read(
+        *map(torch.from_numpy, (states, words, negates, counts)),
+        torch.tensor([places[row.premise] for row in rows]),
+        torch.tensor([places[row.hypothesis] for row in rows]),
+        torch.tensor([float(row.contradicts) for row in rows]),
+    )
+
+
+class Attention(nn.Module):
+    """The network of :class:`grice.metrics.contradiction.attention.DecomposableAttention`."""
+
+    def __init__(self, dimensions: int, *, blind: bool) -> None:
+        super().__init__()
+        self.blind = blind
+        wide = PROJECTED + FLAGS
+        self.project = nn.Sequential(nn.Linear(dimensions, PROJECTED))
+        self.attend = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(wide, HIDDEN))
+        self.compare = nn.Sequential(
+            nn.Dropout(DROPOUT), nn.Linear(4 * PROJECTED + 2 * FLAGS, HIDDEN), nn.ReLU(),
+            nn.Dropout(DROPOUT), nn.Linear(HIDDEN, HIDDEN),
+        )  # fmt: skip
+        self.decide = nn.Sequential(
+            nn.Dropout(DROPOUT), nn.Linear(4 * HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1)
+        )
+
+    def forward(self, premise: Side, hypothesis: Side) -> torch.Tensor:
+        same = hypothesis.words[:, :, None] == premise.words[:, None, :]
+        same &= hypothesis.real[:, :, None] & premise.real[:, None, :]
+        before = self._projected(premise, same.any(1))
+        after = self._projected(hypothesis, same.any(2))
+        if self.blind:
+            before = torch.zeros_like(before)
+            after = self._projected(hypothesis, torch.zeros_like(hypothesis.real))
+        seen = functional.relu(self.attend(after)), functional.relu(self.attend(before))
+        alike = seen[0] @ seen[1].transpose(1, 2) / HIDDEN**0.5
+        pooled = [
+            self._compared(after, _softmax(alike, premise.real) @ before, hypothesis.real),
+            self._compared(
+                before, _softmax(alike.transpose(1, 2), hypothesis.real) @ after, premise.real
+            ),
+        ]
+        if self.blind:
+            pooled[1] = torch.zeros_like(pooled[1])
+        odds: torch.Tensor = self.decide(torch.cat(pooled, -1))[:, 0]
+        return odds
+
+    def _projected(self, side: Side, same: torch.Tensor) -> torch.Tensor:
+        states = torch.tanh(self.project(side.states))
+        return torch.cat([states, same.float()[..., None], side.negates[..., None]], -1)
+
+    def _compared(self, own: torch.Tensor, other: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+        a, b = own[..., :-FLAGS], other[..., :-FLAGS]
+        if self.blind:
+            other = torch.zeros_like(other)
+            b = torch.zeros_like(b)
+        both = [a, b, (a - b).abs(), a * b, own[..., -FLAGS:], other[..., -FLAGS:]]
+        compared = functional.relu(self.compare(torch.cat(both, -1))) * real[..., None]
+        mean = compared.sum(1) / real.sum(1, keepdim=True)
+        return torch.cat([mean, compared.max(1).values], -1)
+
+    def save(self, folder: Path, number: int) -> None:
+        """Write the parts as the product reads them."""
+        for name in PARTS:
+            layers = [part for part in getattr(self, name) if isinstance(part, nn.Linear)]
+            arrays = [(p.weight.detach().numpy().T, p.bias.detach().numpy()) for p in layers]
+            Mlp(arrays).save_int8(folder / f"{name}-{number}.npz")
+
+
+def _softmax(scores: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(scores.masked_fill(~real[:, None], -1e4), -1)
+
+
+def batch(given: Read, rows: NDArray[np.int64]) -> tuple[Side, Side]:
+    """Return both sides of some pairs, as long as the longest of them."""
+    return _side(given, given.premises[rows]), _side(given, given.hypotheses[rows])
+
+
+def _side(given: Read, texts: torch.Tensor) -> Side:
+    most = int(given.counts[texts].max())
+    real = torch.arange(most)[None] < given.counts[texts][:, None]
+    cut = (given.states[texts, :most].float(), given.words[texts, :most])
+    return Side(*cut, given.negates[texts, :most], real)
+
+
+def train(
+    given: Read, rows: Sequence[Sentences], learned: NDArray[np.int64], seed: int, *, blind: bool
+) -> Attention:
+    """Return a network that learned from some pairs; prints the loss of every epoch."""
+    torch.manual_seed(seed)
+    draw = np.random.default_rng(seed)
+    net = Attention(given.states.shape[2], blind=blind)
+    weights = torch.tensor([WEIGHTS.get(row.source, 1.0) for row in rows])
+    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
+    count = len(learned) // BATCH
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, EPOCHS * count + 1)
+    lengths = (given.counts[given.premises] + given.counts[given.hypotheses]).numpy()
+    for epoch in range(EPOCHS):
+        losses = []
+        for part in _batches(draw.permutation(learned)[: count * BATCH], lengths, draw):
+            odds = net(*batch(given, part))
+            each = functional.binary_cross_entropy_with_logits(
+                odds, given.labels[part], reduction="none"
+            )
+            loss = (each * weights[part]).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+        loss_mean = round(float(np.mean(losses)), 4)
+        print(json.dumps({"seed": seed, "epoch": epoch, "loss": loss_mean}), flush=True)
+    return net.eval()
+
+
+def _batches(
+    rows: NDArray[np.int64], lengths: NDArray[np.int64], draw: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Yield batches of pairs of about one length, in random order."""
+    blurred = lengths[rows] + draw.normal(0, 3, len(rows))
+    yield from draw.permutation(rows[np.argsort(blurred)].reshape(-1, BATCH))
+
+
+def odds_of(net: Attention, given: Read, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the log odds of pairs."""
+    with torch.no_grad():
+        parts = [net(*batch(given, rows[i : i + 256])) for i in range(0, len(rows), 256)]
+    return torch.cat(parts).numpy()
+
+
+def quality(
+    rows: Sequence[Sentences], odds: NDArray[np.float32], command: str
+) -> Iterator[dict[str, object]]:
+    """Yield the area under the ROC curve of the pairs kept back, by source and of all."""
+    for source in ("all", *dict.fromkeys(row.source for row in rows)):
+        places = [i for i, row in enumerate(rows) if source in ("all", row.source)]
+        labels = [float(rows[i].contradicts) for i in places]
+        if len(set(labels)) < 2:
+            continue
+        groups = [rows[i].premise for i in places]
+        area = roc_areas({"odds": odds[places]}, labels, groups=groups).areas["odds"]
+        yield {
+            "on": f"pairs kept back: {source}",
+            "measure": "AUC",
+            "value": round(area.value, 3),
+            "low": round(area.low, 3),
+            "high": round(area.high, 3),
+            "n": len(places),
+            "command": command,
+        }
+
+
+def write(folder: Path, nets: Sequence[Attention], figures: list[dict[str, object]]) -> None:
+    """Write the bundle."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, net in enumerate(nets):
+        net.save(folder, number)
+    facts = {
+        "name": folder.name,
+        "kind": "decomposable-attention",
+        "version": "1",
+        "summary": "Whether a sentence contradicts another, by the states of the shipped encoder",
+        "licence": "Apache-2.0",
+        "inputs": "two sentences, the earlier one first",
+        "outputs": "the probability that the second contradicts the first",
+        "encoder": "encoder",
+    }
+    training = {
+        "data": [
+            "SNLI, development part: CC BY-SA 4.0",
+            "SNLI revised by people (Kaushik et al., 2020), without its test part: Apache-2.0",
+            "Breaking NLI: CC BY-SA 4.0",
+            "negated NLI (Hossain et al., 2020): MIT",
+            "MED: CC BY-SA 4.0",
+            "items written for grice (recipes/sense/pairs): Apache-2.0",
+            "Synthetic-Persona-Chat, validation part: CC BY 4.0",
+        ],
+        "selection": ["every sixth premise of them"],
+        "excluded": "pairs with a sentence of 20 letters or more that stands in an evaluated set, "
+        "those of contradictions in dialogue (RGM, DECODE) among them",
+        "command": COMMAND,
+        "seeds": list(SEEDS),
+    }
+    files = [f"{part}-{i}.npz" for i in range(len(nets)) for part in PARTS]
+    write_card(folder, facts, training, {"networks": len(nets)}, figures, files=files)
+
+
+def ablate(
+    given: Read, rows: Sequence[Sentences], learned: NDArray[np.int64], judged: NDArray[np.int64]
+) -> None:
+    """Print the quality of a network that sees one sentence, and of one without each source."""
+    validation = [rows[i] for i in judged]
+    for left in ("", *dict.fromkeys(row.source for row in rows)):
+        part = np.array([i for i in learned if rows[i].source != left])
+        net = train(given, rows, part, SEEDS[0], blind=not left)
+        for figure in quality(validation, odds_of(net, given, judged), f"{COMMAND} --ablate"):
+            print(json.dumps({"without": left or "the first sentence", **figure}), flush=True)
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--ablate", action="store_true", help="measure, and write nothing")
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    rows = pairs(given.data)
+    sentences = read(rows, given.threads)
+    kept = np.array([row.validation for row in rows])
+    learned, judged = np.flatnonzero(~kept), np.flatnonzero(kept)
+    if given.ablate:
+        ablate(sentences, rows, learned, judged)
+        return
+    nets = [train(sentences, rows, learned, seed, blind=False) for seed in SEEDS]
+    each = [odds_of(net, sentences, judged) for net in nets]
+    validation = [rows[i] for i in judged]
+    for seed, odds in zip(SEEDS, each, strict=True):
+        print(json.dumps({"seed": seed, **next(quality(validation, odds, COMMAND))}))
+    figures = list(quality(validation, np.mean(each, axis=0), COMMAND))
+    for figure in figures:
+        print(json.dumps(figure))
+    write(MODELS / "contradiction", nets, figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Fit the weights of the metric ``fluency`` on replies of people and on the same with a slip.
+
+    python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write
+
+The replies are of held-out conversations of the language model; no rated set chooses anything. The
+weights that are printed stand in ``grice.metrics.fluency``. ``--write`` writes the card of the
+bundle.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
+from grice.models.bundle import write_card
+from grice.models.models import Models
+from grice_research.places import MODELS
+from grice_research.recipes.dialogue.trials import trials
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.review.stack import fit
+from grice_research.roc import roc_areas
+
+COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"
+BASE = "bundle:dialogue"
+WRONGLY = 0.05
+"""Share of undamaged replies that are below one half."""
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--write", action="store_true", help="write the card of the bundle")
+    given = parser.parse_args()
+    made = [
+        trial
+        for trial in trials(given.data)
+        if trial.kind in ("true", "damaged") and len(trial.reply.split()) >= FEWEST_WORDS
+    ]
+    card([], write=given.write)
+    models = Models(mode="fast", workers=1, cache=None)
+    reader = models.open("bundle:fluency", FluencyReader)
+    read = reader.surprises([trial.reply for trial in made])
+    models.close()
+    nats = np.array([mean_nats(pieces) for pieces in read])
+    damaged = np.array([float(trial.kind == "damaged") for trial in made])
+    columns = {
+        "mean nats out of place": nats,
+        "worst piece": np.array([max((piece.nats for piece in row), default=0.0) for row in read]),
+        "number of words": np.array([float(len(trial.reply.split())) for trial in made]),
+    }
+    areas = roc_areas(columns, damaged, groups=[trial.group for trial in made]).areas
+    figures = [
+        {
+            "on": "held-out replies of people with a slip, against those without",
+            "measure": f"area under the curve, {name}",
+            "value": round(area.value, 3),
+            "low": round(area.low, 3),
+            "high": round(area.high, 3),
+            "n": len(made),
+            "command": COMMAND,
+        }
+        for name, area in areas.items()
+    ]
+    for figure in figures:
+        print(json.dumps(figure))
+    alike = np.where(damaged > 0, 1 / damaged.sum(), 1 / (1 - damaged).sum())
+    learned = fit(nats[:, None], np.ones((len(made), 1)), damaged, alike)
+    weight, limit = float(learned.weights[0]), float(np.quantile(nats[damaged == 0], 1 - WRONGLY))
+    told = float(np.mean(nats[damaged == 1] > limit))
+    print(f"WEIGHT, SHIFT = {-weight:.2f}, {weight * limit:.2f}; {told:.3f} of slips are told")
+    card(figures, write=given.write)
+
+
+def card(figures: list[dict[str, object]], *, write: bool) -> None:
+    """Write the card of the bundle, which has no files of its own."""
+    out = MODELS / "fluency"
+    if not write and (out / "card.toml").exists():
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    facts = {
+        "name": "fluency",
+        "kind": "fluency",
+        "version": "1",
+        "summary": "Which words are out of their place, to a small language model of dialogue.",
+        "licence": "Apache-2.0",
+        "inputs": "a text, sentence by sentence",
+        "outputs": "nats by which each piece is less likely in its place than at large, less one",
+    }
+    training = {
+        "data": ["nothing of its own; see the card of dialogue"],
+        "selection": ["the weight: held-out conversations of dialogue, with slips"],
+        "excluded": "replies that stand in an evaluated set, or whose history does",
+        "command": COMMAND,
+    }
+    write_card(out, facts, training, {"base": BASE}, figures, files=())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Learns the small model of what is said: replies given the turns before them, and given nothing.
+
+    python -m grice_research.recipes.dialogue.train --data ../shared/data
+
+A stopped run goes on where it was. ``--research`` goes on from the weights of the default run with
+DailyDialog among the corpora.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from grice.knowledge.generative import END_OF_TEXT, START
+from grice.models.bundle import open_bundle
+from grice_research.places import work_folder
+from grice_research.recipes.dialogue.turns import SHARES, read_utterances
+from grice_research.recipes.generator.batches import Sheet, padded
+from grice_research.recipes.generator.model import Shape, TailModel
+from grice_research.recipes.generator.pieces import make_tokenizer
+from grice_research.recipes.generator.train import Log, State, Team, sheet_loss, start_pieces
+from grice_research.recipes.options import parser_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice_research.recipes.dialogue.turns import Utterance
+
+__all__ = ["PIECES", "WORK", "Rows", "code", "shape_of"]
+
+WORK = work_folder("dialogue")
+PIECES = 5000
+WITHOUT = 0.15
+"""Share of the replies that are learned without the turns before them."""
+WATCHED = 1200
+
+
+class Plan(NamedTuple):
+    """How long and how fast it learns; the running mean of the weights is what is kept."""
+
+    steps: int = 7000
+    size: int = 96
+    rate: float = 2.5e-3
+    warmup: int = 200
+    falling: float = 0.5
+    saved_every: int = 200
+    kept: float = 0.995
+
+
+class Rows(NamedTuple):
+    """Pieces of queries and replies; a reply begins with the mark of a start."""
+
+    queries: list[list[int]]
+    replies: list[list[int]]
+    corpora: np.ndarray
+
+
+def shape_of(tokenizer: Tokenizer) -> Shape:
+    return Shape(
+        tokenizer.get_vocab_size(),
+        width=192,
+        heads=6,
+        inner=768,
+        encoder_layers=1,
+        decoder_layers=2,
+        source_length=48,
+        target_length=41,
+    )
+
+
+def code(tokenizer: Tokenizer, utterances: Sequence[Utterance], shape: Shape) -> Rows:
+    """Return texts as numbers of pieces; what is too long has no end."""
+    start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END_OF_TEXT)
+    queries = tokenizer.encode_batch([utterance.query for utterance in utterances])
+    replies = tokenizer.encode_batch([utterance.reply for utterance in utterances])
+    return Rows(
+        [[*text.ids[: shape.source_length - 1], end] for text in queries],
+        [[start, *text.ids, end][: shape.target_length] for text in replies],
+        np.array([SHARES.get(utterance.corpus, 1.0) for utterance in utterances]),
+    )
+
+
+def sheet(rows: Rows, chosen: Sequence[int], hidden: np.ndarray) -> tuple[torch.Tensor, Sheet]:
+    """Return sources and replies of a batch; of hidden ones the source is its end alone."""
+    source = padded([rows.queries[i][-1:] if h else rows.queries[i]
+                     for i, h in zip(chosen, hidden, strict=True)], 0)  # fmt: skip
+    given = padded([rows.replies[i][:-1] for i in chosen], 0)
+    wanted = padded([rows.replies[i][1:] for i in chosen], -100)
+    return source, Sheet(torch.arange(len(chosen)), given, wanted)
+
+
+def batches(rows: Rows, size: int, seed: int, start: int) -> Iterator[np.ndarray]:
+    """Yield rows of like length, epoch after epoch, of each corpus its share."""
+    lengths = np.array([len(reply) for reply in rows.replies])
+    passed, epoch = 0, 0
+    while True:
+        random = np.random.default_rng([seed, epoch])
+        used = np.flatnonzero(random.random(len(lengths)) < rows.corpora)
+        used = used[np.argsort(lengths[used] + 3 * random.random(len(used)), kind="stable")]
+        parts = np.array_split(used, len(used) // size)
+        for i in random.permutation(len(parts)):
+            if passed >= start:
+                yield parts[i]
+            passed += 1
+        epoch += 1
+
+
+def loss_of(model: TailModel, rows: Rows, chosen: Sequence[int], hidden: np.ndarray) -> tuple:
+    """Return the summed loss and the count of pieces."""
+    source, replies = sheet(rows, chosen, hidden)
+    real = source != 0
+    with torch.autocast("cpu", torch.bfloat16):
+        memory = model.memory(model.encode(source, real))
+        total = sheet_loss(model, memory, real, replies)
+    return total, int((replies.wanted >= 0).sum())
+
+
+@torch.no_grad()
+def held_out(model: TailModel, rows: Rows, *, hidden: bool) -> float:
+    """Return the mean loss of a piece on held-out replies."""
+    model.eval()
+    total, pieces = 0.0, 0
+    order = np.argsort([len(reply) for reply in rows.replies], kind="stable")
+    for part in np.array_split(order, len(order) // 100 + 1):
+        loss, count = loss_of(model, rows, part, np.full(len(part), hidden))
+        total, pieces = total + float(loss), pieces + count
+    return total / pieces
+
+
+def learn(
+    model: TailModel, training: Rows, watched: Rows, plan: Plan, seed: int, out: Path
+) -> TailModel:
+    state, log = State(out / "state.pt", model, Team(0, 1)), Log(out / "log.jsonl")
+    mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
+    kept = out / "mean.pt"
+    if kept.exists():
+        mean.load_state_dict(torch.load(kept, weights_only=True))
+    since, losses, seen = time.time(), [], 0
+    for chosen in batches(training, plan.size, seed, state.step):
+        if state.step >= plan.steps:
+            break
+        model.train()
+        random = np.random.default_rng([seed, 7, state.step])
+        loss, pieces = loss_of(model, training, chosen, random.random(len(chosen)) < WITHOUT)
+        rise = (state.step + 1) / plan.warmup
+        fall = max(0.02, (plan.steps - state.step) / (plan.falling * plan.steps))
+        state.update(loss / pieces, plan.rate * min(1.0, rise, fall))
+        mean.update_parameters(model)
+        losses.append(float(loss.detach()) / pieces)
+        seen += pieces
+        if state.step % plan.saved_every == 0 or state.step == plan.steps:
+            given, alone = (held_out(mean.module, watched, hidden=h) for h in (False, True))
+            log(step=state.step, loss=float(np.mean(losses)), given=math.exp(given),
+                alone=math.exp(alone), seconds=time.time() - since, pieces=seen)  # fmt: skip
+            since, losses, seen = time.time(), [], 0
+            state.save()
+            torch.save(mean.state_dict(), kept.with_suffix(".new"))
+            kept.with_suffix(".new").replace(kept)
+            torch.save(mean.module.state_dict(), out / "model.pt")
+    return mean.module
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=Plan().steps)
+    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
+    parser.add_argument("--out", type=Path, default=WORK / "seed0")
+    parser.add_argument("--research", type=Path, help="weights to go on from, with DailyDialog")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    corpus = read_utterances(options.data, research=options.research is not None)
+    tokenizer = _tokenizer(options.out if options.research is None else options.research.parent,
+                           [utterance.reply for utterance in corpus.training])  # fmt: skip
+    tokenizer.save(str(options.out / "tokenizer.json"))
+    shape = shape_of(tokenizer)
+    torch.manual_seed(options.seed)
+    model = TailModel(shape, 0.0)
+    plan = Plan(steps=options.steps)
+    if options.research is not None:
+        model.load_state_dict(torch.load(options.research, weights_only=True))
+        plan = plan._replace(rate=1e-3)
+    elif not (options.out / "state.pt").exists():
+        start_pieces(model, tokenizer, options.minilm)
+    random = np.random.default_rng(0)
+    some = random.permutation(len(corpus.validation))[:WATCHED]
+    training = code(tokenizer, corpus.training, shape)
+    if options.research is not None:
+        daily = np.array([utterance.corpus == "dailydialog" for utterance in corpus.training])
+        training = training._replace(corpora=np.where(daily, 1.0, training.corpora * 0.15))
+    watched = code(tokenizer, [corpus.validation[i] for i in some], shape)
+    print(f"{len(corpus.training):,} replies, {len(corpus.validation):,} held out", flush=True)
+    learn(model, training, watched, plan, options.seed, options.out)
+
+
+def _tokenizer(folder: Path, texts: list[str]) -> Tokenizer:
+    kept = folder / "tokenizer.json"
+    if kept.exists():
+        return Tokenizer.from_file(str(kept))
+    teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
+    return make_tokenizer(teacher, texts, (), PIECES)
+
+
+if __name__ == "__main__":
+    main()

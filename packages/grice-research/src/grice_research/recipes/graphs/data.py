@@ -1,0 +1,257 @@
+"""What the graph models learn from: gold and judged graphs, ConceptNet, and what is left out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grice.evaluation.overlap import normalised
+from grice.records import Triple
+from grice_tasks.explagraphs.baselines import nonsense_graph
+from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.wording import phrases
+
+CONCEPTNET = {
+    "AtLocation": "at location",
+    "CapableOf": "capable of",
+    "Causes": "causes",
+    "CreatedBy": "created by",
+    "Desires": "desires",
+    "HasProperty": "has property",
+    "HasSubevent": "has subevent",
+    "IsA": "is a",
+    "MadeOf": "made of",
+    "NotCapableOf": "not capable of",
+    "NotDesires": "not desires",
+    "NotHasProperty": "not has property",
+    "NotIsA": "is not a",
+    "NotMadeOf": "not made of",
+    "PartOf": "part of",
+    "ReceivesAction": "receives action",
+    "UsedFor": "used for",
+}
+"""Relations of ConceptNet-100K that the task has too."""
+ATOMIC = {
+    "AtLocation": "at location",
+    "CapableOf": "capable of",
+    "Causes": "causes",
+    "Desires": "desires",
+    "HasProperty": "has property",
+    "HasSubEvent": "has subevent",
+    "MadeUpOf": "made of",
+    "NotDesires": "not desires",
+    "ObjectUse": "used for",
+}
+"""Relations of ATOMIC-2020 that the task has too."""
+
+
+VERBS = "are|can|could|did|do|does|has|have|is|may|might|must|should|was|were|will|would"
+DENIED = re.compile(rf"\b({VERBS}) not\b|\b({VERBS}|ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)
+SAID = re.compile(
+    r"\b(are|can|could|did|do|does|is|may|might|must|should|was|were|will|would)\b", re.IGNORECASE
+)
+
+
+class Instance(NamedTuple):
+    """A train row; ``versions`` are its graphs in time order with their verdicts."""
+
+    id: str
+    belief: str
+    argument: str
+    stance: str
+    graph: Graph
+    versions: tuple[tuple[Graph, str], ...]
+    perturbed: tuple[tuple[Graph, str], ...]
+
+
+class Judged(NamedTuple):
+    """A graph with what people said: the stance it explains, or ``incorrect``."""
+
+    instance: Instance
+    graph: Graph
+    label: str
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def denied(belief: str) -> str | None:
+    """Return the opposite belief: a ``not`` put behind its first verb, or taken away.
+
+    None if no verb is found. What supports a belief counters this one.
+    """
+    match = DENIED.search(belief)
+    if match is None:
+        verb_of_saying = SAID.search(belief)
+        return (
+            None
+            if verb_of_saying is None
+            else f"{belief[: verb_of_saying.end()]} not{belief[verb_of_saying.end() :]}"
+        )
+    verb = match[1] or {"ca": "can", "wo": "will"}.get((match[2] or "ca").lower(), match[2])
+    return belief[: match.start()] + verb + belief[match.end() :]
+
+
+def parse(text: str) -> Graph:
+    return read_graph(text.lower()).graph
+
+
+def instances(data: Path) -> tuple[list[Instance], int]:
+    """Return the train rows, and how many were dropped for a text of an evaluated row."""
+    folder = data / "explagraphs"
+    evaluated = {
+        normalised(row[side])
+        for name in ("dev", "test_inputs")
+        for row in rows(folder / f"{name}.jsonl.gz")
+        for side in ("belief", "argument")
+    }
+    rounds = {row["id"]: row for row in rows(folder / "train_rounds.jsonl.gz")}
+    perturbed = {row["id"]: row for row in rows(folder / "train_perturbed.jsonl.gz")}
+    read, dropped = [], 0
+    for row in rows(folder / "train.jsonl.gz"):
+        if {normalised(row["belief"]), normalised(row["argument"])} & evaluated:
+            dropped += 1
+            continue
+        judged = rounds[row["id"]]
+        read.append(
+            Instance(
+                row["id"],
+                row["belief"],
+                row["argument"],
+                row["stance"],
+                parse(row["graph"]),
+                tuple(zip(map(parse, judged["graphs"]), judged["judged"], strict=True)),
+                tuple(
+                    (parse(graph), kind)
+                    for graph, kind in perturbed[row["id"]]["negatives"]
+                    if kind == "synthetic_struct_ok"
+                ),
+            )
+        )
+    return read, dropped
+
+
+def judged_graphs(corpus: list[Instance]) -> list[Judged]:
+    """Return every graph with a published verdict; not those that came back unchanged as gold."""
+    judged = []
+    for instance in corpus:
+        last = instance.versions[-1][0]
+        for place, (graph, verdict) in enumerate(instance.versions):
+            if verdict == "correct":
+                judged.append(Judged(instance, graph, instance.stance))
+            elif verdict == "failed" and not (place == 1 and graph == last):
+                judged.append(Judged(instance, graph, "incorrect"))
+    return judged
+
+
+def conceptnet(data: Path) -> list[Triple]:
+    """Return the train triples under relations of the task."""
+    path = data / "conceptnet" / "cn100k.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        next(lines)
+        parts = (line.rstrip("\n").split("\t") for line in lines)
+        return [
+            Triple(head.strip(), CONCEPTNET[relation], tail.strip())
+            for head, relation, tail, split in parts
+            if split == "train" and relation in CONCEPTNET and head.strip() and tail.strip()
+        ]
+
+
+def atomic(data: Path) -> list[Triple]:
+    """Return the train triples of ATOMIC-2020 under relations of the task."""
+    path = data / "atomic" / "atomic2020_sample.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        next(lines)
+        parts = (line.rstrip("\n").split("\t") for line in lines)
+        return [
+            Triple(head.strip(), ATOMIC[relation], tail.strip())
+            for head, relation, tail, _, split in parts
+            if split == "train" and relation in ATOMIC and head.strip() and tail.strip()
+        ]
+
+
+def opposites(data: Path) -> list[Triple]:
+    """Return WordNet's antonyms and pairs of synonyms."""
+    triples = []
+    with gzip.open(
+        data / "conceptnet" / "wordnet_antonyms.tsv.gz", "rt", encoding="utf-8"
+    ) as lines:
+        next(lines)
+        triples += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
+    with gzip.open(data / "conceptnet" / "wordnet_synsets.tsv.gz", "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            members = line.split("\t")[2].split("|")
+            if len(members) > 1:
+                triples.append(Triple(members[0], "synonym of", members[1]))
+    return triples
+
+
+def chains(corpus: list[Instance]) -> dict[str, Graph]:
+    """Return for each row a chain of random phrases of its texts.
+
+    Relations are drawn as often as people use them, so that rare ones give nothing away.
+    """
+    draws = random.Random(7)
+    used = [edge.relation for each in corpus for edge in each.graph.edges]
+    made = {}
+    for instance in corpus:
+        spoken = [*dict.fromkeys(phrases(instance.belief) + phrases(instance.argument))]
+        if len(spoken) > 4:
+            picked = draws.sample(spoken, 5)
+            facts = (Triple(a, draws.choice(used), b) for a, b in pairwise(picked))
+            made[instance.id] = Graph(tuple(facts))
+    return made
+
+
+def moved(corpus: list[Instance]) -> list[tuple[Instance, Graph]]:
+    """Return each gold graph with its concepts moved about: links and relations stay."""
+    draws = random.Random(11)
+    made = []
+    for instance in corpus:
+        concepts = list(instance.graph.concepts)
+        other = concepts[:]
+        for _ in range(9):
+            draws.shuffle(other)
+            if sum(a == b for a, b in zip(concepts, other, strict=True)) < 2:
+                break
+        new = dict(zip(concepts, other, strict=True))
+        facts = (Triple(new[e.head], e.relation, new[e.tail]) for e in instance.graph.edges)
+        made.append((instance, Graph(tuple(facts))))
+    return made
+
+
+def swapped(corpus: list[Instance]) -> list[tuple[Instance, Graph]]:
+    """Return texts with the gold graph of another belief."""
+    draws = random.Random(12)
+    others = ((instance, draws.choice(corpus)) for instance in corpus)
+    return [
+        (instance, other.graph) for instance, other in others if instance.belief != other.belief
+    ]
+
+
+def nonsense(corpus: list[Instance]) -> dict[str, Graph]:
+    """Return the nonsense chain of every third row; models are never taught it."""
+    return {
+        instance.id: read_graph(nonsense_graph(instance.belief, instance.argument)).graph
+        for instance in corpus[::3]
+    }
+
+
+def external_concepts(corpus: list[Instance]) -> Counter[str]:
+    """Return how often each concept that stands in neither text was used."""
+    counts: Counter[str] = Counter()
+    for instance in corpus:
+        texts = f"{instance.belief} {instance.argument}".lower()
+        counts.update(c for c in instance.graph.concepts if c not in texts)
+    return counts

@@ -1,0 +1,220 @@
+"""Fits the judges of meaning (SeCA), of stance with a graph (EA) and of stance alone."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+from scipy.optimize import minimize
+
+from grice.records import Triple
+from grice_research.recipes.graphs.data import Instance, denied, judged_graphs
+from grice_research.recipes.graphs.kernel import fit_kernel, scores
+from grice_tasks.explagraphs.baselines import graph_polarity
+from grice_tasks.explagraphs.features import Features, Reading
+from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.kernel import KernelHead
+from grice_tasks.explagraphs.reader import write_graph
+from grice_tasks.explagraphs.wording import opposite
+
+LABELS = {"support": 0, "counter": 1, "incorrect": 2}
+OPPOSITE = {"support": "counter", "counter": "support", "incorrect": "incorrect"}
+WEIGHTS = {"judged": 1.0, "unverified": 0.7, "perturbed": 0.2, "flipped": 0.2, "denied": 0.3}
+SECA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 3072}
+EA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1024}
+STANCE = {"share": 0.3, "width": 0.3, "ridge": 2.0, "features": 1024}
+
+
+class Example(NamedTuple):
+    reading: Reading
+    label: int
+    kind: str
+    fold: int
+
+
+class Rows(NamedTuple):
+    """Features of examples, and what is known of each."""
+
+    counts: np.ndarray
+    vectors: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    kinds: np.ndarray
+    folds: np.ndarray
+
+    def pick(self, chosen: np.ndarray) -> Rows:
+        return Rows(*(part[chosen] for part in self))
+
+
+def flip(graph: Graph, place: int) -> Graph:
+    """Return the graph with one relation turned into its opposite."""
+    edge = graph.edges[place]
+    turned = Triple(edge.head, opposite(edge.relation), edge.tail)
+    return Graph((*graph.edges[:place], turned, *graph.edges[place + 1 :]))
+
+
+def meaning_examples(instances: list[Instance], fold: dict[str, int]) -> list[Example]:
+    """Return graphs with verdicts, and beside them wrong ones that were made.
+
+    A flipped graph denies one fact of a gold graph: it is wrong whatever its number of
+    negations says, so that counting them does not pass. Under the denied belief a graph explains
+    the other stance.
+    """
+    draws = random.Random(1)
+    examples = [
+        Example(Reading(graph.instance.belief, None, graph.graph), LABELS[graph.label], "judged",
+                fold[graph.instance.belief])
+        for graph in judged_graphs(instances)
+    ]  # fmt: skip
+    for judged in judged_graphs(instances):
+        other = denied(judged.instance.belief)
+        if other is not None:
+            label = LABELS[OPPOSITE[judged.label]]
+            reading = Reading(other, None, judged.graph)
+            examples.append(Example(reading, label, "denied", fold[judged.instance.belief]))
+    for judged in instances:
+        place = fold[judged.belief]
+        if judged.versions[-1][1] == "unknown":
+            reading = Reading(judged.belief, None, judged.graph)
+            examples.append(Example(reading, LABELS[judged.stance], "unverified", place))
+        wrong = [(graph, "perturbed") for graph, _ in judged.perturbed]
+        wrong.append((flip(judged.graph, draws.randrange(len(judged.graph.edges))), "flipped"))
+        examples += [Example(Reading(judged.belief, None, g), 2, kind, place) for g, kind in wrong]
+    return examples
+
+
+def stance_examples(
+    instances: list[Instance], fold: dict[str, int], *, graph: bool
+) -> list[Example]:
+    return [
+        Example(Reading(instance.belief, instance.argument, instance.graph if graph else Graph(())),
+                LABELS[instance.stance], "judged", fold[instance.belief])
+        for instance in instances
+    ]  # fmt: skip
+
+
+def rows_of(examples: list[Example], features: Features) -> Rows:
+    made = [features.row(example.reading) for example in examples]
+    return Rows(
+        np.stack([counts for counts, _ in made]),
+        np.stack([vectors for _, vectors in made]),
+        np.array([example.label for example in examples]),
+        np.array([WEIGHTS[example.kind] for example in examples]),
+        np.array([example.kind for example in examples]),
+        np.array([example.fold for example in examples]),
+    )
+
+
+def fit_rows(rows: Rows, settings: dict[str, float], classes: int, seed: int) -> KernelHead:
+    """Return a head; of two stances each counts alike, for only train has more support."""
+    if classes == 2:
+        count = np.bincount(rows.labels, minlength=2)
+        rows = rows._replace(weights=rows.weights * len(rows.labels) / (2 * count[rows.labels]))
+    return fit_kernel(rows.counts, rows.vectors, rows.labels, classes=classes,
+                      weights=rows.weights, seed=seed, **settings)  # type: ignore[arg-type]  # fmt: skip
+
+
+def held_out(rows: Rows, settings: dict[str, float], classes: int, seed: int) -> np.ndarray:
+    """Return the scores of each row by a head that saw none of its topic."""
+    out_of_fold = np.zeros((len(rows.labels), classes))
+    for fold in np.unique(rows.folds):
+        out = rows.folds == fold
+        head = fit_rows(rows.pick(~out), settings, classes, seed)
+        out_of_fold[out] = scores(head, rows.counts[out], rows.vectors[out])
+    return out_of_fold
+
+
+def best_offset(odds: np.ndarray, labels: np.ndarray) -> float:
+    """Return what to add to ``incorrect`` so that most verdicts are right."""
+    steps = np.linspace(-0.4, 0.2, 61)
+    right = [((odds + np.array([0, 0, step])).argmax(axis=1) == labels).mean() for step in steps]
+    return float(steps[int(np.argmax(right))])
+
+
+def offset_by_fold(odds: np.ndarray, rows: Rows) -> np.ndarray:
+    """Return for each judged row the offset that suits the other folds best."""
+    judged = rows.kinds == "judged"
+    offsets = np.zeros(len(rows.labels))
+    for fold in np.unique(rows.folds):
+        others = judged & (rows.folds != fold)
+        offsets[rows.folds == fold] = best_offset(odds[others], rows.labels[others])
+    return offsets
+
+
+def parity_agrees(examples: list[Example]) -> np.ndarray:
+    """Return for each accepted graph whether the parity of its negations says its stance."""
+    return np.array(
+        [
+            LABELS[graph_polarity(write_graph(example.reading.graph))] == example.label
+            for example in examples
+        ]
+    )
+
+
+# The baseline of word counts, as golden/explagraphs_stats.json describes it.
+
+
+def grams(text: str) -> list[str]:
+    words = re.findall(r"\b\w+\b", text.lower())
+    return words + [" ".join(pair) for pair in pairwise(words)]
+
+
+def tfidf(train: list[str], test: list[str]) -> list[scipy.sparse.csr_matrix]:
+    seen = Counter(gram for text in train for gram in set(grams(text)))
+    place = {gram: i for i, gram in enumerate(seen)}
+    idf = np.log((1 + len(train)) / (1 + np.array(list(seen.values())))) + 1
+    made = []
+    for texts in (train, test):
+        rows, columns, values = [], [], []
+        for number, text in enumerate(texts):
+            counts = Counter(place[gram] for gram in grams(text) if gram in place)
+            row = np.array([count * idf[column] for column, count in counts.items()])
+            rows += [number] * len(row)
+            columns += counts
+            values += (row / (np.linalg.norm(row) or 1)).tolist()
+        made.append(scipy.sparse.csr_matrix((values, (rows, columns)), (len(texts), len(place))))
+    return made
+
+
+def logistic(rows: scipy.sparse.csr_matrix, labels: np.ndarray, test: scipy.sparse.csr_matrix,
+             classes: int, weights: np.ndarray) -> np.ndarray:  # fmt: skip
+    width, goal = rows.shape[1], np.eye(classes)[labels]
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weight, bias = flat[: width * classes].reshape(width, classes), flat[width * classes :]
+        out = rows @ weight + bias
+        out -= out.max(axis=1, keepdims=True)
+        norm = np.log(np.exp(out).sum(axis=1))
+        slope = weights[:, None] * (np.exp(out - norm[:, None]) - goal)
+        value = (weights * (norm - (out * goal).sum(axis=1))).sum() + 0.5 * (weight**2).sum()
+        return value, np.concatenate([(rows.T @ slope + weight).ravel(), slope.sum(axis=0)])
+
+    fitted = minimize(loss, np.zeros((width + 1) * classes), jac=True, method="L-BFGS-B",
+                     options={"maxiter": 200}).x  # fmt: skip
+    return test @ fitted[: width * classes].reshape(width, classes) + fitted[width * classes :]
+
+
+def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
+    folds = np.array([example.fold for example in examples])
+    labels = np.array([example.label for example in examples])
+    weights = np.array([WEIGHTS[example.kind] for example in examples])
+    beliefs = [example.reading.belief for example in examples]
+    others = [
+        f"{example.reading.argument or ''} {write_graph(example.reading.graph)}"
+        for example in examples
+    ]
+    out_of_fold = np.zeros((len(examples), classes))
+    for fold in np.unique(folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        sides = [
+            tfidf([texts[i] for i in train], [texts[i] for i in test])
+            for texts in (beliefs, others)
+        ]
+        first, second = (scipy.sparse.hstack(part).tocsr() for part in zip(*sides, strict=True))
+        out_of_fold[test] = logistic(first, labels[train], second, classes, weights[train])
+    return out_of_fold

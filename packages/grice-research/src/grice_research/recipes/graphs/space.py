@@ -1,0 +1,106 @@
+"""Kept vectors, the space they are read in, and the split of beliefs into topics."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from grice_research.places import work_folder
+from grice_research.recipes.graphs.data import Instance, conceptnet
+from grice_research.recipes.plausibility.vectors import Vectors
+from grice_tasks.explagraphs.features import Space
+from grice_tasks.explagraphs.wording import fact_text
+
+WORK = work_folder("graphs")
+AXES = 64
+TOPICS = 53
+"""The number of topics of the train split; their names are not released."""
+FOLDS = 5
+
+
+class Kept(dict[str, np.ndarray]):
+    """Vectors by text, from the kept ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.vectors = Vectors(WORK / "vectors")
+        self.table = self.vectors.table()
+
+    def __missing__(self, text: str) -> np.ndarray:
+        return self.table[self.vectors.index[text]]
+
+    def rows(self, texts: list[str]) -> np.ndarray:
+        return self.table[self.vectors.ids(texts)]
+
+
+def make_space(kept: Kept, instances: list[Instance], data: Path) -> Space:
+    """Return principal axes of the train texts, and the direction of what people want."""
+    texts = dict.fromkeys(
+        text
+        for instance in instances
+        for text in (
+            instance.belief,
+            instance.argument,
+            *instance.graph.concepts,
+            *(fact_text(fact) for fact in instance.graph.edges),
+        )
+    )
+    rows = kept.rows(list(texts))
+    mean = rows.mean(axis=0)
+    axes = np.linalg.svd((rows - mean)[::3], full_matrices=False)[2][:AXES].T
+    axes /= ((rows - mean) @ axes).std()
+    return Space(
+        mean.astype(np.float32), axes.astype(np.float16).astype(np.float32), _good(kept, data)
+    )
+
+
+def _good(kept: Kept, data: Path) -> np.ndarray:
+    """Fit by ridge regression which tails ConceptNet's people desire and which they do not."""
+    wanted = [
+        (fact.tail, 1.0 if fact.relation == "desires" else -1.0)
+        for fact in conceptnet(data)
+        if fact.relation in ("desires", "not desires")
+    ]
+    rows = np.c_[kept.rows([text for text, _ in wanted]), np.ones(len(wanted))]
+    sides = np.array([side for _, side in wanted])
+    weight = np.where(sides > 0, 1 / (sides > 0).sum(), 1 / (sides < 0).sum())
+    weight /= weight.mean()
+    ridge = 20 * np.eye(rows.shape[1])
+    ridge[-1, -1] = 0
+    gram = rows.T @ (weight[:, None] * rows) + ridge
+    return np.linalg.solve(gram, rows.T @ (weight * sides)).astype(np.float32)
+
+
+def topics(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[str, int]:
+    """Return the topic of each belief, a cluster of vectors (k-means)."""
+    beliefs = sorted({instance.belief for instance in instances})
+    return dict(zip(beliefs, _clusters(kept.rows(beliefs), seed).tolist(), strict=True))
+
+
+def topic_folds(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[str, int]:
+    """Return the fold of each belief; beliefs on one topic share it."""
+    topic = topics(kept, instances, seed)
+    sizes = Counter(topic[instance.belief] for instance in instances)
+    order = sorted(sizes)
+    random.Random(seed).shuffle(order)
+    load = [0] * FOLDS
+    fold: dict[int, int] = {}
+    for largest in sorted(order, key=lambda cluster: -sizes[cluster]):
+        fold[largest] = min(range(FOLDS), key=load.__getitem__)
+        load[fold[largest]] += sizes[largest]
+    return {belief: fold[cluster] for belief, cluster in topic.items()}
+
+
+def _clusters(rows: np.ndarray, seed: int, rounds: int = 40) -> np.ndarray:
+    draws = np.random.default_rng(seed)
+    centres = rows[draws.choice(len(rows), TOPICS, replace=False)].copy()
+    for _ in range(rounds):
+        nearest = (rows @ centres.T).argmax(axis=1)
+        for cluster in range(TOPICS):
+            if (nearest == cluster).any():
+                centre = rows[nearest == cluster].mean(axis=0)
+                centres[cluster] = centre / np.linalg.norm(centre)
+    return nearest

@@ -1,0 +1,319 @@
+"""Fits the generator and ``substance`` on topics apart, and validates both on a third part.
+
+python -m grice_research.recipes.graphs.substance [--data ../shared/data]
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+
+from grice.knowledge.plausibility import Bilinear
+from grice.numeric import sigmoid
+from grice.records import Triple
+from grice_research.recipes.graphs.data import Instance, instances, nonsense
+from grice_research.recipes.graphs.encode import lexical
+from grice_research.recipes.graphs.figures import figures_of
+from grice_research.recipes.graphs.kernel import fit_kernel, scores
+from grice_research.recipes.graphs.making import (
+    CLASSES,
+    HELD,
+    MAKER,
+    TEACHER,
+    Making,
+    Pairs,
+    fit_choice,
+    fit_making,
+    form,
+    in_folds,
+    make_cases,
+    proposals,
+    read,
+    refused,
+    some,
+    weighted,
+    wrong_graphs,
+)
+from grice_research.recipes.graphs.space import WORK, Kept, make_space, topic_folds, topics
+from grice_research.recipes.options import parser_of
+from grice_tasks.explagraphs.features import Features, Reading
+from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.informativeness import fact_logits, informativeness_features
+from grice_tasks.explagraphs.kernel import KernelHead
+from grice_tasks.explagraphs.order import depth_first
+
+SETTINGS = {"width": 0.35, "ridge": 1.0, "features": 1536}
+
+
+class Part(NamedTuple):
+    """One of the two judges of which ``substance`` is the lower answer.
+
+    Attributes:
+        name: Of its arrays.
+        right: The kind of graph it should place high.
+        shares: How much each kind that it should place low counts.
+        against: The kinds beside which 0.5 means as likely right as wrong.
+        counts: Part of the distance of two graphs that the counts make up, 0 to 1.
+    """
+
+    name: str
+    right: str
+    shares: dict[str, float]
+    against: tuple[str, ...]
+    counts: float
+
+
+MADE = ("perturbed", "moved", "swapped", "chains", "generated")
+PARTS = (
+    Part("written", "gold", dict.fromkeys(MADE, 1.0), MADE, 0.7),
+    Part("accepted", "accepted",
+         {"failed": 1.0, **dict.fromkeys(MADE, 0.2), "generated": 0.4}, ("failed",), 0.9),
+)  # fmt: skip
+"""Chosen on the topics of ``substance`` alone, by heads of one half of them on the other."""
+SEEDS = (0, 1, 2)
+TAUGHT, SHOWN = 500, 3
+"""Rows of the generator's topics for which its judge sees what it makes, and how many of each."""
+APART = "train graphs, topics that neither generator nor substance saw"
+JUDGED = "judged graph versions, topics that substance did not see"
+
+
+def with_parts(
+    facts: Bilinear, kept: Kept, readings: list[Reading], features: Features
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what ``substance`` reads of graphs."""
+    counts, vectors = read(kept, readings, features)
+    parts = [
+        informativeness_features(*reading, sigmoid(fact_logits(facts, kept, reading.graph.edges)))
+        for reading in readings
+    ]
+    return np.concatenate([counts, np.stack(parts)], axis=1), vectors
+
+
+def readings_of(graphs: Pairs) -> list[Reading]:
+    return [Reading(instance.belief, instance.argument, graph) for instance, graph in graphs]
+
+
+def fit_part(given: Taught, part: Part, seed: int, topics: tuple[int, ...]) -> KernelHead:
+    """Return one judge, taught on some of the topics."""
+    pick = np.isin(given.kinds, (part.right, *part.shares)) & np.isin(given.halves, topics)
+    weights = weighted(given.kinds, part.right, part.shares)
+    labels = (given.kinds == part.right).astype(int)
+    return fit_kernel(given.counts[pick], given.vectors[pick], labels[pick], classes=2,
+                      weights=weights[pick], share=part.counts, seed=seed,
+                      **SETTINGS)  # type: ignore[arg-type]  # fmt: skip
+
+
+def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return slope and intercept by which a score becomes a log odds."""
+    rows = np.c_[values, np.ones(len(values))]
+    w = weights / weights.sum()
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        out = rows @ flat
+        slope = w * (1 / (1 + np.exp(-out)) - labels)
+        return float((w * (np.logaddexp(0, out) - labels * out)).sum()), rows.T @ slope
+
+    return minimize(loss, np.array([1.0, 0.0]), jac=True).x.astype(np.float32)
+
+
+def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], kept: Kept,
+           features: Features) -> Pairs:  # fmt: skip
+    """Return the graph that the generator's judge picks for each row."""
+    flat = [
+        (explained, graph) for explained, graphs in zip(rows, made, strict=True) for graph in graphs
+    ]
+    readings = [
+        Reading(explained.belief, explained.argument, depth_first(graph))
+        for explained, graph in flat
+    ]
+    odds = scores(choice, *read(kept, readings, features))
+    best: dict[str, tuple[float, Graph]] = {}
+    for (instance, graph), row in zip(flat, odds, strict=True):
+        likely = float(row[CLASSES[instance.stance]])
+        if instance.id not in best or likely > best[instance.id][0]:
+            best[instance.id] = likely, graph
+    return [(explained, best[explained.id][1]) for explained in rows if explained.id in best]
+
+
+def accepted(rows: list[Instance]) -> Pairs:
+    return [(row, graph) for row in rows for graph, verdict in row.versions if verdict == "correct"]
+
+
+class Shelf(NamedTuple):
+    """What every step reads."""
+
+    kept: Kept
+    features: Features
+    known: list[Triple]
+    fold: dict[str, int]
+    instances: list[Instance]
+
+    def rows(self, folds: tuple[int, ...]) -> list[Instance]:
+        return in_folds(self.instances, self.fold, folds)
+
+
+def open_shelf(data: Path) -> Shelf:
+    corpus, _ = instances(data)
+    kept = Kept()
+    features = Features(make_space(kept, corpus, data), kept)
+    return Shelf(kept, features, lexical(data), topic_folds(kept, corpus), corpus)
+
+
+class Taught(NamedTuple):
+    """What ``substance`` learns from: graphs, how each came about, and its half of the topics."""
+
+    graphs: Pairs
+    counts: np.ndarray
+    vectors: np.ndarray
+    kinds: np.ndarray
+    halves: np.ndarray
+
+
+def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
+    """Return what the generator ships, the beliefs of its cases, and its judge."""
+    maker = shelf.rows(MAKER)
+    topic = topics(shelf.kept, shelf.instances)
+    making = fit_making(shelf.kept, maker, shelf.known, shelf.features, topic)
+    beliefs = make_cases(maker, shelf.features)[1]
+    seen = some(maker, TAUGHT, 5)
+    shown = proposals(making, seen, shelf.features, beliefs)
+    made = [(instance, graph) for instance, graphs in zip(seen, shown, strict=True)
+            for graph in graphs[:SHOWN]]  # fmt: skip
+    return making, beliefs, fit_choice(shelf.kept, maker, made, shelf.features)
+
+
+def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
+    """Return the graphs of the topics of ``substance`` with what it reads of them."""
+    teacher, empty = shelf.rows(TEACHER), nonsense(shelf.instances)
+    picked = chosen(choice, teacher, made, shelf.kept, shelf.features)
+    second = [
+        (instance, graphs[0]) for instance, graphs in zip(teacher, made, strict=True) if graphs
+    ]
+    graphs = {
+        "gold": [(instance, instance.graph) for instance in teacher],
+        **wrong_graphs(teacher, picked + second),
+        "accepted": accepted(teacher),
+        # No part is taught these two: they are for choosing settings.
+        "nonsense": [
+            (instance, empty[instance.id]) for instance in teacher if instance.id in empty
+        ],
+        "chosen": picked,
+    }
+    pairs = [pair for several in graphs.values() for pair in several]
+    kinds = np.array([kind for kind, several in graphs.items() for _ in several])
+    halves = np.array([shelf.fold[instance.belief] for instance, _ in pairs])
+    order, blocks = [], []
+    for half, other in (TEACHER, TEACHER[::-1]):
+        # Facts of a topic are judged by a form that never saw it, as they will be at last.
+        facts = form(f"facts{other}", shelf.kept, shelf.rows((other,)), shelf.known, 0)
+        places = np.flatnonzero(halves == half)
+        readings = readings_of([pairs[place] for place in places])
+        order.append(places)
+        blocks.append(with_parts(facts, shelf.kept, readings, shelf.features))
+    back = np.argsort(np.concatenate(order))
+    counts, vectors = (
+        np.concatenate(parts)[back].astype(float) for parts in zip(*blocks, strict=True)
+    )
+    return Taught(pairs, counts, vectors, kinds, halves)
+
+
+def test_graphs(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> dict[str, Pairs]:
+    """Return graphs of topics that nothing here was taught on, by how they came about."""
+    held, empty = shelf.rows(HELD), nonsense(shelf.instances)
+    first = [
+        (instance, graph)
+        for instance, graphs in zip(held, made, strict=True)
+        for graph in graphs[:1]
+    ]
+    return {
+        "gold": [(instance, instance.graph) for instance in held],
+        "accepted": accepted(held),
+        **wrong_graphs(held, first),
+        "nonsense": [(instance, empty[instance.id]) for instance in held if instance.id in empty],
+        "chosen": chosen(choice, held, made, shelf.kept, shelf.features),
+    }
+
+
+def judged_versions(shelf: Shelf) -> dict[str, Pairs]:
+    """Return the versions that people judged, of all topics but those of ``substance``.
+
+    Those of the generator are among them, for it made none of these graphs.
+    """
+    rows = shelf.rows((*HELD, *MAKER))
+    return {"accepted": accepted(rows), "failed": refused(rows)}
+
+
+class Fitted(NamedTuple):
+    """A judge, and the scale that suits it on topics it did not see."""
+
+    head: KernelHead
+    scale: np.ndarray
+
+    def __call__(self, counts: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        chances: np.ndarray = sigmoid(
+            self.scale[0] * scores(self.head, counts, vectors)[:, 1] + self.scale[1]
+        )
+        return chances
+
+
+def by_other_half(given: Taught, part: Part, seed: int) -> np.ndarray:
+    """Return the score of each graph by a judge that was taught on the other half of topics."""
+    crossed = np.zeros(len(given.kinds))
+    for half, other in (TEACHER, TEACHER[::-1]):
+        out = given.halves == half
+        head = fit_part(given, part, seed, (other,))
+        crossed[out] = scores(head, given.counts[out], given.vectors[out])[:, 1]
+    return crossed
+
+
+def scale_of(given: Taught, part: Part, crossed: np.ndarray) -> np.ndarray:
+    """Return slope and intercept under which 0.5 is as likely right as wrong."""
+    pick = np.isin(given.kinds, (part.right, *part.against))
+    shares = {kind: part.shares[kind] for kind in part.against}
+    return calibration(crossed[pick], (given.kinds == part.right)[pick].astype(float),
+                       weighted(given.kinds[pick], part.right, shares))  # fmt: skip
+
+
+def fit_calibrated(given: Taught, part: Part, seed: int) -> Fitted:
+    scale = scale_of(given, part, by_other_half(given, part, seed))
+    return Fitted(fit_part(given, part, seed, TEACHER), scale)
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    data = parser.parse_args().data
+    torch.set_num_threads(1)
+    shelf = open_shelf(data)
+    kept, features = shelf.kept, shelf.features
+    making, beliefs, choice = fit_generator(shelf)
+    print("the generator is fitted", flush=True)
+    given = taught(shelf, proposals(making, shelf.rows(TEACHER), features, beliefs), choice)
+    facts = form("facts", kept, shelf.rows(TEACHER), shelf.known, 0)
+    held = proposals(making, shelf.rows(HELD), features, beliefs)
+    tests = {APART: test_graphs(shelf, held, choice), JUDGED: judged_versions(shelf)}
+    rows = {on: {kind: with_parts(facts, kept, readings_of(pairs), features)
+                 for kind, pairs in graphs.items()} for on, graphs in tests.items()}  # fmt: skip
+    figures: list[dict[str, object]] = []
+    fitted = [{part.name: fit_calibrated(given, part, seed) for part in PARTS} for seed in SEEDS]
+    for seed, judges in zip(SEEDS, fitted, strict=True):
+        for on, kinds in rows.items():
+            values = {kind: np.minimum(*(judge(*read) for judge in judges.values()))
+                      for kind, read in kinds.items()}  # fmt: skip
+            figures += figures_of(on, values, tests[on], seed)
+    arrays = {**choice.arrays("choice"), "phrases": making.phrases,
+              "often": np.array([often for _, often in making.words], np.float32)}  # fmt: skip
+    for name, informativeness in fitted[0].items():
+        arrays |= {**informativeness.head.arrays(name), f"{name}_scale": informativeness.scale}
+    np.savez(WORK / "substance.npz", allow_pickle=False, **arrays)
+    (WORK / "concepts.txt").write_text("\n".join(w for w, _ in making.words) + "\n", "utf-8")
+    making.cases.save(WORK)
+    (WORK / "substance.json").write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""Builds the bundle ``atomic``: known triples, and short vectors of their heads.
+
+    python -m grice_research.recipes.knowledge.build [--data ../shared/data]
+
+Prints how often the nearest heads found through the short vectors are those of the whole ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+
+from grice.evaluation.trained import record_texts
+from grice.knowledge.schema import load_schema
+from grice.knowledge.store import Axes, write_triples
+from grice.knowledge.wording import head_text
+from grice.models.bundle import file_sha256, open_bundle
+from grice.models.embedded import EmbeddedEncoder
+from grice.records import Triple
+from grice_research.places import MODELS
+from grice_research.recipes.knowledge.atomic import Known, barrier, folded, rows, training_triples
+from grice_research.recipes.knowledge.texts import held
+
+KEPT = 192
+"""Coordinates of a short vector."""
+TAILS = 8
+"""Most tails kept per head and relation."""
+CLIPPED = 0.9999
+"""Share of coordinates that int8 holds without clipping."""
+NEIGHBOURS = (1, 5, 10)
+COMMAND = "python -m grice_research.recipes.knowledge.build --data ../shared/data"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    )
+    parser.add_argument("--out", type=Path, default=MODELS / "atomic")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+
+    known, dropped = training_triples(arguments.data, barrier(arguments.data))
+    kept = chosen(known)
+    print(f"{len(known):,} triples may be learned from, {len(kept):,} are kept; dropped: {dropped}")
+    heads = write_triples(arguments.out, kept)
+    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
+    axes = main_axes(vectors, KEPT)
+    np.save(arguments.out / "heads.npy", axes.pack(vectors))
+    np.savez(
+        arguments.out / "axes.npz",
+        axes=axes.axes.astype(np.float16),
+        scale=np.float32(axes.scale),
+    )
+    queries = asked_events(arguments.data)
+    asked = np.stack(encoder.encode([head_text(query) for query in queries]))
+    quality = [
+        measured
+        for width in (128, KEPT, 256)
+        for measured in recalls(main_axes(vectors, width), vectors, asked, width)
+    ]
+    write_card(arguments.out, kept, len(heads), dropped, [q for q in quality if q[0] == KEPT])
+    record_texts(arguments.out, held(arguments.out))
+
+
+def chosen(known: list[Known]) -> list[Triple]:
+    """Keep ACCENT's relations, and at most ``TAILS`` tails per head and relation.
+
+    A tail that several workers wrote in nearly the same words stands once. Which of the others
+    stay is decided by a checksum, which prefers no kind of tail.
+    """
+    accent = set(load_schema("atomic2020").group("accent"))
+    groups: dict[tuple[str, str], dict[str, Known]] = {}
+    for triple in known:
+        if triple.relation in accent:
+            group = groups.setdefault((folded(triple.head), triple.relation), {})
+            group.setdefault(folded(triple.tail.removeprefix("to ")), triple)
+    spelled: dict[str, str] = {}
+    kept = []
+    for (head, relation), tails in sorted(groups.items()):
+        for tail in sorted(tails, key=lambda tail: crc32(tail.encode()))[:TAILS]:
+            tail_row = tails[tail]
+            name = spelled.setdefault(head, tail_row.head)
+            kept.append(Triple(name, relation, tail_row.tail, source=tail_row.source))
+    return kept
+
+
+def main_axes(vectors: np.ndarray, width: int) -> Axes:
+    _, directions = np.linalg.eigh(vectors.T @ vectors)
+    axes = directions[:, ::-1][:, :width]
+    # The sign of an axis is arbitrary; a fixed one makes the file the same on every machine.
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(width)])
+    axes = axes.astype(np.float16).astype(np.float32)
+    reach = np.quantile(np.abs(vectors @ axes), CLIPPED)
+    return Axes(axes, float(np.float32(reach / 127)))
+
+
+def asked_events(data: Path) -> list[str]:
+    """Events nobody kept: heads of the evaluated part of CSKB Population, development only."""
+    heads = dict.fromkeys(row["head"] for row in rows(data / "cskb_population/dev.tsv.gz"))
+    return list(heads)[:2000]
+
+
+def recalls(axes: Axes, vectors: np.ndarray, asked: np.ndarray, width: int) -> list[tuple]:
+    """Measure how many of the truly nearest heads the short vectors find."""
+    exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")[:, : max(NEIGHBOURS)]
+    packed = axes.pack(vectors).astype(np.float32)
+    nearest_rows = np.argsort(-(axes.shorten(asked) @ packed.T), axis=1, kind="stable")
+    measured = []
+    for count in NEIGHBOURS:
+        hits = np.array(
+            [
+                len(set(nearest[:count]) & set(taken[:count])) / count
+                for nearest, taken in zip(exact, nearest_rows, strict=True)
+            ]
+        )
+        resampled = np.random.default_rng(0).choice(hits, (2000, len(hits))).mean(axis=1)
+        low, high = np.quantile(resampled, [0.025, 0.975])
+        print(
+            f"width {width}: nearest {count} found: {hits.mean():.4f} "
+            f"[{low:.4f}, {high:.4f}], n {len(hits)}"
+        )
+        measured.append((width, count, hits.mean(), low, high, len(hits)))
+    return measured
+
+
+def write_card(out: Path, kept: list[Triple], heads: int, dropped: dict, quality: list) -> None:
+    sources = Counter(triple.source for triple in kept)
+    files = ("axes.npz", "having.npy", "heads.npy", "triples.sqlite")
+    lines = [
+        'name = "atomic"',
+        'kind = "knowledge"',
+        'version = "1"',
+        f'summary = "{len(kept)} triples of ATOMIC about {heads} events, 12 relations of ACCENT."',
+        'licence = "CC-BY-4.0"',
+        'encoder = "encoder"',
+        'inputs = "an event, or a triple"',
+        'outputs = "known tails, and the known heads nearest to an event"',
+        "",
+        "[training]",
+        "data = [",
+        f'  "ATOMIC (Sap et al. 2019), samples, {sources["atomic2018"]} triples (CC BY 4.0)",',
+        f'  "ATOMIC-2020 (Hwang et al. 2021), training split, {sources["atomic2020"]} triples'
+        ' (CC BY 4.0)",',
+        "]",
+        'selection = ["none"]',
+        'excluded = "rows dropped: '
+        + "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
+        + f'; then more than {TAILS} tails per head and relation, and relations beyond the 12"',
+        f'command = "{COMMAND}"',
+        "",
+        "[settings]",
+        'schema = "atomic2020"',
+        "",
+    ]
+    for width, count, value, low, high, n in quality:
+        lines += [
+            "[[quality]]",
+            'on = "CSKB Population dev, distinct heads"',
+            f'measure = "share of the {count} truly nearest heads that {width} x int8 find"',
+            f"value = {value:.4f}",
+            f"low = {low:.4f}",
+            f"high = {high:.4f}",
+            f"n = {n}",
+            f'command = "{COMMAND}"',
+            "",
+        ]
+    lines += ["[files]", *(f'"{name}" = "{file_sha256(out / name)}"' for name in files)]
+    (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    for name in files:
+        print(f"{name}: {(out / name).stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+"""Weighs the cosine with the last turn beside the networks of the relevance bundle.
+
+    python -m grice_research.recipes.relevance.stack --data ../shared/data [--write]
+
+The networks learn how their corpora answer, and rank replies of other corpora worse than the plain
+cosine does. Here both stand in one sum, with weights that are not negative, fitted on what people
+said of single replies in corpora that may train. The corpora weigh alike; each is judged by weights
+that were fitted without it. Scale and shift are those of true against random replies on held-out
+conversations, so that 0.5 stays what the card says. ``--write`` changes the shipped bundle.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import rankdata, spearmanr
+
+from grice.evaluation.trained import record_selection
+from grice.metrics.relevance.fluency import FluencyModel, FluentSettings
+from grice.metrics.relevance.pairs import PairHead, PairSettings
+from grice.models.bundle import open_bundle, shipped_bundles, write_card
+from grice.models.embedded import EmbeddedGenerator
+from grice.models.protocols import Pair
+from grice.numeric import logits
+from grice_research.benches.breakdowns import is_validation
+from grice_research.places import work_folder
+from grice_research.recipes.dialogue.trials import trials
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.relevance.corpora import (
+    evaluated_texts,
+    normalise,
+    read_dialogues,
+)
+from grice_research.recipes.relevance.evaluate import evaluate
+from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
+from grice_research.training.logistic import fit_logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.relevance.evaluate import Figure
+
+    Floats = NDArray[np.float64]
+
+WORK = work_folder("relevance")
+TURNS = 4
+COLUMNS = ("networks", "cosine with the last turn", "cosine with the history", "fluency")
+TOGETHER = {"dbdc3 cic": "convai2017"}
+"""Corpora of the same bots, left out together."""
+DECAY = 0.6
+RIDGE = 0.02
+RESAMPLES = 1000
+SURE = 1e-6
+COMMAND = "python -m grice_research.recipes.relevance.stack --data ../shared/data --write"
+EVALUATE = (
+    "python -m grice_research.recipes.relevance.evaluate "
+    "--data ../shared/data packages/grice-models/src/grice_models/models/relevance"
+)
+CHOSEN_BY = (
+    "the weights of networks, cosine and fluency: ratings of single replies in dbdc3 (without the "
+    "conversations that the bench breakdowns measures), ab_redial and the held-out part of "
+    "convai2017, each corpus judged by weights fitted on the others"
+)
+
+
+class Reply(NamedTuple):
+    """A reply that people judged.
+
+    Attributes:
+        corpus: Where it comes from; the chatbots of ``dbdc3`` are a corpus each.
+        group: The conversation.
+        pair: The turns before it and the reply.
+        rating: What they said; only the order counts, within a corpus.
+    """
+
+    corpus: str
+    group: str
+    pair: Pair
+    rating: float
+
+
+def rated_replies(data: Path) -> list[Reply]:
+    """Return every judged reply whose text stands in no evaluated set."""
+    evaluated = evaluated_texts(data)
+    replies = (*_dbdc3(data), *_ab_redial(data), *_convai2017(data))
+    return [
+        reply
+        for reply in replies
+        if reply.pair.left and normalise(reply.pair.right) not in evaluated
+    ]
+
+
+def _dbdc3(data: Path) -> Iterator[Reply]:
+    for row in _rows(data / "dbdc3/dbdc3_dev.jsonl.gz"):
+        if is_validation(row["id"]):
+            continue
+        texts = [" ".join(turn["text"].split()) for turn in row["turns"]]
+        for label in row["labels"]:
+            place = label["turn"]
+            votes = label["O"] + label["T"] + label["X"]
+            pair = Pair(tuple(texts[max(0, place - TURNS) : place]), texts[place])
+            if pair.right:
+                rating = 1 - (label["X"] + label["T"] / 2) / votes
+                yield Reply(f"dbdc3 {row['system']}", row["id"], pair, rating)
+
+
+def _ab_redial(data: Path) -> Iterator[Reply]:
+    for row in _rows(data / "ab_redial/ab_redial.jsonl.gz"):
+        for window in row["windows"]:
+            before = tuple(" ".join(_text(turn).split()) for turn in window["context"])
+            reply = " ".join(_text(window["response"]).split())
+            if reply and window["relevance"]:
+                rating = float(np.mean(window["relevance"]))
+                yield Reply("ab_redial", row["id"], Pair(before, reply), rating)
+
+
+def _convai2017(data: Path) -> Iterator[Reply]:
+    for dialogue in read_dialogues(data):
+        if dialogue.source == "convai2017" and dialogue.held_out:
+            for message in dialogue.rated:
+                pair = Pair(message.history, message.text)
+                yield Reply("convai2017", dialogue.id, pair, float(message.good))
+
+
+def _text(turn: str | dict[str, str]) -> str:
+    return turn if isinstance(turn, str) else turn["text"]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+class Models(NamedTuple):
+    """What gives the columns; the networks without any cosine."""
+
+    encoder: StoredEncoder
+    head: PairHead
+    fluency: FluencyModel
+
+    @classmethod
+    def shipped(cls, pairs: Sequence[Pair]) -> Models:
+        """Return those of the package, with the vectors of some pairs; what is new is kept."""
+        texts = {text for pair in pairs for text in (*pair.left, pair.right)}
+        encoder = StoredEncoder(texts, VectorStore(WORK / "vectors"), VectorStore(WORK / "stacked"))
+        opened, below = open_bundle("relevance"), open_bundle("dialogue")
+        head = PairHead(opened, PairSettings(decay=DECAY), encoder)
+        model = EmbeddedGenerator(below, mode="exact", threads=1)
+        return cls(encoder, head, FluencyModel(below, model))
+
+    def columns(self, pairs: Sequence[Pair]) -> Floats:
+        """Return what :data:`COLUMNS` names, shape ``(n, 4)``."""
+        odds = logits(np.array(self.head.classify(pairs)), SURE)
+        last, whole = zip(*map(self._cosines, pairs), strict=True)
+        nats = [-text.value for text in self.fluency.measure([pair.right for pair in pairs])]
+        return np.stack([odds, last, whole, nats], axis=1).astype(np.float64)
+
+    def _cosines(self, pair: Pair) -> tuple[float, float]:
+        *left, right = self.encoder.encode([*pair.left, pair.right])
+        weights = DECAY ** np.arange(len(left) - 1, -1, -1)
+        whole = (np.stack(left) * weights[:, None]).sum(axis=0)
+        return float(left[-1] @ right), float(whole @ right / max(SURE, np.linalg.norm(whole)))
+
+
+def fitted(columns: Floats, ratings: Floats, corpora: NDArray[np.str_]) -> Floats:
+    """Return weights, none negative, of the columns in standard deviations.
+
+    Least squares on the ranks within each corpus; each corpus weighs as much as any other.
+    """
+    target, weight = np.zeros(len(ratings)), np.zeros(len(ratings))
+    for corpus in np.unique(corpora):
+        rows = corpora == corpus
+        ranks = rankdata(ratings[rows])
+        target[rows] = (ranks - ranks.mean()) / ranks.std()
+        weight[rows] = 1 / rows.sum()
+
+    def loss(solution: Floats) -> tuple[float, Floats]:
+        gap = columns @ solution - target
+        value = float((weight * gap**2).sum() + RIDGE * (solution**2).sum())
+        return value, 2 * columns.T @ (weight * gap) + 2 * RIDGE * solution
+
+    start = np.full(columns.shape[1], 0.1)
+    bounds = [(0, None)] * columns.shape[1]
+    return np.asarray(minimize(loss, start, jac=True, bounds=bounds).x)
+
+
+def left_out(columns: Floats, replies: Sequence[Reply]) -> Iterator[dict[str, Any]]:
+    """Yield of each corpus how the sum ranks that was fitted without it, beside its parts."""
+    corpora = np.array([reply.corpus for reply in replies])
+    unit = np.array([TOGETHER.get(name, name) for name in corpora])
+    ratings = np.array([reply.rating for reply in replies])
+    groups = np.array([reply.group for reply in replies])
+    for corpus in np.unique(corpora):
+        out = unit == TOGETHER.get(corpus, corpus)
+        weights = fitted(columns[~out], ratings[~out], corpora[~out])
+        rows = np.flatnonzero(corpora == corpus)
+        stacked = columns[rows] @ weights
+        gap = _paired(stacked, columns[rows, 1], ratings[rows], groups[rows])
+        yield {
+            "left out": str(corpus),
+            "n": len(rows),
+            "networks": _rank(columns[rows, 0], ratings[rows]),
+            "cosine": _rank(columns[rows, 1], ratings[rows]),
+            "sum": _rank(stacked, ratings[rows]),
+            "sum less cosine": gap,
+            "weights": [round(float(weight), 3) for weight in weights],
+        }
+
+
+def _rank(values: Floats, ratings: Floats) -> float:
+    return round(float(spearmanr(values, ratings)[0]), 3)
+
+
+def _paired(
+    first: Floats, second: Floats, ratings: Floats, groups: NDArray[np.str_]
+) -> list[float]:
+    """Return the difference of two rank correlations with its interval, conversations redrawn."""
+    _, owner = np.unique(groups, return_inverse=True)
+    members = [np.flatnonzero(owner == number) for number in range(owner.max() + 1)]
+    random = np.random.default_rng(0)
+    drawn = []
+    for _ in range(RESAMPLES):
+        rows = np.concatenate([members[i] for i in random.integers(0, len(members), len(members))])
+        drawn.append(
+            spearmanr(first[rows], ratings[rows])[0] - spearmanr(second[rows], ratings[rows])[0]
+        )
+    value = spearmanr(first, ratings)[0] - spearmanr(second, ratings)[0]
+    return [round(float(bound), 3) for bound in (value, *np.percentile(drawn, (2.5, 97.5)))]
+
+
+def settings_of(weights: Floats, columns: Floats, truth: Floats) -> tuple[float, FluentSettings]:
+    """Return the weight of the cosine beside the networks, and scale and shift of the whole.
+
+    Args:
+        weights: Of networks, cosine with the last turn, and fluency, as they are.
+        columns: Of replies of held-out conversations.
+        truth: 1 for the true ones, 0 for those from elsewhere.
+    """
+    cosine, fluency = (float(weight / weights[0]) for weight in weights[1:])
+    both = columns[:, 0] + cosine * columns[:, 1] + fluency * columns[:, 3]
+    for name, values in (("networks", columns[:, 0]), ("sum", both), ("cosine", columns[:, 1])):
+        ranks = rankdata(values)
+        wins = ranks[truth > 0].sum() - truth.sum() * (truth.sum() + 1) / 2
+        area = wins / (truth.sum() * (1 - truth).sum())
+        print(json.dumps({"true against random": name, "area": round(float(area), 4)}))
+    linear = fit_logistic(both[:, None], truth, penalties=1e-6)
+    shift = float(linear(np.zeros((1, 1)))[0])
+    scale = float(linear(np.ones((1, 1)))[0]) - shift
+    return round(cosine, 2), FluentSettings(
+        round(scale, 4), round(scale * fluency, 4), round(shift, 4)
+    )
+
+
+def write(
+    cosine: float,
+    weighed: FluentSettings,
+    replies: Sequence[Reply],
+    lines: Sequence[dict[str, Any]],
+    data: Path,
+) -> None:
+    """State the weights in the card of the shipped bundle with what they reach; networks stay."""
+    folder = shipped_bundles()["relevance"]
+    card = open_bundle(folder).card
+    named = ("name", "kind", "licence", "encoder", "inputs", "outputs")
+    facts = {name: getattr(card, name) for name in named}
+    facts |= {"version": "3", "summary": SUMMARY}
+    training = msgspec.to_builtins(card.training)
+    chosen = [text for text in card.training.selection if "oddness" not in text]
+    training |= {"selection": [*dict.fromkeys((*chosen, CHOSEN_BY))]}
+    settings = {**card.settings, "weight_cosine": cosine, **msgspec.structs.asdict(weighed)}
+    texts = [text for reply in replies for text in (*reply.pair.left, reply.pair.right)]
+    write_card(folder, facts, training, settings, files=card.files)
+    record_selection(folder, texts)
+    quality = [*map(_left_out, lines), *_rated(evaluate(data, [folder]), folder.name)]
+    write_card(folder, facts, training, settings, quality, files=card.files)
+    record_selection(folder, texts)
+
+
+def _left_out(line: dict[str, Any]) -> dict[str, Any]:
+    value, low, high = line["sum less cosine"]
+    return {
+        "on": f"left out: {line['left out']}",
+        "measure": "Spearman less that of the cosine with the last turn",
+        "value": value,
+        "low": low,
+        "high": high,
+        "n": line["n"],
+        "command": COMMAND,
+        "note": f"sum {line['sum']}, networks {line['networks']}, cosine {line['cosine']}",
+    }
+
+
+def _rated(figures: Sequence[Figure], shipped: str) -> Iterator[dict[str, Any]]:
+    """Yield the figures on rated sets, each noting those of the trivial baselines."""
+    for figure in figures:
+        if figure.scorer == shipped:
+            same = (figure.on, figure.measure)
+            others = [other for other in figures if (other.on, other.measure) == same]
+            numbers = {name: round(getattr(figure, name), 4) for name in ("value", "low", "high")}
+            yield {
+                "on": figure.on,
+                "measure": figure.measure,
+                **numbers,
+                "n": figure.n,
+                "command": EVALUATE,
+                "note": ", ".join(
+                    f"{other.scorer} {other.value:.3f}"
+                    for other in others
+                    if other.scorer != shipped
+                ),
+            }
+
+
+SUMMARY = (
+    "Does a response answer what was said before it? A small network on frozen vectors, the cosine "
+    "with the last turn, and how odd a language model finds its words."
+)
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--write", action="store_true", help="change the shipped bundle")
+    options = parser.parse_args()
+    replies = rated_replies(options.data)
+    held = [trial for trial in trials(options.data) if trial.kind in ("true", "random")]
+    held_out = [Pair(trial.history, trial.reply) for trial in held]
+    models = Models.shipped([*(reply.pair for reply in replies), *held_out])
+    raw = models.columns([reply.pair for reply in replies])
+    spread = raw.std(axis=0)
+    columns = (raw - raw.mean(axis=0)) / spread
+    lines = []
+    for line in left_out(columns, replies):
+        print(json.dumps(line), flush=True)
+        lines.append(line)
+    ratings = np.array([reply.rating for reply in replies])
+    corpora = np.array([reply.corpus for reply in replies])
+    weights = fitted(columns, ratings, corpora)
+    print(json.dumps(dict(zip(COLUMNS, weights.round(3).tolist(), strict=True))))
+    # The history's cosine has no weight beside that of the last turn, and is not read.
+    truth = np.array([float(trial.label) for trial in held])
+    own = (weights / spread)[[0, 1, 3]]
+    cosine, weighed = settings_of(own, models.columns(held_out), truth)
+    print(cosine, weighed)
+    if options.write:
+        write(cosine, weighed, replies, lines, options.data)
+
+
+if __name__ == "__main__":
+    main()

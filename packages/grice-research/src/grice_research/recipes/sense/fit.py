@@ -1,0 +1,248 @@
+"""Fit the heads that read flaws from the states of a language model.
+
+    grice models get medium-states
+    python -m grice_research.recipes.sense.fit --base model:medium-states --chatbots
+
+States are read once and kept in the recipe's work folder, so that a stopped run goes on. Three
+networks of different seeds are averaged. Settings were chosen on the items kept back (every tenth).
+With ``--chatbots`` they learn from votes on replies of chatbots too, as what ships has.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from grice import Conversation, Turn
+from grice.metrics.sense.heads import reply_states
+from grice.models.bundle import write_card
+from grice.models.mlp import Mlp
+from grice.models.models import Models
+from grice.models.protocols import PassageEncoder
+from grice.records import Response
+from grice_research.places import MODELS, work_folder
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.sense.mixture import CHATBOTS, training_items
+from grice_research.recipes.sense.pairs import FLAWS, written_items
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.sense.pairs import Item, Reading
+
+    Array = NDArray[np.float32]
+
+HIDDEN = 64
+SEEDS = (0, 1, 2)
+STEPS, BATCH, RATE, DECAY = 1200, 512, 2e-3, 0.3
+DROPOUT = (0.2, 0.3)
+PORTION = 200
+"""Replies that are read before their states are kept."""
+LABEL_WEIGHT = 0.3
+"""Of the absolute labels beside the comparisons: they set the scale and the zero of the odds."""
+
+
+class Comparisons(NamedTuple):
+    """Rows of the better and the worse state, the head, and the weight."""
+
+    better: torch.Tensor
+    worse: torch.Tensor
+    head: torch.Tensor
+    weight: torch.Tensor
+
+
+def response_of(reading: Reading) -> Response:
+    """Return a reading as a reply of one of two speakers."""
+    count = len(reading.history)
+    turns = tuple(Turn("ab"[(count - i) % 2], text) for i, text in enumerate(reading.history))
+    talk = Conversation("-", turns)
+    return Response("-", count, reading.reply, "a", talk.turns, tuple(range(count)))
+
+
+def comparisons(items: Sequence[Item], *, validation: bool) -> Comparisons:
+    """Return the comparisons of items; each item weighs the same."""
+    rows, first = [], 0
+    for item in items:
+        if item.validation == validation:
+            for good, bad in item.comparisons:
+                rows += [
+                    (first + good, first + bad, FLAWS.index(flaw), 1 / len(item.comparisons))
+                    for flaw in dict.fromkeys((FLAWS[0], item.flaw))
+                ]
+        first += len(item.readings)
+    better, worse, head, weight = zip(*rows, strict=True)
+    return Comparisons(*map(torch.tensor, (better, worse, head)), torch.tensor(weight))
+
+
+def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
+    """Return a network from standardized states to the log odds of each flaw."""
+    torch.manual_seed(seed)
+    net = nn.Sequential(
+        nn.Dropout(DROPOUT[0]),
+        nn.Linear(states.shape[1], HIDDEN),
+        nn.ReLU(),
+        nn.Dropout(DROPOUT[1]),
+        nn.Linear(HIDDEN, len(FLAWS)),
+    )
+    read = torch.from_numpy(states)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, STEPS)
+    for _ in range(STEPS):
+        rows = torch.randint(len(learned.better), (BATCH,))
+        head = learned.head[rows, None]
+        good = net(read[learned.better[rows]]).gather(1, head)[:, 0]
+        bad = net(read[learned.worse[rows]]).gather(1, head)[:, 0]
+        ranked = functional.softplus(good - bad)
+        labelled = functional.softplus(good) + functional.softplus(-bad)
+        weight = learned.weight[rows]
+        loss = (weight * (ranked + LABEL_WEIGHT * labelled)).sum() / weight.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    return net.eval()
+
+
+def read_items(data: Path, *, chatbots: bool) -> list[Item]:
+    """Return the written items, and those of votes on replies of chatbots if they are wanted."""
+    items = list(written_items())
+    if chatbots:
+        learned = training_items(data, CHATBOTS)
+        items += [item for name in CHATBOTS for item in learned[name]]
+    return items
+
+
+def states_of(reader: PassageEncoder, responses: Sequence[Response]) -> Array:
+    """Return the states of replies; those of each portion are kept before the next is read."""
+    portions = [
+        reply_states(reader, responses[start : start + PORTION])
+        for start in range(0, len(responses), PORTION)
+    ]
+    return np.concatenate(portions)
+
+
+def nets_of(states: Array, items: Sequence[Item]) -> tuple[list[nn.Sequential], Array, Array]:
+    """Return a network per seed that learned from items, and what standardises their states.
+
+    Args:
+        states: Of all readings of the items, in order.
+        items: Those that are kept back are not learned from.
+    """
+    learned = comparisons(items, validation=False)
+    rows = torch.unique(torch.cat([learned.better, learned.worse])).numpy()
+    mean, scale = states[rows].mean(axis=0), states[rows].std(axis=0) + 1e-3
+    standard = ((states - mean) / scale).astype(np.float32)
+    return [fit(standard, learned, seed) for seed in SEEDS], mean, scale
+
+
+def averaged(nets: Sequence[nn.Sequential], mean: Array, scale: Array) -> Mlp:
+    """Return one network that gives the mean of several, on states as they come."""
+    inner = np.concatenate([net[1].weight.detach().numpy() for net in nets]) / scale
+    shift = np.concatenate([net[1].bias.detach().numpy() for net in nets]) - inner @ mean
+    outer = np.concatenate([net[4].weight.detach().numpy() for net in nets], axis=1) / len(nets)
+    bias = np.mean([net[4].bias.detach().numpy() for net in nets], axis=0)
+    return Mlp([(inner.T, shift), (outer.T, bias)])
+
+
+def right(odds: Array, items: Sequence[Item]) -> dict[str, list[float]]:
+    """Return for each item kept back whether its comparisons within one history are right."""
+    kinds: dict[str, list[float]] = {"all": []}
+    first = 0
+    for item in items:
+        for good, bad in item.comparisons if item.validation else ():
+            if item.readings[good].history == item.readings[bad].history:
+                margin = odds[first + bad, 0] - odds[first + good, 0]
+                value = float(margin > 0) + 0.5 * float(margin == 0)
+                kinds["all"].append(value)
+                kinds.setdefault(item.kind, []).append(value)
+        first += len(item.readings)
+    return kinds
+
+
+def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, object]]:
+    """Return figures for the card, with normal intervals."""
+    figures: list[dict[str, object]] = []
+    for kind, values in kinds.items():
+        share, count = float(np.mean(values)), len(values)
+        half = 1.96 * (share * (1 - share) / count) ** 0.5
+        figures.append(
+            {
+                "on": f"written items kept back: {kind}",
+                "measure": "right of two replies to one history",
+                "value": round(share, 3),
+                "low": round(max(0.0, share - half), 3),
+                "high": round(min(1.0, share + half), 3),
+                "n": count,
+                "command": command,
+            }
+        )
+    return figures
+
+
+def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots: bool) -> None:
+    """Fit the heads on states of all readings, in order, and write the bundle."""
+    nets, mean, scale = nets_of(states, items)
+    for seed, net in zip(SEEDS, nets, strict=True):
+        alone = right(averaged([net], mean, scale).together(states), items)
+        print(json.dumps({"seed": seed, "right": round(float(np.mean(alone["all"])), 3)}))
+    network = averaged(nets, mean, scale)
+    kinds = right(network.together(states), items)
+    out.mkdir(parents=True, exist_ok=True)
+    network.save(out / "head.npz")
+    command = f"python -m grice_research.recipes.sense.fit --base {base} --name {out.name}"
+    data = ["5800 items written for grice (recipes/sense/pairs), Apache-2.0"]
+    if chatbots:
+        command += " --chatbots"
+        data += ["DBDC3, the seven tenths that train: MIT", "ConvAI 2017 without amt50: Apache-2.0"]
+    quality = quality_of(kinds, command)
+    for figure in quality:
+        print(json.dumps(figure))
+    facts = {
+        "name": out.name,
+        "kind": "flaw-heads",
+        "version": "1",
+        "summary": f"What is wrong with a reply, read from the states of {base}",
+        "licence": "Apache-2.0",
+        "inputs": "the mean state of a reply after its history",
+        "outputs": "log odds of any flaw and of each kind",
+    }
+    training = {
+        "data": data,
+        "selection": ["every tenth of them"],
+        "excluded": "the items were written without sight of any evaluated set; replies "
+        "of chatbots that stand in one, if they have 20 letters or more",
+        "command": command,
+        "seeds": list(SEEDS),
+    }
+    settings = {"base": base, "flaws": list(FLAWS)}
+    write_card(out, facts, training, settings, quality, files=("head.npz",))
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--base", default="model:medium-states")
+    parser.add_argument("--name", default="sense-medium")
+    parser.add_argument("--chatbots", action="store_true", help="learn from DBDC3 and ConvAI 2017")
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    items = read_items(given.data, chatbots=given.chatbots)
+    models = Models(mode="fast", workers=given.threads, cache=work_folder("sense"))
+    reader = models.open(given.base, PassageEncoder)
+    responses = [response_of(reading) for item in items for reading in item.readings]
+    states = states_of(reader, responses)
+    models.close()
+    out = MODELS / given.name
+    make(states, items, given.base, out, chatbots=given.chatbots)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Packs the default heads into the bundle ``triplets``.
+
+python -m grice_research.recipes.triplets.pack [--seed 0]
+
+Figures of the card come from ``work/bench.jsonl`` (``grice bench cider --json``) and
+``judged.tsv``: the links of ten conversations of topical_chat test_freq, each read by one person.
+"""
+
+# ruff: noqa: E501 - the card is written as it will stand
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from grice.evaluation.trained import record_texts
+from grice.models.bundle import file_sha256
+from grice.stats.systems import mean
+from grice_research.places import TASK_MODELS
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.triplets.data import WORK
+from grice_research.recipes.triplets.weak import nouns_of
+from grice_tasks.cider.connectives import RELATIONS
+from grice_tasks.cider.find import fitting, near_pairs
+from grice_tasks.cider.heads import LinkHead, LinkHeads, Sides
+from grice_tasks.cider.span_candidates import informative
+from grice_tasks.cider.structure import layout_of
+
+CARD = """name = "triplets"
+kind = "triplet-heads"
+version = "2"
+summary = "Which stretches of a conversation are linked, and by which of CIDER's relations."
+licence = "CC-BY-SA-4.0"
+encoder = "encoder"
+inputs = "two stretches of a conversation that was read once: mean token states, and how they stand to each other"
+outputs = "three numbers per relation: log odds that it is entailed, how good the tail is among several, which relation it is"
+
+[training]
+data = ["ConceptNet-100K train (CC BY-SA 4.0)", "COPA-SSE dev, rated 3.5 or more (MIT)", "ATOMIC-2020 sample (CC BY 4.0)", "persuasion_for_good (Apache-2.0), casino (CC BY 4.0), topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0): 560 conversations, labels: connectives between neighbouring spans, and pairs that knowledge holds", "how often each relation is annotated and how many turns lie between head and tail: tables 9 and 2 of the paper, printed counts"]
+selection = ["weakly labelled conversations and knowledge held out: epoch, level", "held-out knowledge in 320 further conversations of the same clean sources: how negatives are made and where knowledge is placed (grice_research.recipes.triplets.held)", "twelve conversations of topical_chat valid_freq, read: rules, share of pairs above a level", "about 180 links that connectives say in the 320 conversations, read: rules"]
+excluded = "conversations with a turn of over 20 letters that stands in CIDER: {dropped}; no text and no label of CIDER was looked at to fit or choose"
+command = "python -m grice_research.recipes.triplets.links --fold 0 --rows weak.npz --inputs context --name _weak --epochs 4 --most 90000 --seed {seed}"
+seeds = [{seed}]
+
+[settings]
+level = {level:.4f}
+levels = {levels}
+
+[files]
+"links.npz" = "{digest}"
+"nouns.txt" = "{nouns}"
+"""
+
+
+SHARE = 0.001
+"""Of the pairs that a relation can hold between, those that are above its level."""
+CONVERSATIONS = 40
+"""Conversations of each part of the clean talk that levels are taken from."""
+SHOWN = RELATIONS | {"Implies"}
+"""What is reported: what connectives teach, and what ATOMIC knows of persons."""
+NEVER = 50.0
+
+
+def relation_levels(path: Path) -> list[float]:
+    """Return for each relation the log odds that only few pairs of clean talk are above."""
+    links = LinkHeads([LinkHead(path)])
+    odds = []
+    for part in sorted(WORK.glob("weak_[0-9].pkl")):
+        for _, joined, spotted, vectors in pickle.loads(part.read_bytes())[:CONVERSATIONS]:
+            kept = [i for i, span in enumerate(spotted) if informative(joined.text, span)]
+            places = [spotted[i].place for i in kept]
+            pairs = near_pairs(joined, places)
+            spans = [joined.text[a:b] for a, b in places]
+            rows = vectors.astype(np.float32)[kept]
+            numbers = links(Sides(layout_of(joined.text), spans, places, rows), pairs)[:, 0]
+            fits = fitting(pairs, [spotted[i].event for i in kept], links.relations)
+            odds.append(np.where(fits, numbers, -NEVER))
+    levels = np.quantile(np.concatenate(odds), 1 - SHARE, axis=0)
+    return [
+        round(float(level), 3) if name in SHOWN else NEVER
+        for name, level in zip(links.relations, levels, strict=True)
+    ]
+
+
+QUALITY = {
+    ("nli", "macro_f1"), ("nli", "average_precision"), ("choice", "accuracy"),
+    ("choice balanced", "accuracy"), ("relation", "accuracy"),
+}  # fmt: skip
+
+
+def quality() -> str:
+    """Return the figures of the card, those that were measured."""
+    figures = []
+    bench = WORK / "bench.jsonl"
+    for line in bench.read_text().splitlines() if bench.exists() else ():
+        row = json.loads(line)
+        if (row["row"], row["measure"]) in QUALITY:
+            on = f"cider, transfer: {row['row']}, mean of the released folds"
+            figures.append((on, row["measure"], row["value"], row["low"], row["high"], row["n"],
+                          "grice bench cider"))  # fmt: skip
+    with (WORK.parent / "judged.tsv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    verdicts, talks = [row["verdict"] for row in rows], [row["conversation"] for row in rows]
+    on = "links of ten conversations of topical_chat test_freq, read by one person (judged.tsv)"
+    for measure, right in (("right or trivial", {"right", "trivial"}), ("right", {"right"})):
+        share = mean([float(verdict in right) for verdict in verdicts], groups=talks)
+        figures.append((on, f"share {measure}", share.value, share.low, share.high, len(verdicts),
+                      "python -m grice_research.recipes.triplets.pack"))  # fmt: skip
+    names = ("on", "measure", "value", "low", "high", "n", "command")
+    return "".join(
+        "\n[[quality]]\n" + "".join(
+            f"{name} = {json.dumps(round(value, 4) if isinstance(value, float) else value)}\n"
+            for name, value in zip(names, row, strict=True)
+        )
+        for row in figures
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    seed = options.seed
+    out = TASK_MODELS / "triplets"
+    out.mkdir(parents=True, exist_ok=True)
+    trained = WORK / f"links_weak_0_{seed}"
+    shutil.copy(trained.with_suffix(".npz"), out / "links.npz")
+    level = json.loads(trained.with_suffix(".json").read_text())["level"]
+    dropped = json.loads((WORK / "weak.json").read_text())["dropped"]
+    digest = file_sha256(out / "links.npz")
+    lines = [" ".join(sorted(words)) for words in nouns_of(options.data)]
+    (out / "nouns.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    (out / "card.toml").write_text(
+        CARD.format(
+            dropped=dropped,
+            seed=seed,
+            level=level,
+            digest=digest,
+            nouns=file_sha256(out / "nouns.txt"),
+            levels=relation_levels(out / "links.npz"),
+        ),
+        "utf-8",
+    )
+    with (out / "card.toml").open("a", encoding="utf-8") as card:
+        card.write(quality())
+    record_texts(out, json.loads((WORK / "weak_texts.json").read_text()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,362 @@
+"""Replies whose event commonsense people rated, as the benches of ACCENT's sets measure them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from grice.errors import GriceError, InputError
+from grice.metrics.commonsense import combined, commonsense
+from grice.metrics.commonsense.scorers import (
+    Sources,
+    as_knowledge_base,
+    cautious_score,
+    find_scorer,
+    mean_score,
+    nearest_known,
+)
+from grice.metrics.sense import sense
+from grice.models.protocols import Pair
+from grice.records import Triple, TripleEvidence
+from grice.scoring.items import responses
+from grice.scoring.loaded import load_metric
+from grice.stats import compare_correlations, correlation, partial_correlation, system_level
+from grice_research.context import Skipped
+from grice_research.published import load_bench
+from grice_research.rows import Row
+from grice_research.surface import TURNS
+from grice_research.triples import knowledge_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.evaluation.datasets import Rated
+    from grice.knowledge.lookup import TripleStore
+    from grice.knowledge.plausibility import TripleHead
+    from grice.models.protocols import Encoder, PairClassifier
+    from grice.records import Judgement, Response
+    from grice_research.context import BenchContext
+    from grice_research.rows import Kind
+
+__all__ = [
+    "Column",
+    "Replies",
+    "baseline",
+    "by_language_models",
+    "correlations",
+    "differences",
+    "gold_columns",
+    "judged",
+    "printed",
+    "read_replies",
+    "systems",
+    "trivial_columns",
+    "with_whole",
+]
+
+ASPECT = "events"
+CHOSEN_SHARE = 0.8
+"""Of the fit by a language model; ``grice_research.recipes.plausibility.share`` chose it."""
+MIXED = 0.5
+"""Weight of the reply as a whole beside its triples, as it was until it left the score."""
+PERSON = "Human"
+
+
+class Replies(NamedTuple):
+    """The replies of a set.
+
+    Attributes:
+        responses: With the turns before them.
+        human: Mean rating of each.
+        system: Who wrote each; None if not stated.
+        triples: What people drew from each; empty where the set has none.
+        fingerprint: Name and hash of the set.
+    """
+
+    responses: tuple[Response, ...]
+    human: tuple[float, ...]
+    system: tuple[str | None, ...]
+    triples: tuple[tuple[Triple, ...], ...]
+    fingerprint: str
+
+    @property
+    def machine(self) -> list[bool]:
+        """Whether a machine wrote each reply."""
+        return [name is not None and name != PERSON for name in self.system]
+
+    def only(self, places: Sequence[int]) -> Replies:
+        """Return some of the replies, in this order."""
+        return Replies(
+            tuple(self.responses[place] for place in places),
+            tuple(self.human[place] for place in places),
+            tuple(self.system[place] for place in places),
+            tuple(self.triples[place] for place in places),
+            self.fingerprint,
+        )
+
+
+class Column(NamedTuple):
+    """One value per reply.
+
+    Attributes:
+        row: Whose values they are.
+        values: As many as replies.
+        counts: How many triples each rests on; empty if it rests on none.
+        signature: What exactly was computed.
+        why: What to keep in mind.
+    """
+
+    row: str
+    values: Sequence[float]
+    counts: Sequence[int] = ()
+    signature: str = ""
+    why: str = ""
+
+
+def read_replies(context: BenchContext, name: str) -> Replies:
+    """Return the replies of a rated set."""
+    rated: Rated = context.rated(name)
+    human = [item.human(ASPECT) for item in rated.items]
+    if None in human:
+        raise InputError(f"{name}: a reply has no rating of its events")
+    return Replies(
+        tuple(responses(item.conversation)[-1] for item in rated.items),
+        tuple(float(value) for value in human if value is not None),
+        tuple(item.system for item in rated.items),
+        tuple(_drawn(item.conversation.meta.get("tuples")) for item in rated.items),
+        rated.fingerprint,
+    )
+
+
+def _drawn(tuples: object) -> tuple[Triple, ...]:
+    groups = tuples.values() if isinstance(tuples, dict) else ()
+    return tuple(Triple(*triple[:3]) for group in groups for triple in group)
+
+
+def judged(context: BenchContext, replies: Replies, row: str, **options: object) -> Column:
+    """Return what the metric ``commonsense`` gives with some of its options set."""
+    loaded = load_metric(commonsense, context.models(), options)
+    judgements = loaded.judge(replies.responses)
+    abstained = sum(judgement.status == "abstained" for judgement in judgements)
+    counts = [len(_triples(judgement)) for judgement in judgements]
+    why = f"{np.mean(counts):.1f} triples per reply, {abstained} replies not judged"
+    values = [_value(judgement) for judgement in judgements]
+    return Column(row, values, counts, f"{loaded.signature}|on:{replies.fingerprint}:{ASPECT}", why)
+
+
+def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Column]:
+    """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
+
+    None ships: each folder that the recipe ``language_model`` has made is one. Beside one half
+    stands the share that DECO's training part chose for them.
+    """
+    try:
+        cards = sorted(context.weights("language_model").glob("*/card.toml"))
+    except Skipped:
+        return
+    for card in cards:
+        name, reference = card.parent.name, f"file:{card.parent}"
+        row = f"commonsense, fit by {name}"
+        yield judged(context, replies, row, relevance=reference, relevance_weight=MIXED)
+        yield judged(
+            context,
+            replies,
+            f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
+            relevance=reference,
+            relevance_weight=CHOSEN_SHARE,
+        )
+        yield judged(
+            context, replies, f"fit by {name} alone", relevance=reference, relevance_weight=1.0
+        )
+
+
+def with_whole(context: BenchContext, replies: Replies) -> Iterator[Column]:
+    """Yield the metric ``commonsense`` mixed with what is said of the reply as a whole.
+
+    By context relevance, as it was until it left the score; and by the sense of a language model,
+    if it was fetched.
+    """
+    row = "commonsense, with context relevance"
+    yield judged(context, replies, row, relevance_weight=MIXED)
+    row, reference = "commonsense, with sense (medium)", sense.models["model"]
+    try:
+        mixed = judged(context, replies, row, relevance=reference, relevance_weight=MIXED)
+    except GriceError:  # the language model is not there
+        return
+    yield mixed
+
+
+def baseline(context: BenchContext, replies: Replies, name: str, metric: str) -> Column:
+    """Return what another metric gives for the replies of a set, 0 where it gives nothing."""
+    values = [0.0 if value is None else value for value in context.metric_values(metric, name)]
+    signature = f"{context.grader(metric)[1][metric]}|on:{replies.fingerprint}:{ASPECT}"
+    return Column(metric, values, signature=signature)
+
+
+def _value(judgement: Judgement) -> float:
+    if judgement.value is None:
+        raise InputError(f"commonsense failed: {judgement.reason}")
+    return judgement.value
+
+
+def _triples(judgement: Judgement) -> list[TripleEvidence]:
+    return [piece for piece in judgement.evidence if isinstance(piece, TripleEvidence)]
+
+
+def gold_columns(
+    context: BenchContext, replies: Replies, row: str, scorer: str, *, share: float
+) -> Iterator[Column]:
+    """Yield the metric with the triples that people drew in place of its own, and these alone.
+
+    At last the triples alone with ACCENT's mean, where a reply without any has 0.5.
+    """
+    references = commonsense.models
+    models = context.models()
+    references = references | {"knowledge": knowledge_of(scorer)}
+    head = cast("TripleHead", models.open(references["plausibility"]))
+    encoder = cast("Encoder", models.open(references["encoder"]))
+    store = cast("TripleStore", models.open(references["knowledge"]))
+    fit = cast("PairClassifier", models.open(references["relevance"]))
+    distinct = list(dict.fromkeys(triple for each in replies.triples for triple in each))
+    nearest = nearest_known(distinct, store, encoder)
+    sources = Sources(head, as_knowledge_base(store, encoder), encoder, nearest=nearest)
+    scores = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
+    pairs = [Pair(tuple(t.text for t in r.history[-TURNS:]), r.text) for r in replies.responses]
+    fits = fit.classify(pairs)
+    counts = [len(each) for each in replies.triples]
+    fingerprints = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
+    for title, weight, pool in (
+        (row, share, cautious_score),
+        (f"{row}, triples alone", 0.0, cautious_score),
+        (f"{row}, triples alone, mean", 0.0, mean_score),
+    ):
+        values = [
+            combined(pool([scores[triple] for triple in each]), relevance, weight)
+            for each, relevance in zip(replies.triples, fits, strict=True)
+        ]
+        signature = (
+            f"{title}|scorer:{scorer}|pool:{pool.__name__}|relevance_weight:{weight}|{fingerprints}"
+            f"|on:{replies.fingerprint}"
+        )
+        yield Column(title, values, counts, signature, f"{np.mean(counts):.1f} triples per reply")
+
+
+def correlations(
+    column: Column,
+    replies: Replies,
+    kind: Kind,
+    published: Mapping[str, float] | None = None,
+    beside: str = "",
+) -> Iterator[Row]:
+    """Yield correlations with the ratings: of all, of machines' replies, given the triples' number.
+
+    Args:
+        column: The values.
+        replies: The replies.
+        kind: ``ours`` or ``baseline``.
+        published: Printed figures by measure.
+        beside: The printed row they stand in.
+    """
+    for measure in ("pearson", "spearman"):
+        yield Row(
+            row=column.row,
+            measure=measure,
+            estimate=correlation(column.values, replies.human, kind=measure, interval="bca"),
+            kind=kind,
+            published=(published or {}).get(measure),
+            beside=beside if (published or {}).get(measure) is not None else "",
+            why=column.why,
+            signature=column.signature,
+        )
+    machine = np.flatnonzero(replies.machine)
+    values, human = np.asarray(column.values), np.asarray(replies.human)
+    if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
+        for measure in ("pearson", "spearman"):
+            estimate = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
+            yield Row(
+                row=f"{column.row}, machine replies",
+                measure=measure,
+                estimate=estimate,
+                kind=kind,
+                why=column.why,
+                signature=column.signature,
+            )
+    if len(column.counts) and np.ptp(column.counts) > 0:
+        given = [float(count) for count in column.counts]
+        estimate = partial_correlation(column.values, replies.human, [given], interval="bca")
+        yield Row(
+            row=f"{column.row}, given the number of triples",
+            measure="spearman",
+            estimate=estimate,
+            kind=kind,
+            why=column.why,
+            signature=column.signature,
+        )
+
+
+def trivial_columns(context: BenchContext, replies: Replies, name: str) -> list[Column]:
+    """Return the values that read little or nothing: length, cosine, who wrote the reply."""
+    columns = [
+        baseline(context, replies, name, metric) for metric in ("log_length", "cosine_last_turn")
+    ]
+    lengths = [float(np.log(max(1, len(response.text)))) for response in replies.responses]
+    columns.append(Column("log_characters", lengths))
+    if any(replies.machine) and not all(replies.machine):
+        people = [float(name == PERSON) for name in replies.system]
+        columns.append(Column("oracle: a person wrote it", people))
+    return columns
+
+
+def differences(first: Column, others: Sequence[Column], replies: Replies) -> Iterator[Row]:
+    """Yield how far a column's rank correlation is above each other one's, paired bootstrap."""
+    columns = {column.row: column.values for column in (first, *others)}
+    compared = compare_correlations(
+        columns, replies.human, kind="spearman", baseline=first.row, interval="percentile"
+    )
+    for comparison in compared.comparisons:
+        # The comparison names the baseline on either side; here it is always the first.
+        sign = 1.0 if comparison.first == first.row else -1.0
+        other = comparison.second if comparison.first == first.row else comparison.first
+        yield Row(
+            row=f"{first.row} less {other}",
+            measure="difference of spearman",
+            estimate=comparison.difference if sign > 0 else -comparison.difference,
+            kind="ours",
+            why=f"{comparison.test}, p {comparison.p_value:.3f}",
+            signature=first.signature,
+        )
+
+
+def systems(column: Column, replies: Replies) -> Iterator[Row]:
+    """Yield how the means of the systems correlate with their mean ratings."""
+    names = [name or "" for name in replies.system]
+    for measure in ("pearson", "spearman"):
+        level = system_level(column.values, replies.human, names, kind=measure)
+        means = sorted(level.metric.items(), key=lambda entry: entry[1])
+        order = " < ".join(f"{name} {value:.3f}" for name, value in means)
+        yield Row(
+            row=column.row,
+            measure=f"system {measure}",
+            estimate=level.correlation,
+            kind="ours",
+            why=order,
+            signature=column.signature,
+        )
+
+
+def printed(table: str, on: str) -> Iterator[Row]:
+    """Yield the printed figures of a set in one of the paper's tables."""
+    source = next(given for given in load_bench("accent").tables if given.id == table)
+    columns = source.columns()
+    for name, cells in source.rows().items():
+        for column, cell in zip(columns, cells, strict=True):
+            if column.on == on and cell is not None:
+                yield Row(
+                    row=f"{name} ({table})",
+                    measure=column.measure,
+                    estimate=None,
+                    kind="printed",
+                    published=cell.value,
+                    why=source.why,
+                )

@@ -1,0 +1,182 @@
+"""A shipped model made to know your replies: a head on top of it, and whether it helps.
+
+The head reads the shipped model's answer beside the replies themselves, so that a few hundred
+labels are enough: where they say nothing new, it gives the old answer. What it is worth is
+measured on replies of conversations that had no part in fitting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.numeric import sigmoid
+from grice.progress import track
+from grice.stats.accuracy import balanced_accuracy
+from grice.stats.correlations import correlation
+from grice.stats.dependent import compare_correlations
+from grice.stats.estimate import Estimate
+from grice_research.training.replies import FewLabels, Penalty, fit_head, folds_of, read_replies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.protocols import Encoder, PairClassifier
+    from grice_research.training.labelled import Labelled
+    from grice_research.training.replies import Head, Readings
+
+    Floats = NDArray[np.float64]
+
+HALF = 0.5
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One measure of the shipped model and of the new one, on the same held-out replies.
+
+    Attributes:
+        before: Of the shipped model.
+        after: Of the new model, fitted without the conversation of each reply.
+        gain: After less before; None where it was not computed.
+    """
+
+    measure: str
+    before: Estimate
+    after: Estimate
+    gain: Estimate | None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a training run gave.
+
+    Attributes:
+        n: Labelled replies.
+        conversations: Conversations they come from.
+        positive: Share of labels of at least one half.
+        measured: Before and after.
+        penalty: The chosen penalties, on countable features and on vectors.
+        helps: Whether the interval of the gain in rank correlation lies above zero.
+        says: What to know about the data.
+    """
+
+    n: int
+    conversations: int
+    positive: float
+    measured: tuple[Measured, ...]
+    penalty: tuple[float, float]
+    helps: bool
+    says: tuple[str, ...]
+
+
+class Adapted(NamedTuple):
+    """The head, fitted on all labels, and what the same way gives on out_of_fold ones."""
+
+    head: Head
+    report: Report
+
+
+def adapt(
+    data: Labelled,
+    encoder: Encoder,
+    base: PairClassifier,
+    *,
+    choices: FewLabels = FewLabels(),  # noqa: B008 - a frozen record
+    seed: int = 0,
+) -> Adapted:
+    """Fit a head on top of a classifier, with a report on conversations left out in turn.
+
+    Args:
+        data: Labelled replies.
+        encoder: The encoder of the classifier.
+        base: The shipped model.
+        choices: Penalties that are tried; inside each fold again, so that the report knows nothing
+            of the replies it is about.
+        seed: Seed of the folds.
+
+    Raises:
+        InputError: If lengths differ, or labels of one kind only would be left in a fold.
+    """
+    if not len(data.pairs) == len(data.labels) == len(data.groups):
+        raise InputError(
+            f"{len(data.pairs)} replies, {len(data.labels)} labels, {len(data.groups)} "
+            f"conversations: one label and one conversation a reply is needed"
+        )
+    readings = read_replies(data.pairs, encoder, base)
+    labels = np.array(data.labels, np.float64)
+    folds = folds_of(data.groups, seed=seed)
+    out_of_fold = np.empty(len(labels))
+    parts = np.unique(folds)
+    for fold in track(parts, "folds", len(parts)):
+        training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        _two_kinds(labels[training])
+        inner = folds_of([data.groups[i] for i in training], seed=seed + 1)
+        penalty = _choose(readings.at(training), labels[training], inner, choices)
+        out_of_fold[held_out] = fit_head(readings.at(training), labels[training], penalty)(
+            readings.at(held_out)
+        )
+    penalty = _choose(readings, labels, folds, choices)
+    before = np.array(base.classify(data.pairs))
+    measured = tuple(_measured(labels, before, _probabilities(out_of_fold), data.groups))
+    gain = measured[0].gain
+    report = Report(
+        len(labels),
+        len(set(data.groups)),
+        float((labels >= HALF).mean()),
+        measured,
+        (penalty.scalars, penalty.vectors),
+        gain is not None and gain.side(0) == "above",
+        data.says,
+    )
+    return Adapted(fit_head(readings, labels, penalty), report)
+
+
+def _probabilities(odds: Floats) -> Floats:
+    return np.asarray(sigmoid(odds.astype(np.float32)), np.float64)
+
+
+def _choose(
+    readings: Readings, labels: Floats, folds: NDArray[np.int64], choices: FewLabels
+) -> Penalty:
+    """Return the penalty of the least cross entropy on folds left out."""
+
+    def loss(penalty: Penalty) -> float:
+        total = 0.0
+        for fold in np.unique(folds):
+            training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            odds = fit_head(readings.at(training), labels[training], penalty)(readings.at(held_out))
+            total += float((np.logaddexp(0, odds) - labels[held_out] * odds).sum())
+        return total
+
+    return min(choices.tried, key=loss)
+
+
+def _two_kinds(labels: Floats) -> None:
+    if np.ptp(labels) == 0:
+        raise InputError(
+            "all labels but those of a few conversations are the same: with those left out there "
+            "is nothing to learn; label more conversations of the other kind"
+        )
+
+
+def _measured(
+    labels: Floats, before: Floats, after: Floats, groups: Sequence[str]
+) -> list[Measured]:
+    measured = []
+    if np.ptp(before) > 0 and np.ptp(after) > 0:
+        compared = compare_correlations(
+            {"after": after, "before": before}, labels, groups=groups, baseline="before"
+        )
+        correlations = compared.estimates
+        gain = compared.comparisons[0].difference
+        measured.append(Measured("spearman", correlations["before"], correlations["after"], gain))
+    else:
+        old = correlation(after, labels, groups=groups)
+        measured.append(Measured("spearman", old, old, None))
+    if set(np.unique(labels)) <= {0.0, 1.0}:
+        two = [balanced_accuracy(values, labels, groups=groups) for values in (before, after)]
+        measured.append(Measured("balanced accuracy", two[0], two[1], None))
+    return measured

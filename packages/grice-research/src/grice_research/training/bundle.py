@@ -1,0 +1,55 @@
+"""Writing a trained head as a model folder with its card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import OutputError
+from grice.files import make_folder
+from grice.models.bundle import write_card
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from grice.models.bundle import CardValue
+    from grice_research.training.replies import Head
+
+
+def check_folder(folder: Path) -> None:
+    """Let a model be written only where nothing else can be lost.
+
+    Raises:
+        OutputError: If it is a file, or a folder that holds something but no model.
+    """
+    if folder.is_file():
+        raise OutputError(f"{folder}: is a file; name an empty or a new folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
+        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
+
+
+def save_head(
+    folder: Path,
+    head: Head,
+    facts: Mapping[str, CardValue],
+    training: Mapping[str, CardValue],
+    settings: Mapping[str, CardValue],
+    quality: Iterable[Mapping[str, CardValue]] = (),
+) -> None:
+    """Write ``head.npz`` and ``card.toml``.
+
+    Args:
+        folder: Made if it is not there; it may hold such a model, which is replaced.
+        head: The fitted head.
+        facts: What the card says at its top.
+        training: Its table ``[training]``.
+        settings: What ``[settings]`` states beside the scale of the head.
+        quality: Measured figures.
+
+    Raises:
+        OutputError: If the folder cannot be written or holds something else.
+    """
+    check_folder(folder)
+    make_folder(folder)
+    scale = head.save(folder)
+    write_card(folder, facts, training, {**settings, **scale}, quality, files=["head.npz"])

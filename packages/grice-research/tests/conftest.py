@@ -1,0 +1,18 @@
+"""Fixtures that several test modules share."""
+
+from __future__ import annotations
+
+import pytest
+
+from grice_research.triplets.task_files import read_items
+from grice_tasks.cider.files import read_dialogues
+
+
+@pytest.fixture(scope="session")
+def dialogues(cider_folder):
+    return read_dialogues(cider_folder / "dialogues.jsonl.gz").dialogues
+
+
+@pytest.fixture(scope="session")
+def items(cider_folder):
+    return read_items(cider_folder / "experiment.jsonl.gz")

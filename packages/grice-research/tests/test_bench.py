@@ -1,0 +1,427 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import made_sets
+from grice.cli import main
+from grice.errors import InputError
+from grice.evaluation.datasets import known_sets, load_rated
+from grice.scoring import load
+from grice.stats.estimate import Estimate
+from grice_research.context import BenchContext
+from grice_research.figures import Figure, figures
+from grice_research.measures import measured
+from grice_research.pages import bench_page, index_page
+from grice_research.published import Bench, Table, bench_names, load_bench
+from grice_research.replication import VERDICTS
+from grice_research.rows import Row, Task
+from grice_research.runs import Run, merged, read_runs, write_run
+from grice_research.wins import survives, wins
+
+KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
+        "signature"]  # fmt: skip
+
+
+def small(**fields):
+    known = {
+        "id": "table 1",
+        "column_lines": ("fed_turn:overall | spearman | 40",),
+        "row_lines": "Theirs | 0.50*\nOther | 0.10\nLost | -\n",
+    }
+    return Bench(title="T", paper="P", name="small", tables=(Table(**{**known, **fields}),))
+
+
+def bench_context(folder, metrics=("log_length",), without=()):
+    def loaded(names):
+        grader = load(*names)
+        return grader, grader.signatures
+
+    return BenchContext(folder, loaded, metrics, without)
+
+
+def released(folder, values):
+    """Write released scores of the made set."""
+    path = folder / "rated" / "released_scores.json.gz"
+    content = {"fed_turn": {"theirs": {f"fed_turn_{i:04}": v for i, v in enumerate(values)}}}
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+
+
+def figure_of(rows, row):
+    return next(figure for figure in rows if figure.row == row)
+
+
+def test_every_published_table_can_be_read_and_names_what_is_there():
+    names = bench_names()
+    assert {"accent", "ruber", "predictive_engagement", "deam", "cider", "explagraphs",
+            "situatedgen", "survey", "llm_judges", "best_known"} <= set(names)  # fmt: skip
+    known = known_sets()
+    for name in names:
+        for table in load_bench(name).tables:
+            for column in table.columns():
+                entry, _, aspect = column.on.partition(":")
+                if entry in known and aspect not in known[entry].all_aspects:
+                    assert aspect in ("reply", "events and overall", "mean over aspects")
+
+
+def test_rows_without_released_scores_cannot_be_checked(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    rows = list(figures(small(), bench_context(tmp_path)))
+    assert [(figure.row, figure.published) for figure in rows] == [("Theirs", 0.5), ("Other", 0.1)]
+    assert {figure.verdict for figure in rows} == {"cannot be checked"}
+    assert {figure.value for figure in rows} == {None}
+
+
+@pytest.mark.parametrize(
+    ("printed", "verdict"), [("{:.2f}", "recomputed"), ("0.03", "not recomputed")]
+)
+def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
+    tmp_path, printed, verdict
+):
+    made_sets.fed_turn(tmp_path)
+    rated = load_rated(known_sets()["fed_turn"], tmp_path)
+    scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
+    released(tmp_path, scores)
+    true = measured("spearman", scores, rated, "overall").value
+    bench = small(
+        row_lines=f"Theirs | {printed.format(true)}\n", recomputed={"Theirs": "scores:theirs"}
+    )
+    (figure,) = figures(bench, bench_context(tmp_path))
+    assert figure.verdict == verdict
+    assert figure.value == true
+    assert figure.low < figure.value < figure.high
+    assert figure.n == 40
+    assert "fed_turn@" in figure.signature
+
+
+def test_scores_that_are_low_where_people_rate_high_are_turned(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    released(tmp_path, [float(i % 12) for i in range(40)])
+    rows = []
+    for source in ("scores:theirs", "-scores:theirs"):
+        bench = small(row_lines="Theirs | 0.5\n", recomputed={"Theirs": source})
+        rows += figures(bench, bench_context(tmp_path))
+    assert rows[0].value == pytest.approx(-rows[1].value)
+
+
+def test_ours_stands_beside_the_row_it_follows_and_baselines_have_no_verdict(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    bench = small(ours={"log_length": "Theirs"}, baselines=("log_length",))
+    rows = list(figures(bench, bench_context(tmp_path)))
+    ours, baseline = figure_of(rows, "log_length (ours)"), figure_of(rows, "log_length")
+    assert (ours.published, ours.verdict) == (0.5, "beside: above")
+    assert ours.value > 0.9
+    assert (baseline.published, baseline.verdict) == (None, None)
+    assert baseline.value == ours.value
+    assert ours.command == "grice meta-eval log_length --on fed_turn:overall"
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed", "verdict"),
+    [
+        ("0.999", {}, "beside: below"),
+        ("-0.47", {}, "beside: above"),
+        ("-0.47", {"log_length": "published method"}, "not reproduced"),
+        ("{:.2f}", {"log_length": "published method"}, "reproduced"),
+        ("{:.2f}", {}, "beside: level"),
+    ],
+)
+def test_another_method_stands_beside_a_printed_figure_with_its_sign(
+    tmp_path, printed, computed, verdict
+):
+    made_sets.fed_turn(tmp_path)
+    fields = {"ours": {"log_length": "Theirs"}, "computed": computed}
+    true = figure_of(figures(small(**fields), bench_context(tmp_path)), "log_length (ours)").value
+    bench = small(row_lines=f"Theirs | {printed.format(true)}\n", **fields)
+    ours = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    assert ours.verdict == verdict
+
+
+def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    rated = load_rated(known_sets()["fed_turn"], tmp_path)
+    scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
+    released(tmp_path, [-score for score in scores])
+    bench = small(
+        row_lines="Theirs | -0.9\n",
+        ours={"log_length": "Theirs"},
+        recomputed={"Theirs": "scores:theirs"},
+    )
+    ours = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    assert ours.difference[0] == pytest.approx(2 * ours.value, abs=0.05)
+    assert ours.difference[1] > 0
+    assert ours.verdict == "beside: above"
+
+
+def test_a_metric_or_a_task_that_is_not_built_is_not_measured(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    later = figure_of(
+        figures(small(ours={"coherence": ""}), bench_context(tmp_path)), "coherence (ours)"
+    )
+    assert (later.verdict, later.why) == (None, "there is no metric coherence yet")
+    bench = small(column_lines=("cider_nli:fold 1 | macro F1 | 9",), ours={"log_length": "Theirs"})
+    task = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    assert (task.verdict, task.why) == (None, "this task is not built yet")
+
+
+def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
+    bench = small(ours={"log_length": ""})
+    away = bench_context(tmp_path)
+    figure = figure_of(figures(bench, away), "log_length (ours)")
+    assert (figure.verdict, figure.why) == (None, "fed_turn is not in the data folder")
+    assert "github.com/Shikib/fed" in away.missing["fed_turn"]
+    made_sets.fed_turn(tmp_path)
+    without = bench_context(tmp_path, without=("fed_turn",))
+    assert "left out" in figure_of(figures(bench, without), "log_length (ours)").why
+
+
+def test_a_win_survives_by_the_size_of_the_difference_and_the_number_of_items():
+    assert survives(0.5, 0.1, 400) == "yes"
+    assert survives(0.5, 0.45, 100) == "no"
+    assert survives(0.5, 0.4, 250) == "open"
+    assert survives(0.5, 0.4, 250, between=0.9) == "yes"
+    assert survives(0.5, 0.4, 250, between=0.0) == "no"
+    assert survives(1.0, -1.0, 2) == "no"
+    assert survives(0.999, -0.9, 9) == "no"
+
+
+def test_the_best_printed_row_is_held_against_the_others_and_the_baseline(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    bench = small(row_lines="A | 0.9\nB | 0.85\nC | 0.1\n", baselines=("log_length",))
+    context = bench_context(tmp_path)
+    (win,) = wins(bench, list(figures(bench, context)), context)
+    assert (win.best, win.second, win.over_second) == ("A", "B", "no")
+    assert (win.survives, win.rows) == (1, 2)
+    assert win.baseline == "log_length"
+    assert win.baseline_value > 0.9
+    assert win.over_baseline == "no"
+
+
+def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
+    ratings = [1, 3, 5, 2]
+    lines = [{"context": ["Hi"], "response": "x", "ratings": value} for value in ratings]
+    rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
+    # Ratings become 0, 0.5, 1, 0.25; with the scores 1, 1, 1, 0: 1.5 / sqrt(3 * 1.3125).
+    estimate = measured("cosine", [1.0, 1.0, 1.0, 0.0], rated, "overall")
+    assert estimate.value == pytest.approx(1.5 / (3 * 1.3125) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"row_lines": "A | 1 | 2\n"}, "2 cells for 1 columns"),
+        ({"column_lines": ("fed_turn",)}, "expected set \\| measure \\| n"),
+        ({"recomputed": {"Thiers": "deam"}}, "did you mean 'Theirs'"),
+        ({"computed": {"relevance": "published method"}}, "'relevance' of computed is none"),
+    ],
+)
+def test_a_table_that_contradicts_itself_is_refused(fields, message):
+    table = small(**fields).tables[0]
+
+    def read():
+        return table.columns(), table.rows()
+
+    with pytest.raises(InputError, match=message):
+        read()
+
+
+def test_the_page_is_written_from_records(tmp_path):
+    figure = Figure(bench="b", table="t", row="A_B|C", kind="ours", on="s:overall",
+                    measure="spearman", published=0.5, value=0.4, low=0.3, high=0.5, n=9,
+                    verdict="beside: level", difference=(-0.1, -0.2, 0.1),
+                    signature="released:m")  # fmt: skip
+    run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
+              counts={"beside: level": 1}, figures=(figure,), wins=(),
+              notes={"t": "mind"})  # fmt: skip
+    write_run(run, tmp_path / "records")
+    assert read_runs(tmp_path / "records") == [run]
+    page = bench_page(run, "../results.md")
+    remark = "beside: level (difference to the released scores -0.100, -0.200 to 0.100)"
+    line = "| **A\\_B\\|C** | spearman on s:overall | 0.400 | 0.300 to 0.500 | 9 | 0.5 |"
+    assert f"{line} {remark} |" in page
+    with pytest.raises(InputError, match="no record"):
+        read_runs(tmp_path)
+
+
+def test_what_cannot_be_measured_today_stays_in_the_record_with_its_day(tmp_path):
+    def row(name, value):
+        return Figure(bench="b", table="", row=name, kind="ours", on="s", measure="f1", value=value)
+
+    earlier = (row("at hand", 0.4), row("model gone", 0.5), row("row gone", 0.6))
+    run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
+              counts={}, figures=earlier, wins=(), notes={})  # fmt: skip
+    assert merged(earlier, tmp_path, "b") == list(earlier)
+    write_run(run, tmp_path)
+    together = merged(
+        [row("new", 0.1), row("at hand", 0.7), row("model gone", None)], tmp_path, "b"
+    )
+    assert [(figure.row, figure.value, figure.date) for figure in together] == [
+        ("new", 0.1, ""),
+        ("at hand", 0.7, ""),
+        ("model gone", 0.5, "2026-01-02"),
+        ("row gone", 0.6, "2026-01-02"),
+    ]
+    write_run(msgspec.structs.replace(run, date="2026-03-04", figures=tuple(together)), tmp_path)
+    assert merged([], tmp_path, "b")[2].date == "2026-01-02"
+    assert "measured 2026-01-02 |" in bench_page(*read_runs(tmp_path), "../results.md")
+
+
+def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys):
+    made_sets.fed_turn(tmp_path)
+    records = tmp_path / "records"
+    words = ["bench", "llm_judges", "--data", str(tmp_path), "--no-cache", "--record", str(records)]
+    assert main([*words, "--json", "--page", str(tmp_path / "page.md")]) == 0
+    captured = capsys.readouterr()
+    rows = [json.loads(line) for line in captured.out.splitlines()]
+    assert all(list(row) == KEYS for row in rows)
+    assert {row["verdict"] for row in rows} <= {*VERDICTS, None}
+    full = next(row for row in rows if row["row"] == "FULL, turns: FULL")
+    assert (full["published"], full["verdict"]) == (0.505743, "cannot be checked")
+    baseline = next(row for row in rows if row["row"].endswith("turns: log_length"))
+    assert baseline["n"] == 40
+    assert "usr_topicalchat is not there" in captured.err
+    kept = json.loads((records / "llm_judges.json").read_text())
+    assert all(figure["value"] is not None for figure in kept["figures"])
+    assert "[llm_judges](records/llm_judges.md)" in (tmp_path / "page.md").read_text()
+    assert (records / "llm_judges.md").read_text().startswith("# llm_judges\n")
+
+
+def test_a_bench_is_found_by_its_old_name_with_a_warning(tmp_path, capsys):
+    made_sets.fed_turn(tmp_path)
+    assert main(["bench", "later", "--data", str(tmp_path), "--no-cache", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert {json.loads(line)["bench"] for line in captured.out.splitlines()} == {"llm_judges"}
+    assert "bench later is now called llm_judges" in captured.err
+
+
+def test_records_of_the_old_words_are_refused(tmp_path):
+    record = Path(__file__).parents[3] / "docs" / "results" / "dstc9.json"
+    old = record.read_text().replace('"kind":"baseline"', '"kind":"floor"')
+    (tmp_path / "dstc9.json").write_text(old)
+    with pytest.raises(InputError, match="not the record of a bench"):
+        read_runs(tmp_path)
+
+
+def test_without_a_name_the_benches_are_listed(capsys):
+    assert main(["bench"]) == 0
+    assert "ACCENT" in capsys.readouterr().out
+    assert main(["bench", "acent"]) == 2
+    assert "did you mean 'accent'" in capsys.readouterr().err
+
+
+def test_records_in_the_repository_say_what_the_tables_say():
+    folder = Path(__file__).parents[3] / "docs" / "results"
+    for run in read_runs(folder):
+        printed = {
+            (table.id, name, column.on, column.measure): cell.value
+            for table in load_bench(run.bench).tables
+            for name, cells in table.rows().items()
+            for column, cell in zip(table.columns(), cells, strict=True)
+            if cell is not None
+        }
+        for figure in run.figures:
+            if figure.kind == "printed" and figure.table:
+                key = (figure.table, figure.row, figure.on, figure.measure)
+                assert figure.published == printed[key]
+        page = folder.joinpath(f"{run.bench}.md").read_text()
+        assert page == bench_page(run, "../results.md"), "run make docs"
+    page = folder.with_name("results.md").read_text()
+    assert page == index_page(read_runs(folder), "results"), "run make docs"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Golden: recomputed elsewhere from the same released scores, to four decimals.
+        (
+            "predictive_engagement",
+            {
+                ("Ctx_RUBER", "replies_generated:overall", "pearson"): 0.54677718,
+                ("Ctx_RUBER", "replies_600:overall", "spearman"): 0.54699721,
+                ("RUBER", "replies_human:overall", "spearman"): -0.01314036,
+                ("MLP BERT(max)", "replies_generated:overall", "pearson"): -0.09307054,
+                ("MLP BERT(mean) + Ctx_RUBER", "replies_generated:overall", "pearson"): 0.47500907,
+            },
+        ),
+        (
+            "deam",
+            {
+                ("DEAM", "fed_dialogue:coherent", "spearman"): 0.468217,
+                ("DEAM", "fed_dialogue:overall", "spearman"): 0.547225,
+            },
+        ),
+        (
+            "llm_judges",
+            {
+                ("UniEval", "usr_topicalchat:overall", "pearson"): 0.632796,
+                ("UniEval", "usr_topicalchat:natural", "spearman"): 0.513986,
+                ("UniEval", "usr_topicalchat:uses_knowledge", "within spearman"): 0.613823,
+                ("GPT-3.5-turbo, geval", "usr_topicalchat:natural", "pearson"): 0.393291,
+            },
+        ),
+        (
+            "accent",
+            {
+                ("annotators", "deco_all:events", "judges against the others, spearman"): 0.578258,
+                ("annotators", "deco_all:events and overall", "single ratings, spearman"): 0.862375,
+            },
+        ),
+    ],
+)
+def test_released_scores_give_the_golden_correlations(data_folder, name, expected):
+    bench = load_bench(name)
+    # Nothing is scored: only what was released is measured again.
+    tables = tuple(
+        msgspec.structs.replace(table, ours={}, baselines=())
+        for table in bench.tables
+        if any(row in table.recomputed for row, _, _ in expected)
+    )
+    context = bench_context(data_folder, metrics=(), without=("dstc9_dialogue",))
+    measured_values = {
+        (figure.row, figure.on, figure.measure): figure.value
+        for figure in figures(msgspec.structs.replace(bench, tables=tables), context)
+        if figure.value is not None
+    }
+    for key, value in expected.items():
+        assert measured_values[key] == pytest.approx(value, abs=5e-5)
+
+
+def of_task(monkeypatch, measure):
+    task = Task("T", "P", measure)
+    monkeypatch.setattr("grice_research.figures.find_task", lambda _: task)
+    return Bench(title="T", paper="P", name="task", tables=())
+
+
+def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, monkeypatch):
+    def measure(context):
+        half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
+        yield Row(row="ours", measure="f1", estimate=half, kind="ours", published=0.45)
+        yield Row(row="worse", measure="ged", estimate=half, kind="ours", published=0.3, lower=True)
+        yield Row(row="same", measure="f1", estimate=half, kind="ours", published=0.45,
+                  computed="published method")  # fmt: skip
+        yield Row(row="never", measure="f1", estimate=half, kind="baseline")
+        yield Row(row="baseline", measure="f1", estimate=half, kind="baseline", published=-0.2)
+        yield Row(row="paper", measure="f1", estimate=half, kind="printed", published=0.502)
+        yield Row(row="lost", measure="f1", estimate=None, kind="printed", published=0.9)
+
+    rows = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
+    verdicts = ["beside: level", "beside: below", "reproduced", None, "beside: above", "recomputed",
+                "cannot be checked"]  # fmt: skip
+    assert [figure.verdict for figure in rows] == verdicts
+    first = rows[0].public()
+    assert (first.row, first.measure, first.value, first.n) == ("ours", "f1", 0.5, 100)
+
+
+def test_a_task_without_its_data_says_what_is_missing(tmp_path, monkeypatch):
+    def measure(context):
+        yield from ()
+        raise InputError(f"{context.folder.name}/there.tsv is not there")
+
+    context = bench_context(tmp_path)
+    assert list(figures(of_task(monkeypatch, measure), context)) == []
+    assert "there.tsv is not there" in context.missing["task"]

@@ -1,0 +1,241 @@
+"""The benches of tasks, run as a user runs them on small made data whose figures are known."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+
+import numpy as np
+import pytest
+
+import made_tasks
+from grice.cli import main
+from grice.models.models import Models
+from grice_research.benches import situatedgen
+from grice_research.context import BenchContext
+
+MADE = {
+    "cider": made_tasks.cider,
+    "explagraphs": made_tasks.explagraphs,
+    "situatedgen": made_tasks.situatedgen,
+    "engagement": made_tasks.engagement,
+    "dailydialog-relevance": made_tasks.rated_replies,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("data")
+    for write in MADE.values():
+        write(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def runs(folder, tmp_path_factory):
+    """Each bench once: what it printed as JSON, what it kept, and the page on that."""
+    kept = tmp_path_factory.mktemp("runs")
+    printed = {name: run_json(name, folder, kept / name) for name in MADE}
+    return printed, kept
+
+
+def run_json(name, folder, kept):
+    out = io.StringIO()
+    words = ["bench", name, "--data", str(folder), "--weights", str(kept / "nothing"),
+             "--no-cache", "--json", "--record", str(kept)]  # fmt: skip
+    with redirect_stdout(out):
+        assert main([*words, "--page", str(kept / "page.md")]) == 0
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+@pytest.fixture
+def bench(runs):
+    """Return what a bench measured, by row and measure."""
+
+    def by_row(name):
+        rows = runs[0][name]
+        assert {row["bench"] for row in rows} == {name}
+        return {(row["row"], row["measure"]): row for row in rows}
+
+    return by_row
+
+
+def value(rows, row, measure):
+    return rows[row, measure]["value"]
+
+
+def test_cider_is_measured_by_fold_beside_answers_without_understanding(bench):
+    rows = bench("cider")
+    # Of 9 items per dialogue 4 are entailed: F1 of "never" is 10 / 14 for it, 0 for the other.
+    assert value(rows, "nli: never entailed", "macro_f1") == pytest.approx(5 / 14)
+    assert value(rows, "nli: never entailed", "weighted_f1") == pytest.approx(5 / 9 * 5 / 7)
+    assert value(rows, "relation: most frequent", "accuracy") == pytest.approx(1 / 2)
+    assert value(rows, "relation: most frequent", "macro_f1") == pytest.approx(1 / 3)
+    assert value(rows, "choice: nearest to the head", "accuracy") == pytest.approx(1 / 4)
+    assert value(rows, "choice balanced: nearest to the head", "accuracy") == pytest.approx(1 / 4)
+    assert value(rows, "choice: longest", "accuracy") == pytest.approx(1 / 2)
+    assert value(rows, "span: turn of the head", "em") == 0
+    assert 0 < value(rows, "span: whole text", "f1") < value(rows, "span: next turn", "f1")
+    for task, measure in (("nli", "macro_f1"), ("relation", "macro_f1"), ("choice", "accuracy"),
+                          ("span", "f1")):  # fmt: skip
+        row = rows[task, measure]
+        baselines = [
+            system_row["value"]
+            for (name, row_measure), system_row in rows.items()
+            if name.startswith(f"{task}: ") and row_measure == measure and system_row["value"]
+        ]
+        assert row["value"] > max(baselines)
+        assert row["low"] < row["value"] < row["high"]
+        assert row["n"] == 5  # folds
+        assert row["published"] is not None
+        assert row["signature"].startswith("triplets@")
+    # All triplets are causal, so that the category has the figures of the whole.
+    assert value(rows, "nli, Causal", "macro_f1") == value(rows, "nli", "macro_f1")
+    assert rows["span, research", "em"]["value"] is None
+
+
+def test_explanation_graphs_are_counted_as_the_official_script_counts(bench):
+    rows = bench("explagraphs")
+    systems = {row for row, measure in rows if measure == "ged"}
+    assert {"embedded", "nonsense", "polarity only", "gold graphs"} < systems
+    for measure in ("sa", "stca", "g_bleu", "g_rouge2", "g_rougel"):
+        assert value(rows, "gold graphs", measure) == pytest.approx(1)
+        # Six stances of eight are right, and a graph counts only with its stance.
+        assert value(rows, "pred_maxmargin_dev", measure) == pytest.approx(6 / 8)
+    assert value(rows, "gold graphs", "ged") == 0
+    assert value(rows, "pred_maxmargin_dev", "ged") == pytest.approx(2 / 8)
+    # Single facts break the rules of the paper, whatever they say.
+    assert value(rows, "pred_codex_dev", "sa") == 1
+    assert value(rows, "pred_codex_dev", "stca") == value(rows, "pred_codex_dev", "g_bleu") == 0
+    assert value(rows, "pred_codex_dev", "ged") == 1
+    assert value(rows, "nonsense", "sa") == pytest.approx(6 / 8)
+    assert value(rows, "polarity only", "sa") == pytest.approx(4 / 8)
+    assert value(rows, "polarity of the gold graph", "sa") == pytest.approx(7 / 8)
+    alone, beside = (value(rows, row, "sa") for row in ("embedded", "stance with gold graph"))
+    gain = value(rows, "with gold graph minus without", "sa")
+    assert gain == pytest.approx(beside - alone)
+    above = value(rows, "embedded minus nonsense", "informativeness")
+    parts = [value(rows, name, "informativeness") for name in ("embedded", "nonsense")]
+    assert above == pytest.approx(parts[0] - parts[1])
+    assert rows["pred_structured_nodes_dev", "stca"]["value"] is None
+
+
+def test_contrasting_sentences_are_scored_beside_halves_and_swaps(bench):
+    rows = bench("situatedgen")
+    for measure in ("match_first", "match_exclusive", "coverage", "bleu4", "rouge2", "rouge_l",
+                    "meteor", "cider_d"):  # fmt: skip
+        assert value(rows, "reference", measure) == pytest.approx(1)
+        assert value(rows, "reference", f"{measure} on GEO pairs") == pytest.approx(1)
+        assert rows["reference", measure]["n"] == 4
+        assert rows["reference", f"{measure} on TEMP pairs"]["n"] == 2
+    # An exchanged place or month leaves one of the two sentences' keywords in its place.
+    assert value(rows, "swapped reference", "match_first") == pytest.approx(1 / 2)
+    assert value(rows, "swapped reference", "coverage") == 1
+    assert value(rows, "halved keywords", "bleu4") == pytest.approx(0, abs=1e-6)
+    honest, baselines = ("reference", "embedded"), ("halved keywords", "swapped reference")
+    for measure in ("rouge_l", "plausibility"):
+        above = [value(rows, system, measure) > value(rows, other, measure)
+                 for system in honest for other in baselines]  # fmt: skip
+        share = value(rows, "ranking", f"ranked_rightly on {measure}")
+        assert share == pytest.approx(sum(above) / 4)
+    whole = value(rows, "plausibility", "swap_detection")
+    sides = [value(rows, "plausibility", f"swap_detection on {kind} pairs")
+             for kind in ("GEO", "TEMP")]  # fmt: skip
+    assert whole == pytest.approx(sum(sides) / 2)
+
+
+def test_released_scores_of_replies_are_measured_beside_who_wrote_them(bench):
+    rows = bench("dailydialog-relevance") | bench("engagement")
+    for part, n in (("generated", 20), ("human-written", 20), ("all", 40)):
+        for measure in ("pearson", "spearman"):
+            assert value(rows, f"Ctx_RUBER {part}", measure) == pytest.approx(1)
+            assert value(rows, f"RUBER {part}", measure) == pytest.approx(-1)
+            assert value(rows, f"MLP BERT(max) {part}", measure) == pytest.approx(1)
+            assert rows[f"Ctx_RUBER {part}", measure]["n"] == n
+            for metric, other in (("relevance", "Ctx_RUBER"), ("engagement", "MLP BERT(mean)")):
+                ours, theirs = (
+                    value(rows, f"{system} {part}", measure) for system in (metric, other)
+                )
+                less = value(rows, f"{metric} {part}", f"{measure} less that of {other}")
+                assert less == pytest.approx(ours - theirs)
+    ratings = [i % 3 + 2 * by_people for by_people in (0, 1) for i in range(20)]
+    writers = [by_people for by_people in (0, 1) for _ in range(20)]
+    oracle = rows["oracle: who wrote it all", "pearson"]
+    assert oracle["value"] == pytest.approx(np.corrcoef(ratings, writers)[0, 1])
+    assert ("oracle: who wrote it generated", "pearson") not in rows
+    assert rows["engagement, research all", "spearman"]["value"] is None
+
+
+def test_labels_of_conversations_are_read_both_ways(bench):
+    rows = bench("engagement")
+    published = {i: value(rows, f"table 3.1: rated {i}", "conversations") for i in range(6)}
+    corrected = {i: value(rows, f"corrected: rated {i}", "conversations") for i in range(6)}
+    # The bots' ratings of people, all 0, stand in the place of what the people said.
+    assert published == {0: 10, 1: 0, 2: 5, 3: 0, 4: 5, 5: 0}
+    assert corrected == {0: 0, 1: 0, 2: 10, 3: 0, 4: 10, 5: 0}
+    right, wrong = (
+        rows[f"engagement {reading}, one pair", "balanced_accuracy"]
+        for reading in ("corrected", "published")
+    )
+    assert right["value"] == pytest.approx(1)
+    assert wrong["value"] < 0.9
+    # Of conversations that count as dull every second pair is left out.
+    assert (right["n"], wrong["n"]) == (20 * 5, 5 * 5 + 15 * 3)
+    assert value(rows, "longer than the median study pairs", "balanced_accuracy") == 1
+    assert rows["engagement study pairs", "balanced_accuracy"]["n"] == 12
+
+
+def test_the_steps_to_contrasting_sentences_are_compared_with_what_was_released(bench):
+    rows = bench("situatedgen")
+    # Three of five yes/no questions were released with the plain rule's statement; claims are
+    # their own.
+    assert value(rows, "pipeline", "statements_equal on yes/no") == pytest.approx(3 / 5)
+    both = rows["pipeline", "statements_equal on yes/no and true/false"]
+    assert (both["value"], both["n"]) == (pytest.approx(8 / 10), 10)
+    lengths = {name: rows["pipeline", f"statements_rouge_l on {name}"]["n"]
+               for name in ("commonsenseqa", "arc", "multiple choice")}  # fmt: skip
+    assert lengths == {"commonsenseqa": 5, "arc": 5, "multiple choice": 10}
+    for source in made_tasks.SOURCES:
+        assert value(rows, "pipeline", f"context_f1 on {source}") > 0.8
+    assert rows["pipeline", "keywords_f1"]["n"] == 24
+    assert value(rows, "pipeline", "keywords_f1") > 0.9
+    assert rows["pipeline", "pairs_recall"]["n"] == 12
+    for split in ("train", "dev", "test"):
+        assert rows["pipeline", f"contrast_kept on released {split}"]["n"] == 4
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_bench_is_printed_in_eighty_columns(name, folder, capsys, monkeypatch):
+    monkeypatch.delenv("GRICE_WEIGHTS", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["bench", name, "--data", str(folder), "--no-cache"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "nan" not in out.lower()
+    assert "printed" in out
+    assert {"cider": "choice: longest", "explagraphs": "gold graphs", "engagement": "table 3.1",
+            "dailydialog-relevance": "oracle: who wrote it all",
+            "situatedgen": "swapped reference"}[name] in out  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_run_is_kept_and_shown_on_a_page(name, runs):
+    printed, folder = runs
+    kept = json.loads((folder / name / f"{name}.json").read_text("utf-8"))
+    assert [figure["value"] for figure in kept["figures"]] == [
+        figure["value"] for figure in printed[name] if figure["value"] is not None
+    ]
+    assert f"grice bench {name}" in (folder / name / f"{name}.md").read_text("utf-8")
+
+
+def test_every_row_says_how_it_compares(folder):
+    context = BenchContext(folder, lambda names: None, (), (), lambda: models)
+    models = Models(mode="exact", workers=1, cache=None)
+    try:
+        rows = list(situatedgen.measure(context))
+    finally:
+        models.close()
+    assert all("4 of the paper's 2,012 pairs" in row.why for row in rows)
+    order = next(row.why for row in rows if (row.row, row.on) == ("ranking", "rouge_l"))
+    assert order.startswith("reference 1.000 > ")

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.errors import InputError
+from grice_research.extraction import (
+    Cells,
+    as_deco,
+    bleu2,
+    extraction_differences,
+    extraction_measures,
+    tokens_13a,
+)
+
+RELATIONS = ("xEffect", "xWant", "oReact")
+SIX = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "expected"),
+    [
+        (["PersonX likes chicken <sep> PersonX eats chicken"],
+         ["PersonX loves chicken <sep> PersonX eats chicken for days"], 0.6537993517025208),
+        (["PersonX have a clue <sep> PersonX be happy to help",
+          "PersonX asks PersonY <sep> PersonY helps"],
+         ["PersonX has a clue <sep> PersonX be happy to help",
+          "PersonX has clue <sep> PersonX helps PersonY"], 0.7207249436813218),
+        (["chicken <sep> chicken"],
+         ["PersonX loves chicken <sep> PersonX eats chicken for days"], 0.26084183898880053),
+        (["one two"], ["three four"], 0.0),
+        (["a"], ["a"], 0.0),
+    ],
+)  # fmt: skip
+def test_bleu2_is_that_of_the_worked_cases(predictions, references, expected):
+    assert bleu2(predictions, references) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("PersonX <sep> it", ["PersonX", "<", "sep", ">", "it"]),
+        ("PersonX's dog, 2.5 km.", ["PersonX's", "dog", ",", "2.5", "km", "."]),
+        ("a 3-year plan", ["a", "3", "-", "year", "plan"]),
+        ("well-known &amp; liked", ["well-known", "&", "liked"]),
+        ('say "no"!', ["say", '"', "no", '"', "!"]),
+        ("", []),
+    ],
+)
+def test_marks_are_split_as_13a_splits_them(text, tokens):
+    assert tokens_13a(text) == tokens
+
+
+WORDS = ("PersonX", "eats", "soup", "at", "home", "and", "sings")
+words = st.lists(st.sampled_from(WORDS), min_size=2)
+
+
+@settings(derandomize=True, max_examples=50)
+@given(first=words, second=words)
+def test_bleu2_is_a_share_and_one_for_the_same_text(first, second):
+    a, b = " ".join(first), " ".join(second)
+    assert 0 <= bleu2([a], [b]) <= 1
+    assert bleu2([a], [a]) == pytest.approx(1)
+    assert bleu2([a, b], [a, b]) == pytest.approx(1)
+
+
+def cells(gold, extracted):
+    def pairs(names):
+        return {name: [("PersonX eats soup", f"PersonX is {name}")] for name in names.split()}
+
+    return Cells(pairs(gold), pairs(extracted))
+
+
+def test_cells_are_counted_over_all_replies():
+    replies = [
+        cells("xEffect xWant", "xEffect oReact"),
+        cells("oReact", "oReact xWant"),
+        cells("", "xEffect"),
+        cells("xWant", ""),
+    ]
+    measures = extraction_measures(replies, RELATIONS)
+    assert measures["precision"].value == pytest.approx(2 / 5)
+    assert measures["recall"].value == pytest.approx(2 / 4)
+    assert measures["f1"].value == pytest.approx(4 / 9)
+    assert measures["bleu2"].value == pytest.approx(1)
+    assert all(measure.n == 4 for measure in measures.values())
+    assert measures["precision"].low <= 0.4 <= measures["precision"].high
+
+
+def test_a_relation_that_was_not_asked_counts_nothing():
+    replies = [cells("xEffect", "xEffect isAfter"), cells("isAfter", "xWant")]
+    measures = extraction_measures(replies, RELATIONS)
+    assert measures["precision"].value == pytest.approx(1 / 2)
+    assert measures["recall"].value == pytest.approx(1)
+
+
+def test_nothing_in_common_is_no_figure():
+    with pytest.raises(InputError, match="at least two"):
+        extraction_measures([cells("xWant", "xWant")], RELATIONS)
+    with pytest.raises(InputError, match="agree"):
+        extraction_measures([cells("xWant", ""), cells("", "xWant")], RELATIONS)
+
+
+def test_differences_are_paired():
+    first = [cells("xEffect xWant", "xEffect xWant"), cells("oReact", "oReact")]
+    second = [cells("xEffect xWant", "xEffect"), cells("oReact", "oReact xWant")]
+    differences = extraction_differences(first, second, RELATIONS)
+    assert differences["recall"].value == pytest.approx(1 - 2 / 3)
+    assert differences["precision"].value == pytest.approx(1 - 2 / 3)
+    same = extraction_differences(first, first, RELATIONS)
+    assert same["f1"].value == same["f1"].low == same["f1"].high == 0
+    with pytest.raises(InputError, match="cannot be compared"):
+        extraction_differences(first, second[:1], RELATIONS)
+
+
+def test_be_is_written_as_people_did():
+    assert as_deco("PersonX is sad, they are not") == "PersonX be sad, they be not"
+    assert as_deco("this island") == "this island"
+
+
+DECO_TEST = Path("accent_deco") / "deco_test.jsonl"
+
+
+def copying(lines, relations):
+    """Return the cells of a system that answers each relation with both turns, copied."""
+    replies = []
+    for item in map(json.loads, lines):
+        previous = item["history"].split("</UTT>")[-2].strip()
+        gold = {name: [(t[0], t[2]) for t in each] for name, each in item["tuples"].items()}
+        replies.append(Cells(gold, {name: [(previous, item["response"])] for name in relations}))
+    return replies
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("relations", "precision", "recall", "f1", "likeness"),
+    [
+        (None, 0.2891666666666667, 1.0, 0.44861021331609574, 0.184186056793766),
+        (SIX, 0.36, 0.622478386167147, 0.4561774023231257, 0.18886481235047425),
+    ],
+)
+def test_trivial_systems_reach_what_was_recorded(
+    relations, precision, recall, f1, likeness, data_folder
+):
+    from grice.knowledge.extraction.protocol import RELATIONS as ALL
+
+    lines = (data_folder / DECO_TEST).read_text("utf-8").splitlines()
+    replies = copying(lines, relations or ALL)
+    measures = extraction_measures(replies, ALL)
+    assert measures["precision"].value == pytest.approx(precision)
+    assert measures["recall"].value == pytest.approx(recall)
+    assert measures["f1"].value == pytest.approx(f1)
+    assert measures["bleu2"].value == pytest.approx(likeness)
+
+
+@pytest.mark.data
+def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path):
+    from grice.knowledge.extraction.protocol import RELATIONS as ALL
+    from grice.models.models import Models
+    from grice_research.benches.deco_extraction import measure
+    from grice_research.context import BenchContext
+
+    # A fifth of the replies; docs/results holds the figures of all.
+    part = (data_folder / DECO_TEST).read_text("utf-8").splitlines()[::5]
+    (tmp_path / DECO_TEST).parent.mkdir()
+    (tmp_path / DECO_TEST).write_text("".join(f"{line}\n" for line in part), "utf-8")
+    models = Models(mode="exact", workers=1, cache=None)
+    context = BenchContext(tmp_path, lambda _: ([], {}), (), models=lambda: models)
+    rows = {(row.row, row.measure): row for row in measure(context)}
+    copied = extraction_measures(copying(part, SIX), ALL)
+    for name in ("precision", "recall", "f1", "bleu2"):
+        ours = rows["extractor", name]
+        assert ours.kind == "ours"
+        assert ours.estimate.low <= ours.estimate.value <= ours.estimate.high
+        assert ours.published is not None
+        baseline = rows["six frequent relations, copying", name]
+        assert baseline.kind == "baseline"
+        assert baseline.estimate.value == pytest.approx(copied[name].value)
+    assert (
+        rows["extractor", "bleu2"].estimate.value > rows["ACCENT T5 (table 3)", "bleu2"].published
+    )
+    assert rows["extractor", "f1"].estimate.value > rows["always yes, copying", "f1"].estimate.value
+    assert "extraction@" in rows["extractor", "f1"].signature

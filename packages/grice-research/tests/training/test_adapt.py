@@ -1,0 +1,216 @@
+"""Adapting a model: it learns what labels say, keeps what they do not, and reports honestly."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from grice.errors import BundleError, InputError, MetricError, OutputError
+from grice.models.bundle import open_bundle
+from grice.models.models import Models
+from grice.models.protocols import Pair, PairClassifier
+from grice_research.training.adapt import adapt
+from grice_research.training.bundle import save_head
+from grice_research.training.labelled import Labelled
+from grice_research.training.own import train, train_metric
+from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies
+
+WORDS = [
+    "tea",
+    "bread",
+    "river",
+    "music",
+    "winter",
+    "garden",
+    "letter",
+    "window",
+    "market",
+    "story",
+]
+
+
+class Bags:
+    """Unit vectors of letter counts."""
+
+    identity = "bags"
+
+    def encode(self, texts):
+        vectors = []
+        for text in texts:
+            counts = np.array([text.count(c) for c in "abcdefghij"], np.float32)
+            size = np.linalg.norm(counts)
+            vectors.append(counts / size if size else counts)
+        return vectors
+
+    def truncated(self, texts):
+        return [False for _ in texts]
+
+
+class Even:
+    """A model that knows nothing."""
+
+    identity = "even"
+
+    def classify(self, pairs):
+        return [0.5 + 0.001 * (len(pair.right) % 3) for pair in pairs]
+
+    def truncated(self, texts):
+        return [False for _ in texts]
+
+
+def replies(n=120, seed=0):
+    rng = random.Random(seed)
+    return [
+        Pair((" ".join(rng.choices(WORDS, k=4)) + "?",), " ".join(rng.choices(WORDS, k=k)) + ".")
+        for k in (rng.randint(1, 12) for _ in range(n))
+    ]
+
+
+def labelled(pairs, labels):
+    return Labelled(pairs, labels, [f"t{i}" for i in range(len(pairs))], ())
+
+
+def test_what_the_labels_say_is_learned():
+    pairs = replies()
+    labels = [float(len(pair.right.split()) > 6) for pair in pairs]
+    report = adapt(labelled(pairs, labels), Bags(), Even()).report
+    assert report.helps
+    assert report.measured[0].after.value > 0.7
+    assert abs(report.measured[0].before.value) < 0.3
+    assert report.measured[1].measure == "balanced accuracy"
+    assert report.measured[1].after.low > 0.8
+
+
+def test_labels_by_chance_are_not_said_to_help():
+    pairs = replies(seed=1)
+    rng = random.Random(5)
+    labels = [float(rng.random() < 0.5) for _ in pairs]
+    report = adapt(labelled(pairs, labels), Bags(), Even()).report
+    assert not report.helps
+
+
+def test_the_report_knows_no_reply_it_is_about():
+    # Conversations with a label each that only their own words tell: unseen ones cannot be told.
+    rng = random.Random(2)
+    pairs, labels, groups = [], [], []
+    for i in range(40):
+        reply = " ".join(rng.choices(WORDS, k=5))
+        for _ in range(4):
+            pairs.append(Pair(("well?",), reply))
+            labels.append(float(i % 2))
+            groups.append(f"t{i}")
+    report = adapt(Labelled(pairs, labels, groups, ()), Bags(), Even()).report
+    assert report.conversations == 40
+    assert report.measured[-1].after.value < 0.8
+
+
+def test_lengths_must_agree():
+    with pytest.raises(InputError, match="2 replies, 1 labels, 2 conversations"):
+        adapt(Labelled(replies(2), [1.0], ["a", "b"], ()), Bags(), Even())
+
+
+def test_folds_keep_groups_together():
+    groups = [f"g{i // 3}" for i in range(60)]
+    folds = folds_of(groups)
+    assert len(set(folds.tolist())) == 5
+    for group in set(groups):
+        assert len({int(f) for f, g in zip(folds, groups, strict=True) if g == group}) == 1
+
+
+def test_sources_of_other_levels_are_not_told_apart():
+    # Source 1 is all long replies and mostly good; inside each, length says nothing.
+    pairs = replies(400, seed=4)
+    rng = random.Random(3)
+    lengths = np.array([len(pair.right.split()) for pair in pairs])
+    sources = (lengths > 6).astype(np.int64)
+    labels = np.array([float(rng.random() < (0.8 if s else 0.2)) for s in sources])
+    readings = read_replies(pairs, Bags())
+    apart = fit_head(readings, labels, Penalty(vectors=100.0), sources=sources)
+    mixed = fit_head(readings, labels, Penalty(vectors=100.0))
+    assert abs(apart.linear.weights[0]) < 0.5 * abs(mixed.linear.weights[0])
+
+
+@pytest.fixture(scope="module")
+def models():
+    opened = Models(mode="exact", workers=1, cache=None)
+    yield opened
+    opened.close()
+
+
+def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path, models):
+    pairs = replies(60)
+    labels = [float(len(pair.right.split()) > 6) for pair in pairs]
+    folder = tmp_path / "mine"
+    report = train("engagement", labelled(pairs, labels), models, folder)
+    assert report.n == 60
+    card = open_bundle(folder).card
+    assert card.settings["base"] == "bundle:engagement"
+    assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
+    head = models.open(f"file:{folder}")
+    probabilities = head.classify(pairs)
+    high = [value for value, label in zip(probabilities, labels, strict=True) if label]
+    low = [value for value, label in zip(probabilities, labels, strict=True) if not label]
+    assert sum(high) / len(high) > sum(low) / len(low) + 0.2
+    assert "engagement@" in models.fingerprint(f"file:{folder}")
+
+
+def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
+    head = models.open("bundle:engagement")
+    [weighed] = head.weigh([Pair(("Do you like music?",), "Yes, I play in a small band.")])
+    odds = math.log(weighed.value / (1 - weighed.value))
+    for part in weighed.parts:
+        without = odds - (odds - math.log((weighed.value - part.effect)
+                          / (1 - weighed.value + part.effect)))  # fmt: skip
+        assert 1 / (1 + math.exp(-without)) == pytest.approx(weighed.value - part.effect, abs=1e-6)
+    assert [abs(p.effect) for p in weighed.parts] == sorted(
+        (abs(p.effect) for p in weighed.parts), reverse=True
+    )
+
+
+def test_a_file_in_the_place_of_the_model_is_left_alone(tmp_path):
+    file = tmp_path / "thesis.txt"
+    file.write_text("years of work")
+    with pytest.raises(OutputError, match=r"thesis\.txt: is a file; name"):
+        save_head(file, None, {}, {}, {})
+    assert file.read_text() == "years of work"
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutputError, match="holds files but no model"):
+        save_head(tmp_path, None, {}, {}, {})
+
+
+def test_any_metric_is_fitted_to_labels_and_opens_with_it(tmp_path, models):
+    pairs = replies(60)
+    labels = [float("tea" in pair.right) for pair in pairs]
+    folder = tmp_path / "head"
+    report = train_metric("coherence", labelled(pairs, labels), models, folder)
+    assert report.measured[0].after.value > report.measured[0].before.value
+    opened = models.open(f"file:{folder}", PairClassifier)
+    values = np.array(opened.classify(pairs))
+    assert values[np.array(labels) > 0].mean() > values[np.array(labels) == 0].mean()
+    assert models.answers(f"file:{folder}") == "relevance"
+
+
+def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
+    pairs = replies(60)
+    labels = [float("tea" in pair.right) for pair in pairs]
+    folder = tmp_path / "head"
+    train_metric("overlap_last_turn", labelled(pairs, labels), models, folder)
+    card = folder / "card.toml"
+    stated = 'metric_models = "overlap_last_turn:'
+    assert stated in card.read_text()
+    card.write_text(card.read_text().replace(stated, f"{stated}9"))
+    with pytest.raises(BundleError, match="run grice train metric again"):
+        Models(mode="exact", workers=1, cache=None).open(f"file:{folder}")
+
+
+def test_a_metric_without_bounds_or_of_no_such_name_is_refused(tmp_path, models):
+    data = labelled(replies(), [0.0, 1.0] * 60)
+    for name, problem in (("fed", "fed"), ("relevanc", "did you mean")):
+        with pytest.raises(MetricError, match=problem):
+            train_metric(name, data, models, tmp_path / "head")

@@ -1,0 +1,116 @@
+"""What is refused before anything is trained, and what is made of good data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.errors import InputError, RecordError
+from grice.readers import read
+from grice_research.training.labelled import labelled_replies, true_and_false_replies
+
+
+def table(tmp_path, rows, header="id,history,reply,label"):
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join([header, *rows]) + "\n", "utf-8")
+    return read(str(path))
+
+
+def good(n=40):
+    return [f"r{i},How was day {i}?,It was day {i}.,{i % 2}" for i in range(n)]
+
+
+def test_a_table_of_labelled_replies(tmp_path):
+    labelled = labelled_replies(table(tmp_path, good()))
+    assert len(labelled.pairs) == 40
+    assert labelled.pairs[3].left == ("How was day 3?",)
+    assert labelled.labels[:2] == [0, 1]
+    assert len(set(labelled.groups)) == 40
+    assert labelled.says == ()
+
+
+def test_ratings_on_a_scale_become_shares_of_it(tmp_path):
+    rows = [f"r{i},Well {i}?,Yes {i}.,{1 + i % 5}" for i in range(40)]
+    labelled = labelled_replies(table(tmp_path, rows), scale=(1, 5))
+    assert labelled.labels[:5] == [0, 0.25, 0.5, 0.75, 1]
+
+
+def test_replies_without_a_label_are_left_out(tmp_path):
+    labelled = labelled_replies(table(tmp_path, [*good(), "x,Really?,Yes.,"]))
+    assert len(labelled.pairs) == 40
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("x,Hi,There.,2", r"x: label: 2 is not on the scale from 0 to 1; .*--scale"),
+        ("x,Hi,There.,nan", "x: label: nan is not on the scale"),
+        ("x,Hi,There.,inf", "x: label: inf is not on the scale"),
+        ("x,Hi,There.,fine", "x: label: a number is needed, found 'fine'"),
+        ("x,,There.,1", "no turn before it; give its history"),
+        ("x,Hi,...,1", "the labelled reply holds no word"),
+    ],
+)
+def test_bad_labels_are_refused_with_their_place(tmp_path, row, says):
+    with pytest.raises(InputError, match=says):
+        labelled_replies(table(tmp_path, [*good(), row]))
+
+
+def test_a_row_of_too_few_cells_stops_the_run(tmp_path):
+    with pytest.raises(RecordError, match="found 3 cells"):
+        labelled_replies(table(tmp_path, [*good(), "x,Hi,There."]))
+
+
+def test_labels_of_one_kind_too_few_or_none(tmp_path):
+    same = [row[:-1] + "1" for row in good()]
+    with pytest.raises(InputError, match="every label is 1: there is nothing to tell apart"):
+        labelled_replies(table(tmp_path, same))
+    with pytest.raises(InputError, match="6 labelled replies; at least 20"):
+        labelled_replies(table(tmp_path, good(6)))
+    with pytest.raises(InputError, match="no reply carries a field 'label'; did you mean 'labels'"):
+        labelled_replies(table(tmp_path, good(), header="id,history,reply,labels"))
+    with pytest.raises(InputError, match="lower one first"):
+        labelled_replies(table(tmp_path, good()), scale=(1, 1))
+
+
+def talks(tmp_path, n=12, **meta):
+    path = tmp_path / "talks.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "id": f"t{i}",
+                    "turns": [
+                        {"speaker": "AB"[j % 2], "text": f"word{i} and {j}"} for j in range(4)
+                    ],
+                    **{name: value(i) for name, value in meta.items()},
+                }
+            )
+            + "\n"
+            for i in range(n)
+        ),
+        "utf-8",
+    )
+    return read(str(path))
+
+
+def test_the_label_of_a_conversation_goes_to_its_replies(tmp_path):
+    labelled = labelled_replies(talks(tmp_path, label=lambda i: i % 2))
+    assert len(labelled.pairs) == 12 * 3
+    assert labelled.labels[:6] == [0, 0, 0, 1, 1, 1]
+    assert labelled.says == ("36 labels are those of whole conversations, copied to each reply",)
+
+
+def test_without_labels_each_reply_meets_one_of_another_conversation(tmp_path):
+    labelled = true_and_false_replies(talks(tmp_path))
+    assert len(labelled.pairs) == 2 * 36
+    assert sum(labelled.labels) == 36
+    for pair, label in zip(labelled.pairs, labelled.labels, strict=True):
+        same = pair.left[-1].split()[0] == pair.right.split()[0]
+        assert same == (label == 1)
+
+
+def test_too_few_conversations_cannot_teach(tmp_path):
+    with pytest.raises(InputError, match="9 replies with a history in 3 conversations"):
+        true_and_false_replies(talks(tmp_path, n=3))

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grice_research.training.logistic import balanced, fit_logistic
+
+
+def made(n=400, k=5, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, k))
+    truth = rng.standard_normal(k)
+    y = (rng.random(n) < 1 / (1 + np.exp(-(x @ truth + 0.5)))).astype(float)
+    return x, y, truth
+
+
+def slope(x, y, fit, ridge, weights=None):
+    share = (np.ones(len(y)) if weights is None else weights) / len(y)
+    wrong = share * (1 / (1 + np.exp(-fit(x))) - y)
+    return np.append(x.T @ wrong + ridge * fit.weights, wrong.sum())
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0])
+def test_at_the_answer_the_slope_is_nothing(ridge):
+    x, y, _ = made()
+    fit = fit_logistic(x, y, penalties=ridge)
+    assert np.abs(slope(x, y, fit, ridge)).max() < 1e-4
+
+
+def test_it_is_the_answer_of_a_known_solver():
+    optimize = pytest.importorskip("scipy.optimize")
+    x, y, _ = made(seed=3)
+
+    def loss(w):
+        logits = x @ w[:-1] + w[-1]
+        return (np.logaddexp(0, logits) - y * logits).mean() + 0.05 * (w[:-1] ** 2).sum()
+
+    known = optimize.minimize(loss, np.zeros(6), tol=1e-12).x
+    fit = fit_logistic(x, y, penalties=0.1, tolerance=1e-8)
+    assert np.append(fit.weights, fit.bias) == pytest.approx(known, abs=1e-4)
+
+
+def test_it_finds_what_made_the_labels():
+    x, y, truth = made(n=20_000)
+    fit = fit_logistic(x, y, penalties=0.0)
+    assert fit.weights == pytest.approx(truth, abs=0.1)
+
+
+def test_a_large_penalty_leaves_a_feature_alone():
+    x, y, _ = made()
+    fit = fit_logistic(x, y, penalties=np.array([0, 0, 0, 0, 1e6]))
+    assert abs(fit.weights[4]) < 1e-4
+    assert np.abs(fit.weights[:4]).max() > 0.1
+
+
+def test_separable_classes_with_a_penalty_have_an_answer():
+    x = np.linspace(-1, 1, 40)[:, None]
+    fit = fit_logistic(x, (x[:, 0] > 0).astype(float), penalties=0.001)
+    assert np.isfinite(fit.weights).all()
+    assert fit(np.array([[1.0]]))[0] > 0 > fit(np.array([[-1.0]]))[0]
+
+
+def test_balanced_weights_give_rare_and_frequent_labels_the_same_say():
+    _, y, _ = made(n=1000)
+    y[:900] = 0
+    weights = balanced(y)
+    assert weights[y == 1].sum() == pytest.approx(weights[y == 0].sum())
+    assert weights.mean() == pytest.approx(1)
+    fit = fit_logistic(np.zeros((1000, 1)), y, penalties=1.0, weights=weights)
+    assert fit.bias == pytest.approx(0, abs=1e-3)

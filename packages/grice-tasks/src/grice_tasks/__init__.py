@@ -1,0 +1,1 @@
+"""Commonsense tasks: CIDER, ExplaGraphs, SituatedGen, and steering of language models."""

@@ -1,0 +1,122 @@
+"""CIDER's published classifiers in the place of the heads that ship: relation, and entailment.
+
+The relation of two spans is that of task 4, told from the dialogue and both; whether the dialogue
+entails it is task 1, asked for the likeliest relation alone. Both read the whole dialogue for each
+pair of spans, which takes a hundred times longer than the heads do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError
+from grice.knowledge.schema import load_schema
+from grice.models.memo import MemoEncoder
+from grice.models.published_reader import TextClassifier
+from grice.models.registry import Settings, encoder_of, model_kind, read_settings
+from grice.models.spans import SpanHead, SpanSettings
+from grice_tasks.cider.models import TripletModels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.bundle import Bundle
+    from grice.models.embedded import Hidden
+    from grice.models.registry import Opener
+    from grice_tasks.cider.heads import Sides
+
+    Array: TypeAlias = NDArray[np.float32]
+
+NEVER = np.float32(-1e4)
+"""Log odds of relations that were not asked for."""
+
+
+class PublishedLinkSettings(Settings, frozen=True):
+    """Of a bundle of kind ``published-links``.
+
+    Attributes:
+        parts: References of the classifiers of relations and of entailment, and of the tagger of
+            events.
+    """
+
+    parts: Annotated[tuple[str, ...], msgspec.Meta(min_length=3, max_length=3)]
+
+
+class PublishedLinks:
+    """Stands in the place of :class:`~grice_tasks.cider.heads.LinkHeads`.
+
+    Args:
+        relations: Tells one of the 31 relations.
+        entailment: Tells whether a hypothesis is entailed.
+
+    Raises:
+        BundleError: If the labels of one are others.
+    """
+
+    both = False
+
+    def __init__(self, relations: TextClassifier, entailment: TextClassifier) -> None:
+        self.relations = tuple(load_schema("cider").relations)
+        missing = sorted(set(self.relations) - set(relations.labels))
+        if missing or "entailment" not in [label.lower() for label in entailment.labels]:
+            raise BundleError(
+                f"{relations.identity} and {entailment.identity}: the labels of the first are "
+                f"CIDER's relations (missing: {', '.join(missing) or 'none'}), one of the second "
+                "is entailment"
+            )
+        self._tell = relations
+        self._check = entailment
+        self._order = [relations.labels.index(name) for name in self.relations]
+        self._entailed = [label.lower() for label in entailment.labels].index("entailment")
+
+    def index(self, relation: str) -> int:
+        """Return the place of a relation among the numbers."""
+        return self.relations.index(relation)
+
+    def in_context(self) -> PublishedLinks:
+        """Return itself: spans are read in their text."""
+        return self
+
+    def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the numbers of each pair; see :class:`~grice_tasks.cider.heads.LinkHead`."""
+        text, spans = sides.layout.text, sides.spans
+        rows = self._tell.logits([(text, f"{spans[a]} [SEP] {spans[b]}") for a, b in pairs])
+        numbers = np.full((len(pairs), 3, len(self.relations)), NEVER, np.float32)
+        numbers[:, 1] = 0
+        numbers[:, 2] = np.stack(rows)[:, self._order]
+        best = numbers[:, 2].argmax(axis=1)
+        schema = load_schema("cider")
+        asked = [
+            (text, f"{spans[a]} {schema[self.relations[place]].surface} {spans[b]}")
+            for (a, b), place in zip(pairs, best, strict=True)
+        ]
+        for row, place, logits in zip(numbers, best, self._check.logits(asked), strict=True):
+            others = np.delete(logits, self._entailed)
+            row[0, place] = logits[self._entailed] - np.logaddexp.reduce(others)
+        return numbers
+
+
+@model_kind(
+    "published-links", answers="links", protocol=TripletModels, settings=PublishedLinkSettings
+)
+def published_links(
+    bundle: Bundle, settings: PublishedLinkSettings, opener: Opener
+) -> TripletModels:
+    """Open both classifiers, with the shipped tagger and encoder that find the spans."""
+    relations, entailment, tagger = settings.parts
+    events = opener.bundle(tagger)
+    spans = read_settings(events, SpanSettings)
+
+    def tag(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanHead:
+        return SpanHead(spans, events.folder, hidden, events.digest)
+
+    links = PublishedLinks(
+        opener.part(bundle, relations, TextClassifier, "labels"),
+        opener.part(bundle, entailment, TextClassifier, "labels"),
+    )
+    return TripletModels(links, 0.0, encoder_of(events, opener, MemoEncoder), tagger=tag)

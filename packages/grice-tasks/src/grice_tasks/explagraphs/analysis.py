@@ -1,0 +1,238 @@
+"""What a set of graphs is like: sizes, relations, order, and how far form gives the stance away.
+
+The counts are those of table 3 of Saha et al. 2021; on the released data they equal the figures
+recomputed there except that the paper counted an earlier state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grice.errors import InputError
+from grice_tasks.explagraphs.baselines import graph_polarity, word_polarity
+from grice_tasks.explagraphs.check import is_internal
+from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of
+from grice_tasks.explagraphs.order import depth, depth_first, is_linear
+from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.wording import is_negative
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grice.stats.estimate import Estimate
+    from grice_tasks.explagraphs.samples import Sample, Stance
+    from grice_tasks.explagraphs.scores import SampleScore
+
+DEPTHS = ((1, 3, "depth 1 to 3"), (4, 5, "depth 4 to 5"), (6, 1_000_000, "depth over 5"))
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """The size and form of one graph.
+
+    Attributes:
+        external: Concepts whose characters stand in neither text.
+        depth: Facts on the longest directed path; None with a cycle.
+        topological: Whether the facts are written in a topological order: none comes behind a
+            fact that starts where it ends.
+    """
+
+    concepts: int
+    facts: int
+    external: int
+    depth: int | None
+    linear: bool
+    topological: bool
+    depth_first: bool
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Least, most and mean of a count."""
+
+    least: int
+    most: int
+    mean: float
+
+
+class Shapes(msgspec.Struct, frozen=True):
+    """A set of graphs in figures; shares are 0 to 1.
+
+    Attributes:
+        depth: Depth of the graphs without cycle.
+    """
+
+    n: int
+    concepts: Range
+    facts: Range
+    external: Range
+    depth: Range
+    non_linear: float
+    with_external: float
+    topological: float
+    depth_first: float
+    cyclic: int
+
+
+class Leak(msgspec.Struct, frozen=True):
+    """How often a rule without understanding finds the stance.
+
+    Attributes:
+        rule: ``majority``, ``words`` (parity of negating words in both texts) or ``graph``
+            (parity of negating relations in the graph).
+    """
+
+    rule: str
+    share: Estimate
+
+
+def shape_of(graph: Graph, belief: str, argument: str) -> Shape:
+    """Return size and form of a graph; case does not count."""
+    graph = graph.lower()
+    links = links_of(graph)
+    cyclic = bool(find_cycle(links))
+    return Shape(
+        concepts=len(graph.concepts),
+        facts=len(set(graph.edges)),
+        external=sum(not is_internal(concept, belief, argument) for concept in graph.concepts),
+        depth=None if cyclic else depth(graph),
+        linear=is_linear(graph),
+        topological=not cyclic and _is_topological(graph),
+        depth_first=depth_first(graph) == graph,
+    )
+
+
+def _is_topological(graph: Graph) -> bool:
+    left: set[str] = set()
+    for edge in graph.edges:
+        if edge.tail in left:
+            return False
+        left.add(edge.head)
+    return True
+
+
+def shapes(samples: Sequence[Sample]) -> Shapes:
+    """Return the statistics of the graphs of all samples.
+
+    Raises:
+        InputError: If no sample has a graph.
+    """
+    forms = [
+        shape_of(read_graph(text).graph, sample.belief, sample.argument)
+        for sample in samples
+        for text in sample.graphs
+    ]
+    if not forms:
+        raise InputError("no sample has a graph to count")
+    n = len(forms)
+    deep = [form.depth for form in forms if form.depth is not None]
+    return Shapes(
+        n=n,
+        concepts=_range([form.concepts for form in forms]),
+        facts=_range([form.facts for form in forms]),
+        external=_range([form.external for form in forms]),
+        depth=_range(deep or [0]),
+        non_linear=sum(not form.linear for form in forms) / n,
+        with_external=sum(form.external > 0 for form in forms) / n,
+        topological=sum(form.topological for form in forms) / n,
+        depth_first=sum(form.depth_first for form in forms) / n,
+        cyclic=n - len(deep),
+    )
+
+
+def _range(counts: Sequence[int]) -> Range:
+    return Range(min(counts), max(counts), sum(counts) / len(counts))
+
+
+def relations_by_stance(samples: Sequence[Sample]) -> dict[str, Counter[str]]:
+    """Return how often each relation stands in the graphs of each stance."""
+    counts: dict[str, Counter[str]] = {}
+    for sample in samples:
+        counted = counts.setdefault(sample.stance or "unknown", Counter())
+        for text in sample.graphs:
+            counted.update(edge.relation.lower() for edge in read_graph(text).graph.edges)
+    return counts
+
+
+def negation_by_stance(samples: Sequence[Sample]) -> dict[str, float]:
+    """Return the share of facts with a negated relation by stance; ``antonym of`` is none.
+
+    So the published share counts: 0.110 in support graphs, 0.244 in counter graphs.
+    """
+    shares = {}
+    for stance, counts in relations_by_stance(samples).items():
+        negated = sum(
+            counts[relation]
+            for relation in counts
+            if is_negative(relation) and relation != "antonym of"
+        )
+        shares[stance] = negated / max(1, counts.total())
+    return shares
+
+
+def leaks(samples: Sequence[Sample]) -> list[Leak]:
+    """Return how far the stance follows from the form alone, on samples with stance and graph.
+
+    Raises:
+        InputError: If there is no such sample.
+    """
+    from grice.stats import mean
+
+    known = [sample for sample in samples if sample.stance and sample.graphs]
+    if not known:
+        raise InputError("no sample has both a stance and a graph")
+    stances = [sample.stance for sample in known]
+    most = Counter(stances).most_common(1)[0][0]
+    guesses: dict[str, list[Stance | None]] = {
+        "majority": [most] * len(known),
+        "words": [word_polarity(sample.belief, sample.argument) for sample in known],
+        "graph": [graph_polarity(sample.graphs[0]) for sample in known],
+    }
+    beliefs = [sample.belief.lower() for sample in known]
+    return [
+        Leak(
+            rule,
+            mean(
+                [float(a == b) for a, b in zip(guesses_of_rule, stances, strict=True)],
+                groups=beliefs,
+                bounds=(0, 1),
+            ),
+        )
+        for rule, guesses_of_rule in guesses.items()
+    ]
+
+
+def by_shape(
+    samples: Sequence[Sample], scores: Sequence[SampleScore]
+) -> dict[str, dict[str, Estimate]]:
+    """Return the mean of each measure by the depth and the linearity of the gold graph."""
+    from grice.stats import mean
+
+    scored = {score.id: score for score in scores}
+    parts: dict[str, list[Sample]] = {name: [] for *_, name in DEPTHS}
+    parts |= {"linear": [], "non-linear": []}
+    for sample in samples:
+        if sample.id not in scored or not sample.graphs:
+            continue
+        form = shape_of(read_graph(sample.graphs[0]).graph, sample.belief, sample.argument)
+        parts["linear" if form.linear else "non-linear"].append(sample)
+        for least, most, name in DEPTHS:
+            if form.depth is not None and least <= form.depth <= most:
+                parts[name].append(sample)
+    return {
+        name: {
+            measure: mean(
+                [scored[sample.id].values[measure] for sample in part],
+                groups=[sample.belief.lower() for sample in part],
+                bounds=(0, 1),
+            )
+            for measure in _measures(scored)
+        }
+        for name, part in parts.items()
+        if part
+    }
+
+
+def _measures(scored: Mapping[str, SampleScore]) -> list[str]:
+    return list(next(iter(scored.values())).values)

@@ -1,0 +1,178 @@
+"""The shipped classifiers of explanation graphs: stance, meaning, importance, informativeness.
+
+They stand where Saha et al. 2021 have RoBERTa classifiers that were not released, and are named
+differently for that reason: kernel machines on vectors of a small frozen encoder. Their figures
+compare with each other, not with published SeCA and EA.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.knowledge.plausibility import Bilinear
+from grice.models.protocols import Encoder
+from grice.models.registry import NoSettings, encoder_of, model_kind
+from grice.numeric import sigmoid
+from grice_tasks.explagraphs.features import Features, Reading, Space, texts_of
+from grice_tasks.explagraphs.generator import GraphGenerator, generate_graphs
+from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.informativeness import (
+    Informativeness,
+    fact_logits,
+    informativeness_features,
+)
+from grice_tasks.explagraphs.kernel import KernelHead
+from grice_tasks.explagraphs.order import depth_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.bundle import Bundle
+    from grice.models.protocols import Vector
+    from grice.models.registry import Opener
+    from grice_tasks.explagraphs.samples import Prediction, Sample, Stance
+
+    Array: TypeAlias = NDArray[np.float32]
+
+STANCES: tuple[Stance, Stance] = ("support", "counter")
+
+
+class Meaning(NamedTuple):
+    """What a graph says about its belief, by a classifier that does not see the argument.
+
+    Attributes:
+        support: Score of explaining support, around 0 to 1.
+    """
+
+    support: float
+    counter: float
+    incorrect: float
+
+    @property
+    def label(self) -> str:
+        """``support``, ``counter`` or ``incorrect``: the highest score."""
+        return max(("support", "counter", "incorrect"), key=lambda name: getattr(self, name))
+
+
+class GraphClassifiers:
+    """The classifiers of a bundle of kind ``graph-heads``."""
+
+    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
+        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self._encoder = encoder
+        self._vectors: dict[str, Vector] = {}
+        with np.load(bundle.path("judges.npz"), allow_pickle=False) as arrays:
+            stored = dict(arrays)
+        axes = stored["axes"].astype(np.float32)
+        self.features = Features(Space(stored["mean"], axes, stored["good"]), self._vectors)
+        self._stance = KernelHead.load(stored, "stance")
+        self._edges = KernelHead.load(stored, "edges")
+        self._meaning = KernelHead.load(stored, "meaning")
+        self._choice = KernelHead.load(stored, "choice")
+        self._informativeness = [
+            (KernelHead.load(stored, name), stored[f"{name}_scale"])
+            for name in ("written", "accepted")
+        ]
+        self._facts = Bilinear.load(bundle.path("facts.npz"))
+        self.generator = GraphGenerator.load(bundle, stored, self.features)
+
+    def encode(self, texts: Iterable[str]) -> None:
+        """Encode the texts that are new, all at once."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._encoder.encode(new), strict=True))
+
+    def vector(self, text: str) -> Vector:
+        """Return the vector of a text."""
+        self.encode([text])
+        return self._vectors[text]
+
+    def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
+        """Return the stance of each argument to its belief, with the margin of its score."""
+        readings = [Reading(belief, argument, Graph(())) for belief, argument in pairs]
+        return [self._sided(row) for row in self._scores(self._stance, readings)]
+
+    def predict(
+        self, samples: Sequence[Sample], *, stances: Sequence[Stance] | None = None
+    ) -> list[Prediction]:
+        """Return a stance and a valid graph for each sample; neither gold is looked at."""
+        return generate_graphs(samples, self, stances=stances)
+
+    def stances_with_graphs(self, readings: Sequence[Reading]) -> list[tuple[Stance, float]]:
+        """Return the stance of each argument to its belief, read with the graph."""
+        return [self._sided(row) for row in self._scores(self._edges, readings)]
+
+    def meanings(self, pairs: Sequence[tuple[str, Graph]]) -> list[Meaning]:
+        """Return what each graph says about its belief; SeCA asks for the gold stance."""
+        readings = [Reading(belief, None, _read(graph)) for belief, graph in pairs]
+        return [Meaning(*map(float, row)) for row in self._scores(self._meaning, readings)]
+
+    def importance(self, reading: Reading, stance: Stance) -> list[bool]:
+        """Return for each fact, in depth-first order, whether it speaks for the stance.
+
+        It does if the score of the stance is lower without it; the share of such facts is the
+        measure EA of Saha et al. 2021.
+        """
+        graph = _read(reading.graph)
+        without = [
+            reading._replace(graph=Graph(graph.edges[:place] + graph.edges[place + 1 :]))
+            for place in range(len(graph.edges))
+        ]
+        whole, *rest = self._scores(self._edges, [reading._replace(graph=graph), *without])
+        side = STANCES.index(stance)
+        return [bool(whole[side] > row[side]) for row in rest]
+
+    def choices(self, readings: Sequence[Reading]) -> list[Meaning]:
+        """Return what each graph explains, to the classifier by which the generator chooses.
+
+        It is another one than :meth:`meanings`, and taught on other topics than
+        :meth:`informativeness`, so that a graph is not scored by what chose it.
+        """
+        read = [reading._replace(graph=_read(reading.graph)) for reading in readings]
+        return [Meaning(*map(float, row)) for row in self._scores(self._choice, read)]
+
+    def informativeness(self, readings: Sequence[Reading]) -> list[Informativeness]:
+        """Return the informativeness of each graph; an argument that is None counts as empty."""
+        read = [
+            Reading(belief, argument or "", graph.lower()) for belief, argument, graph in readings
+        ]
+        self.encode(texts_of(read))
+        return [self._informativeness_of(reading) for reading in read]
+
+    def _informativeness_of(self, reading: Reading) -> Informativeness:
+        if not reading.graph.edges:
+            return Informativeness(0.0, 0.0, 0.0, (), 0.0)
+        likely = sigmoid(fact_logits(self._facts, self._vectors, reading.graph.edges))
+        parts = informativeness_features(*reading, likely)
+        counts, vectors = self.features.row(reading)
+        counts = np.concatenate([counts, parts])
+        written, accepted = (
+            float(sigmoid(scale[0] * head(counts, vectors)[1:] + scale[1])[0])
+            for head, scale in self._informativeness
+        )
+        least = min(written, accepted)
+        return Informativeness(least, written, accepted, tuple(map(float, likely)), float(parts[2]))
+
+    def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
+        self.encode(texts_of(readings))
+        return [head(*self.features.row(reading)) for reading in readings]
+
+    def _sided(self, row: Array) -> tuple[Stance, float]:
+        return STANCES[int(row[1] > row[0])], float(abs(row[0] - row[1]))
+
+
+def _read(graph: Graph) -> Graph:
+    """Return the graph as the classifiers were taught: lower case, depth-first."""
+    return depth_first(graph.lower())
+
+
+@model_kind(
+    "graph-heads", answers="explanation graphs", protocol=GraphClassifiers, settings=NoSettings
+)
+def graph_heads(bundle: Bundle, _: NoSettings, opener: Opener) -> GraphClassifiers:
+    """Open the classifiers."""
+    return GraphClassifiers(bundle, encoder_of(bundle, opener, Encoder))

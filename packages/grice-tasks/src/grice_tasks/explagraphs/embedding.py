@@ -1,0 +1,77 @@
+"""Likeness of two facts by the token vectors of grice's own encoder.
+
+Computed as BERTScore (Zhang et al. 2020) computes its F1, without idf and without rescaling,
+but with another encoder: the values compare with each other, not with published G-BERTScore.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grice_tasks.explagraphs.baselines import nonsense_graph
+from grice_tasks.explagraphs.reader import read_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.embedded import EmbeddedEncoder
+    from grice_tasks.explagraphs.samples import Prediction, Sample
+
+BATCH = 4096
+
+
+class TokenLikeness:
+    """Greedy matching of token vectors, F1, 0 to 1; call it with a predicted and a gold fact.
+
+    Args:
+        facts: Facts that will be asked for; encoded at once, others one by one.
+    """
+
+    def __init__(self, encoder: EmbeddedEncoder, facts: Iterable[str] = ()) -> None:
+        self._encoder = encoder
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self._encode(list(dict.fromkeys(facts)))
+
+    def __call__(self, predicted: str, gold: str) -> float:
+        """Return the likeness of two facts; 0 if one has no word."""
+        self._encode([fact for fact in (predicted, gold) if fact not in self._known])
+        mine, other = self._known[predicted], self._known[gold]
+        if not (len(mine) and len(other)):
+            return 0.0
+        cosines = mine @ other.T
+        precision = max(0.0, float(cosines.max(1).mean()))
+        recall = max(0.0, float(cosines.max(0).mean()))
+        both = precision + recall
+        return min(1.0, 2 * precision * recall / both) if both else 0.0
+
+    def _encode(self, facts: Sequence[str]) -> None:
+        for start in range(0, len(facts), BATCH):
+            part = facts[start : start + BATCH]
+            texts = [fact.replace(";", "") for fact in part]
+            for fact, (hidden, _) in zip(part, self._encoder.hidden(texts), strict=True):
+                worded = [i for i, (first, last) in enumerate(hidden.offsets) if last > first]
+                states = hidden.states[worded]
+                lengths = np.linalg.norm(states, axis=1, keepdims=True)
+                self._known[fact] = states / np.maximum(lengths, 1e-12)
+
+
+def shipped_likeness(facts: Iterable[str] = ()) -> TokenLikeness:
+    """Return the likeness by the shipped encoder; see :class:`TokenLikeness`."""
+    from grice.models.bundle import open_bundle, shipped_bundles
+    from grice.models.embedded import EmbeddedEncoder
+
+    bundle = open_bundle(shipped_bundles()["encoder"])
+    return TokenLikeness(EmbeddedEncoder(bundle, mode="fast", threads=1), facts)
+
+
+def facts_to_encode(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> list[str]:
+    """Return the distinct facts of gold graphs, predictions and nonsense chains."""
+    texts = [graph for sample in samples for graph in sample.graphs]
+    texts += [nonsense_graph(sample.belief, sample.argument) for sample in samples]
+    texts += [prediction.graph for prediction in predictions]
+    edges = (edge for text in texts for edge in read_graph(text.lower()).graph.edges)
+    return list(dict.fromkeys(f"{edge.head}; {edge.relation}; {edge.tail}" for edge in edges))

@@ -1,0 +1,253 @@
+"""Features of a graph beside its belief, for the classifiers to read.
+
+Two sorts. Counts: sizes, ends, which concepts stand in which text, polarity, how good or bad
+concepts are. Vectors: means over facts, over the ends of the graph, over external concepts, alone
+and in products with belief and polarity, in the first principal axes of the encoder.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.text.tokens import LETTERS
+from grice_tasks.explagraphs.baselines import NEGATION, STOP_WORDS
+from grice_tasks.explagraphs.graph import find_cycle, links_of
+from grice_tasks.explagraphs.order import depth, is_linear
+from grice_tasks.explagraphs.wording import fact_text, is_negative, relation_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.protocols import Vector
+    from grice_tasks.explagraphs.graph import Graph
+
+    Array: TypeAlias = NDArray[np.float32]
+
+ENDING = re.compile(
+    r"\b(?:abolish|abandon|ban|disband|eliminat|end|limit|oppos|prohibit|stop)(?:ed|ing|s|e|es|ned"
+    r"|ning|ped|ping)?\b"
+)
+"""Words by which a belief wants something gone."""
+
+
+class Space(NamedTuple):
+    """What vectors are read by.
+
+    Attributes:
+        mean: Mean vector of texts, shape ``(dimensions,)``.
+        axes: First principal axes, shape ``(dimensions, k)``, scaled so that elements are of
+            order one.
+        good: Direction from what people do not want to what they want, with its intercept as
+            the last element; shape ``(dimensions + 1,)``.
+    """
+
+    mean: Array
+    axes: Array
+    good: Array
+
+
+class Reading(NamedTuple):
+    """What is classified: a belief, the argument unless it is hidden, and a graph."""
+
+    belief: str
+    argument: str | None
+    graph: Graph
+
+
+class Features:
+    """Turns readings into rows of numbers."""
+
+    def __init__(self, space: Space, vectors: Mapping[str, Vector]) -> None:
+        self._space = space
+        self._vectors = vectors
+        self._axes: dict[str, Array] = {}
+        self._good: dict[str, float] = {}
+
+    def vector(self, text: str) -> Vector:
+        """Return the encoder's vector of a text."""
+        return self._vectors[text]
+
+    def axes(self, text: str) -> Array:
+        """Return a text in the principal axes, shape ``(k,)``."""
+        if text not in self._axes:
+            centred = self._vectors[text] - self._space.mean
+            self._axes[text] = np.asarray(centred @ self._space.axes, np.float32)
+        return self._axes[text]
+
+    def good(self, text: str) -> float:
+        """Return how much people want what a text names, around -1 to 1."""
+        if text not in self._good:
+            good = self._space.good
+            self._good[text] = float(self._vectors[text] @ good[:-1] + good[-1])
+        return self._good[text]
+
+    def row(self, reading: Reading) -> tuple[Array, Array]:
+        """Return counts and vectors of a reading, side by side each."""
+        counts = self._counts(reading)
+        return np.array(counts, np.float32), np.concatenate(self._blocks(reading))
+
+    def _counts(self, reading: Reading) -> list[float]:
+        graph, belief = reading.graph, reading.belief.lower()
+        links = links_of(graph)
+        concepts = list(links)
+        ends = _Ends.of(graph)
+        mentioned = {word for concept in concepts for word in concept.split()}
+        negative = [is_negative(fact.relation) for fact in graph.edges]
+        even = -1.0 if sum(negative) % 2 else 1.0
+        against = -1.0 if len(NEGATION.findall(belief) + ENDING.findall(belief)) % 2 else 1.0
+        outside = [concept for concept in concepts if concept not in belief]
+        good = self.good(reading.belief)
+        sinks, sources = _mean(map(self.good, ends.sinks)), _mean(map(self.good, ends.sources))
+        strange = _mean(map(self.good, outside))
+        wanted = [
+            -self.good(fact.tail) if denied else self.good(fact.tail)
+            for fact, denied in zip(graph.edges, negative, strict=True)
+        ]
+        mine = self.vector(reading.belief)
+        near = [float(self.vector(concept) @ mine) for concept in concepts]
+        facts = [float(self.vector(fact_text(fact)) @ mine) for fact in graph.edges]
+        joined = [float(self.vector(f.head) @ self.vector(f.tail)) for f in graph.edges]
+        row = [
+            len(graph.edges),
+            len(concepts),
+            len(concepts) - len(outside),
+            0 if find_cycle(links) else depth(graph),
+            is_linear(graph),
+            len(ends.sources),
+            len(ends.sinks),
+            _mean(concept in belief for concept in ends.sources),
+            _mean(concept in belief for concept in ends.sinks),
+            _mean(len(concept.split()) for concept in concepts),
+            *(_low(near), _mean(near), _high(near)),
+            *(_low(joined), _mean(joined), _high(joined)),
+            *(_mean(facts), _high(facts)),
+            *(sum(negative), even, any(negative)),
+            _covered(belief, mentioned),
+            len(belief.split()),
+            *(against, against * even),
+            *(good, good * even, good * against, sinks, sources, strange),
+            *(sinks * even, sources * even, strange * even, strange * against),
+            *(strange * even * against, strange * good, strange * good * even),
+            *(_mean(wanted), _mean(wanted) * against, _mean(wanted) * good),
+            *(_low(map(self.good, concepts)), _high(map(self.good, concepts))),
+        ]
+        if reading.argument is not None:
+            row += self._beside(reading.argument, reading, mentioned, even)
+        counts = dict.fromkeys(relation_names(), 0)
+        for fact in graph.edges:
+            counts[fact.relation] = counts.get(fact.relation, 0) + 1
+        return [*map(float, row), *(float(counts[name]) for name in relation_names())]
+
+    def _beside(
+        self, argument: str, reading: Reading, mentioned: set[str], even: float
+    ) -> list[float]:
+        """Return the counts that need the argument."""
+        lowered, belief = argument.lower(), reading.belief.lower()
+        likeness = float(self.vector(argument) @ self.vector(reading.belief))
+        against = -1.0 if len(NEGATION.findall(lowered) + NEGATION.findall(belief)) % 2 else 1.0
+        good = self.good(argument)
+        other = _content(lowered)
+        return [
+            sum(concept in lowered for concept in reading.graph.concepts),
+            _covered(lowered, mentioned),
+            len(lowered.split()),
+            likeness,
+            *(against, against * even, against * likeness),
+            *(good, good * even, good * self.good(reading.belief), good * against),
+            len(other & _content(belief)) / max(1, len(other)),
+        ]
+
+    def _blocks(self, reading: Reading) -> list[Array]:
+        graph, belief = reading.graph, self.axes(reading.belief)
+        ends, lowered = _Ends.of(graph), reading.belief.lower()
+        sign = np.array([-1 if is_negative(f.relation) else 1 for f in graph.edges], np.float32)
+        even = np.float32(sign.prod())
+        facts = self._several(fact_text(fact) for fact in graph.edges)
+        heads = self._several(fact.head for fact in graph.edges)
+        tails = self._several(fact.tail for fact in graph.edges)
+        outside = self._several(c for c in graph.concepts if c not in lowered).mean(axis=0)
+        touching = [f for f in graph.edges if f.tail in lowered or f.head in lowered]
+        fact = facts.mean(axis=0)
+        likest = facts[int((facts @ belief).argmax())]
+        signs = sign[:, None] if len(sign) else np.ones((1, 1), np.float32)
+        blocks = [
+            belief,
+            fact,
+            heads.mean(axis=0),
+            tails.mean(axis=0),
+            self._several(ends.sinks).mean(axis=0),
+            self._several(ends.sources).mean(axis=0),
+            outside,
+            self._several(map(fact_text, touching)).mean(axis=0),
+            likest,
+            belief * fact,
+            belief * outside,
+            even * outside,
+            even * fact,
+            even * belief,
+            (signs * tails).mean(axis=0),
+            (signs * heads).mean(axis=0),
+        ]
+        if reading.argument is not None:
+            argument = self.axes(reading.argument)
+            blocks += [argument, argument * belief, np.abs(argument - belief), argument * fact]
+        return blocks
+
+    def _several(self, texts: Iterable[str]) -> Array:
+        """Return the texts in axes, one row of zeros if there is none."""
+        rows = [self.axes(text) for text in texts]
+        return np.stack(rows) if rows else np.zeros((1, self._space.axes.shape[1]), np.float32)
+
+
+class _Ends(NamedTuple):
+    """Concepts without incoming and without outgoing fact."""
+
+    sources: list[str]
+    sinks: list[str]
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Ends:
+        heads = {fact.head for fact in graph.edges}
+        tails = {fact.tail for fact in graph.edges}
+        concepts = graph.concepts
+        return cls([c for c in concepts if c not in tails], [c for c in concepts if c not in heads])
+
+
+def texts_of(readings: Iterable[Reading]) -> list[str]:
+    """Return every text whose vector the features need, each once."""
+    texts: dict[str, None] = {}
+    for reading in readings:
+        texts[reading.belief] = None
+        if reading.argument is not None:
+            texts[reading.argument] = None
+        texts.update(dict.fromkeys(reading.graph.concepts))
+        texts.update(dict.fromkeys(map(fact_text, reading.graph.edges)))
+    return list(texts)
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
+
+
+def _low(values: Iterable[float]) -> float:
+    return min(values, default=0.0)
+
+
+def _high(values: Iterable[float]) -> float:
+    return max(values, default=0.0)
+
+
+def _content(text: str) -> set[str]:
+    return set(LETTERS.findall(text)) - STOP_WORDS
+
+
+def _covered(text: str, mentioned: set[str] | Sequence[str]) -> float:
+    """Return the share of a text's content words that concepts hold."""
+    words = _content(text)
+    return sum(word in mentioned for word in words) / len(words) if words else 0.0

@@ -1,0 +1,269 @@
+"""Scores of predicted graphs that need no trained classifier, alone and in a table with baselines.
+
+Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA and EA rest on
+classifiers that were not released: :mod:`.classified` has others in their place;
+``g_embedding`` is computed as BERTScore is, with the encoder of grice, and compares with no
+published figure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+from grice.progress import track
+from grice.records import Triple
+from grice.text.overlap import rouge_2
+from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
+from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
+from grice_tasks.explagraphs.distance import edit_distance
+from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.matching import Match, best_gold, match_facts
+from grice_tasks.explagraphs.overlap import bleu, rouge_2_precision, rouge_l
+from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.samples import Prediction, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from grice.stats.estimate import Estimate
+
+Gate: TypeAlias = Literal["paper", "structure", "none"]
+"""What a sample must pass for its graph to be compared: ``paper`` stance and structure,
+``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere
+and an edit distance of 1."""
+
+FurtherMeasures: TypeAlias = (
+    "Callable[[Sequence[Sample], Mapping[str, Prediction]], Mapping[str, Mapping[str, float]]]"
+)
+"""Gives measures of samples by their ids, as ``classified.classifier_measures`` does."""
+
+OVERLAPS: dict[str, Callable[[str, str], float]] = {
+    "g_bleu": bleu,
+    "g_rouge_2": rouge_2,
+    "g_rouge_2_released": rouge_2_precision,
+    "g_rouge_l": rouge_l,
+}
+NOTHING = Match(0.0, 0.0, 0.0)
+LARGEST_GOLD = 100
+"""Most facts of a gold graph: every predicted fact is compared with each of them."""
+
+
+class SampleScore(msgspec.Struct, frozen=True):
+    """The scores of one prediction.
+
+    Attributes:
+        compared: Whether the graph passed the gate.
+        values: Each measure, 0 to 1. ``sa``: the stance is right; ``stca``: the gate's stance
+            rule and the structure hold; ``ged``: edit distance over the scale of the official
+            script, 0 best; ``g_…``: F1 of the best pairing of facts, with ``…_precision`` and
+            ``…_recall`` beside it.
+        exact: Whether the edit distance is exact, as it always is for legal sizes.
+    """
+
+    id: str
+    stance_correct: bool
+    verdict: Verdict
+    compared: bool
+    values: dict[str, float]
+    exact: bool = True
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One row of a table: a system or a baseline over all samples.
+
+    Attributes:
+        name: The system, or ``nonsense`` (the chain of longest words with the system's
+            stances), ``polarity`` (the system's graphs; the stance is the parity of their
+            negating relations), ``nonsense, polarity`` (the chain; the stance is the parity of
+            negating words in both texts: no model at all).
+        measures: Mean of each measure with its 95 % interval, clustered by belief.
+        missing: How many samples have no prediction; they are left out.
+        inexact: In how many samples the edit distance is an upper bound only.
+    """
+
+    name: str
+    measures: dict[str, Estimate]
+    missing: int
+    inexact: int
+
+
+def score_sample(
+    sample: Sample,
+    prediction: Prediction,
+    *,
+    rules: RuleSet = "released",
+    gate: Gate = "paper",
+    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+) -> SampleScore:
+    """Return the scores of one prediction.
+
+    With several gold graphs each measure takes the one with the largest F1, and the distance
+    the smallest, as the released script does.
+
+    Args:
+        gate: What has to hold before the graph is compared.
+        likeness: Likeness of two facts, 0 to 1, by the name of the measure.
+
+    Raises:
+        InputError: If the sample has no gold stance or graph, the gold graph is far beyond any
+            legal size, or an option is unknown.
+    """
+    if gate not in ("paper", "structure", "none"):
+        raise InputError(f"gate={gate!r}{did_you_mean(gate, ('paper', 'structure', 'none'))}")
+    if sample.stance is None or not sample.graphs:
+        raise InputError(f"sample {sample.id!r} has no gold stance or no gold graph to score with")
+    verdict = check_graph(prediction.graph, sample.belief, sample.argument, rules=rules)
+    agrees = prediction.stance == sample.stance
+    correct = verdict.ok and (agrees or gate != "paper")
+    values = {"sa": float(agrees), "stca": float(correct), "ged": 1.0}
+    matches = dict.fromkeys(likeness, NOTHING)
+    graph = _graph_of(prediction.graph, verdict) if correct or gate == "none" else Graph(())
+    exact = True
+    if graph.edges:
+        golds = [_gold(sample.id, text) for text in sample.graphs]
+        distances = [edit_distance(graph, gold) for gold in golds]
+        nearest = min(distances, key=lambda distance: distance.normalised)
+        values["ged"], exact = nearest.normalised, all(distance.exact for distance in distances)
+        for name, alike in likeness.items():
+            matches[name] = best_gold([_match(graph, gold, alike) for gold in golds])
+    for name, match in matches.items():
+        values |= {
+            f"{name}_precision": match.precision,
+            f"{name}_recall": match.recall,
+            name: match.f1,
+        }
+    return SampleScore(sample.id, agrees, verdict, bool(graph.edges), values, exact)
+
+
+def _gold(name: str, text: str) -> Graph:
+    graph = read_graph(text.lower()).graph
+    if len(graph.edges) > LARGEST_GOLD:
+        raise InputError(
+            f"the gold graph of sample {name!r} has {len(graph.edges):,} facts, at most "
+            f"{LARGEST_GOLD} can be compared; the task allows 8"
+        )
+    return graph
+
+
+def _graph_of(text: str, verdict: Verdict) -> Graph:
+    """Return the facts that are compared: those the rules looked at."""
+    if verdict.ok and verdict.rules == "released":
+        facts = released_edges(text.lower())
+        return Graph(tuple(Triple(head, relation, tail) for head, relation, tail in facts))
+    return read_graph(text.lower()).graph
+
+
+def _match(graph: Graph, gold: Graph, alike: Callable[[str, str], float]) -> Match:
+    golds = _facts(gold)
+    return match_facts([[alike(fact, other) for other in golds] for fact in _facts(graph)])
+
+
+def _facts(graph: Graph) -> list[str]:
+    return [f"{edge.head}; {edge.relation}; {edge.tail}" for edge in graph.edges]
+
+
+def paired(
+    samples: Sequence[Sample], predictions: Sequence[Prediction]
+) -> list[tuple[Sample, Prediction]]:
+    """Return each sample that has a prediction with it, in the order of the samples.
+
+    Raises:
+        InputError: If a prediction belongs to no sample, or no sample has one.
+    """
+    answers = {prediction.id: prediction for prediction in predictions}
+    unknown = answers.keys() - {sample.id for sample in samples}
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} predictions belong to no sample, the first being "
+            f"{min(unknown)!r}; ids of both files must agree"
+        )
+    pairs = [(sample, answers[sample.id]) for sample in samples if sample.id in answers]
+    if not pairs:
+        raise InputError("no sample has a prediction")
+    return pairs
+
+
+def score_samples(
+    samples: Sequence[Sample],
+    answers: Mapping[str, Prediction],
+    *,
+    rules: RuleSet = "released",
+    gate: Gate = "paper",
+    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+    further: FurtherMeasures | None = None,
+) -> list[SampleScore]:
+    """Return the scores of each sample, in order; every one needs an answer of its id."""
+    scores = [
+        score_sample(sample, answers[sample.id], rules=rules, gate=gate, likeness=likeness)
+        for sample in track(samples, "graphs", len(samples))
+    ]
+    if further is None:
+        return scores
+    measures = further(samples, answers)
+    return [
+        msgspec.structs.replace(score, values={**score.values, **measures[score.id]})
+        for score in scores
+    ]
+
+
+def score_table(
+    samples: Sequence[Sample],
+    predictions: Sequence[Prediction],
+    *,
+    name: str = "system",
+    rules: RuleSet = "released",
+    gate: Gate = "paper",
+    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+    further: FurtherMeasures | None = None,
+) -> list[Row]:
+    """Return a system's row and, below it, those of the baselines on the same samples.
+
+    Args:
+        predictions: The system's answers, found by id; samples without one are left out.
+        further: Gives further measures of each sample by its id, given samples and predictions.
+
+    Raises:
+        InputError: If a prediction belongs to no sample, or no sample has one.
+    """
+    pairs = paired(samples, predictions)
+    answered = [sample for sample, _ in pairs]
+    rows = []
+    for row, answer in _systems(name).items():
+        given = {sample.id: answer(sample, prediction) for sample, prediction in pairs}
+        scores = score_samples(
+            answered, given, rules=rules, gate=gate, likeness=likeness, further=further
+        )
+        rows.append(_row(row, answered, scores, len(samples) - len(answered)))
+    return rows
+
+
+def _systems(name: str) -> dict[str, Callable[[Sample, Prediction], Prediction]]:
+    """Return what each row answers, given a sample and the system's answer."""
+
+    def chain(sample: Sample) -> str:
+        return nonsense_graph(sample.belief, sample.argument)
+
+    return {
+        name: lambda _, answer: answer,
+        "nonsense": lambda sample, answer: Prediction(answer.id, answer.stance, chain(sample)),
+        "polarity": lambda _, answer: Prediction(
+            answer.id, graph_polarity(answer.graph), answer.graph
+        ),
+        "nonsense, polarity": lambda sample, answer: Prediction(
+            answer.id, word_polarity(sample.belief, sample.argument), chain(sample)
+        ),
+    }
+
+
+def _row(name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], missing: int) -> Row:
+    from grice.stats import mean
+
+    beliefs = [sample.belief.lower() for sample in samples]
+    measures = {
+        measure: mean([score.values[measure] for score in scores], groups=beliefs, bounds=(0, 1))
+        for measure in scores[0].values
+    }
+    return Row(name, measures, missing, sum(not score.exact for score in scores))

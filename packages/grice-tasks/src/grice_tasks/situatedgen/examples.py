@@ -1,0 +1,161 @@
+"""Samples from pairs, what systems are given of them, and the numbers that describe a set."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from grice_tasks.situatedgen.marking import MASK
+from grice_tasks.situatedgen.records import Entity, Marked, Sample, context_of, contexts_in
+from grice_tasks.situatedgen.words import sentences, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from grice_tasks.situatedgen.records import MinedPair
+
+T5_PREFIX = "generate two sentences with: "
+"""What the published T5 models read before the keywords; BART reads nothing before them."""
+
+
+class TextPair(NamedTuple):
+    """An input and the text to be written for it."""
+
+    source: str
+    target: str
+
+
+class SplitStatistics(msgspec.Struct, frozen=True):
+    """One split, as in table 2 and figure 3 of the paper.
+
+    Attributes:
+        keywords_histogram: How many inputs have so many keywords.
+        skewness: Third standardised moment of the number of keywords.
+        contexts: How many pairs have which kinds of context.
+    """
+
+    pairs: int
+    unique_statements: int
+    unique_per_pair: float
+    unique_keywords: int
+    mean_keywords: float
+    mean_tokens: float
+    keywords_histogram: dict[str, int]
+    skewness: float
+    contexts: dict[str, int]
+
+
+def finished(statement: str) -> str:
+    """Return a statement as it stands in a reference.
+
+    >>> finished('the moon takes one month')
+    'The moon takes one month.'
+    """
+    text = statement.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].strip()
+    text = text if text.endswith((".", "!", "?", '"')) else f"{text}."
+    return text[:1].upper() + text[1:]
+
+
+def samples_of(
+    pairs: Sequence[MinedPair], marked: Iterable[Marked], *, seed: int = 0
+) -> list[Sample]:
+    """Return a sample per pair, its keywords shuffled."""
+    known = {statement.id: statement for statement in marked}
+    rng = random.Random(seed)
+    samples = []
+    for number, pair in enumerate(pairs):
+        both = [known[name] for name in pair.ids]
+        given = [(word, side) for side, statement in enumerate(both) for word in _used(statement)]
+        rng.shuffle(given)
+        texts = (finished(both[0].statement), finished(both[1].statement))
+        contexts = [
+            tuple(Entity(e.text, e.label) for e, _ in contexts_in(statement.entities))
+            for statement in both
+        ]
+        samples.append(
+            Sample(
+                id=str(number),
+                keywords=tuple(word for word, _ in given),
+                keywords_pos=tuple(side for _, side in given),
+                statements=texts,
+                statement=" ".join(texts),
+                ids=pair.ids,
+                context=pair.context,
+                entities=(contexts[0], contexts[1]),
+            )
+        )
+    return samples
+
+
+def _used(statement: Marked) -> list[str]:
+    """Return the keywords that the mask stands for: one inside another is not used."""
+    text, used = statement.statement, []
+    for keyword in statement.keywords:
+        changed = re.sub(rf"(?<![\w\[]){re.escape(keyword)}(?!\w)", MASK, text)
+        if changed != text:
+            used.append(keyword)
+        text = changed
+    return used
+
+
+def prompt(keywords: Sequence[str], *, model: str = "bart") -> str:
+    """Return what a keyword-to-text model reads: ``bart`` or ``t5``.
+
+    >>> prompt(["July", "China", "winter"], model="t5")
+    'generate two sentences with: July, China, winter'
+    """
+    return (T5_PREFIX if "t5" in model else "") + ", ".join(keywords)
+
+
+def training_pairs(samples: Iterable[Sample], *, model: str = "bart") -> list[TextPair]:
+    """Return two training pairs per sample: its sentences in either order."""
+    return [
+        TextPair(prompt(sample.keywords, model=model), " ".join(order))
+        for sample in samples
+        for order in (sample.statements, sample.statements[::-1])
+    ]
+
+
+def describe(samples: Sequence[Sample]) -> SplitStatistics:
+    """Return the numbers of a split."""
+    sizes = np.array([len(sample.keywords) for sample in samples], np.float64)
+    texts = {text for sample in samples for text in sample.statements}
+    tokens = [
+        sum(len(words(sentence)) for text in sample.statements for sentence in sentences(text))
+        for sample in samples
+    ]
+    spread = float(sizes.std())
+    skewness = float(((sizes - sizes.mean()) ** 3).mean() / spread**3) if spread else 0.0
+    return SplitStatistics(
+        pairs=len(samples),
+        unique_statements=len(texts),
+        unique_per_pair=len(texts) / len(samples),
+        unique_keywords=len({word for sample in samples for word in sample.keywords}),
+        mean_keywords=float(sizes.mean()),
+        mean_tokens=float(np.mean(tokens)),
+        keywords_histogram={str(n): int((sizes == n).sum()) for n in range(1, 99) if n in sizes},
+        skewness=skewness,
+        contexts=dict(Counter("+".join(sample.context) or "none" for sample in samples)),
+    )
+
+
+UNNAMED = "(no source in the id)"
+
+
+def source_table(marked: Iterable[Marked]) -> dict[str, dict[str, int]]:
+    """Return how many statements of each source have which context, as in table 1."""
+    table: dict[str, Counter[str]] = {}
+    for statement in marked:
+        source, named, _ = statement.id.partition("::")
+        source = source if named else UNNAMED
+        kinds = sorted(context_of(statement.entities))
+        name = "none" if not kinds else "both" if len(kinds) > 1 else f"{kinds[0]} only"
+        table.setdefault(source, Counter())[name] += 1
+    return {source: dict(counts) for source, counts in sorted(table.items())}

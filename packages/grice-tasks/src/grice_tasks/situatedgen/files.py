@@ -1,0 +1,275 @@
+"""Files of contrasting sentences: scored, built in one go, or step by step."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.files import make_folder, write_lines, write_text
+from grice.records import json_line
+from grice_tasks.situatedgen.build import build_benchmark, datasheet
+from grice_tasks.situatedgen.examples import samples_of
+from grice_tasks.situatedgen.java import JavaMeteor, check_program, spice
+from grice_tasks.situatedgen.meteor import meteor_counts
+from grice_tasks.situatedgen.mining import alike_by, mine_pairs
+from grice_tasks.situatedgen.models import with_contexts
+from grice_tasks.situatedgen.protocols import Written
+from grice_tasks.situatedgen.reading import read_given
+from grice_tasks.situatedgen.recompose import KeywordLine
+from grice_tasks.situatedgen.records import (
+    Marked,
+    MinedPair,
+    Output,
+    Sample,
+    Statement,
+    read_outputs,
+    read_records,
+    read_samples,
+)
+from grice_tasks.situatedgen.scores import score_outputs
+from grice_tasks.situatedgen.splitting import split_pairs
+from grice_tasks.situatedgen.statements import to_statements
+from grice_tasks.situatedgen.trivial_outputs import halved, swapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.models.protocols import Encoder
+    from grice_tasks.situatedgen.build import Built
+    from grice_tasks.situatedgen.mining import Search
+    from grice_tasks.situatedgen.models import ContextModels, ContrastModels
+    from grice_tasks.situatedgen.protocols import KeywordWriter
+    from grice_tasks.situatedgen.records import Question
+    from grice_tasks.situatedgen.scores import Row
+    from grice_tasks.situatedgen.tagger import Tagger
+
+
+class SituatedModels(NamedTuple):
+    """What ships for contrasting sentences, opened.
+
+    Attributes:
+        context: Finds places, times and clauses: ``bundle:context``.
+        contrast: Judges pairs and writes them: ``bundle:situated``.
+        encoder: Compares sentences: ``bundle:encoder``.
+    """
+
+    context: ContextModels
+    contrast: ContrastModels
+    encoder: Encoder
+
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[Written]:
+        """Return two sentences for each list of keywords, by the embedded baseline."""
+        texts = self.contrast.recomposer(self.context.tagger).generate(keywords)
+        return [Written(text) for text in texts]
+
+    def statements(self, questions: Iterable[Question]) -> list[Statement]:
+        """Return a statement for each question that gives one, by rules."""
+        return to_statements(questions, self.context.clauses)
+
+
+class JavaPrograms(NamedTuple):
+    """The published Java programs of two scores, which do not ship.
+
+    Attributes:
+        spice: SPICE; None leaves it out.
+        meteor: METEOR with paraphrases; None takes grice's own, without.
+    """
+
+    spice: Path | None = None
+    meteor: Path | None = None
+    seconds: float = 1800
+
+
+def score_files(
+    samples_path: Path,
+    outputs_path: Path,
+    *,
+    models: SituatedModels | None = None,
+    programs: JavaPrograms | None = None,
+    seed: int = 0,
+) -> list[list[Row]]:
+    """Score a system's sentences against references, with trivial baselines.
+
+    Args:
+        models: Add the learned plausibility and look for contexts that samples do not state;
+            None does neither.
+
+    Returns:
+        Rows of the system, of the halved keywords, of references with contexts exchanged (if any
+        can be) and of the references: each over all samples and over each kind of context.
+
+    Raises:
+        InputError: If a file cannot be used, or an output is of no sample.
+    """
+    java = programs or JavaPrograms()
+    for jar in filter(None, (java.spice, java.meteor)):
+        check_program(jar)
+    samples = read_samples(samples_path)
+    outputs = {line.id: line.output for line in read_outputs(outputs_path)}
+    if models is not None:
+        samples = with_contexts(samples, models.context.tagger)
+    systems = {outputs_path.name: outputs, **_baselines(samples)}
+    with ExitStack() as stack:
+        counts = meteor_counts
+        if java.meteor is not None:
+            counts = stack.enter_context(JavaMeteor(java.meteor, seconds=java.seconds))
+        rows = [
+            score_outputs(
+                samples,
+                written,
+                name=name,
+                extra=_extra_measures(samples, written, models, java),
+                meteor_sums=counts,
+                seed=seed,
+            )
+            for name, written in systems.items()
+        ]
+    if models is not None:  # the contexts were looked for: of a sample that states none too
+        without = sum(not sample.context for sample in samples)
+        if without:
+            problems = {**rows[0][0].problems, "no context in the input": without}
+            rows[0][0] = msgspec.structs.replace(rows[0][0], problems=problems)
+    return rows
+
+
+def _baselines(samples: Sequence[Sample]) -> dict[str, dict[str, str]]:
+    baselines = {"halved keywords": {sample.id: halved(sample.keywords) for sample in samples}}
+    if any(map(swapped, samples)):
+        baselines["swapped reference"] = {
+            sample.id: swapped(sample) or sample.reference for sample in samples
+        }
+    baselines["reference"] = {sample.id: sample.reference for sample in samples}
+    return baselines
+
+
+def _extra_measures(
+    samples: Sequence[Sample],
+    written: Mapping[str, str],
+    models: SituatedModels | None,
+    java: JavaPrograms,
+) -> dict[str, Sequence[float]]:
+    texts = [written.get(sample.id, "") for sample in samples]
+    extra: dict[str, Sequence[float]] = {}
+    if models is not None:
+        judged = models.contrast.judge.judge_outputs(samples, texts)
+        extra["plausibility"] = [judgement.plausibility for judgement in judged]
+    if java.spice is not None:
+        references = [sample.reference for sample in samples]
+        extra["spice"] = spice(java.spice, texts, references, seconds=java.seconds)
+    return extra
+
+
+def generate_file(path: Path, writer: KeywordWriter) -> list[Output]:
+    """Return two sentences for each list of keywords of a file; of those not valid, why."""
+    lines = list(read_records(path, KeywordLine))
+    written = writer.generate([line.keywords for line in lines])
+    return [
+        Output(
+            str(number if line.id is None else line.id),
+            each.text,
+            valid=each.valid,
+            reason=f"lacks {', '.join(each.lacks)}" if each.lacks else "",
+        )
+        for number, (line, each) in enumerate(zip(lines, written, strict=True))
+    ]
+
+
+def build_folder(
+    path: Path,
+    folder: Path,
+    models: SituatedModels,
+    *,
+    tagger: Tagger | None = None,
+    contrast: bool = True,
+    rules: str = "paper",
+    seed: int = 17,
+    title: str,
+    sources: Sequence[str] = (),
+    command: str,
+) -> Built:
+    """Build a benchmark from a file of questions or statements, with its datasheet.
+
+    Args:
+        folder: Where the splits and ``DATASHEET.md`` are written; made if it is not there.
+        contrast: Drop pairs that do not depend on their context.
+        command: What the datasheet names as the way to build it again.
+
+    Raises:
+        InputError: If the file cannot be used, or no pair is left.
+        OutputError: If the folder cannot be written.
+    """
+    built = build_benchmark(
+        read_given(path),
+        clauses=models.context.clauses,
+        tagger=tagger or models.context.tagger,
+        encoder=models.encoder,
+        judge=models.contrast.judge if contrast else None,
+        rules=rules,
+        seed=seed,
+    )
+    _write_splits(folder, built.splits)
+    sheet = datasheet(built, title=title, settings=command, sources=sources or [path.name])
+    write_text(folder / "DATASHEET.md", sheet)
+    return built
+
+
+def statements_of_file(
+    path: Path, write: Callable[[Sequence[Question]], list[Statement]]
+) -> tuple[list[Statement], int]:
+    """Return the statements of a file of questions, and how many questions gave none.
+
+    Args:
+        path: The questions or statements.
+        write: Turns questions into statements, such as
+            :func:`~grice_tasks.situatedgen.statements.to_statements` with clauses.
+    """
+    given = read_given(path)
+    questions = [line for line in given if not isinstance(line, Statement)]
+    made = write(questions)
+    stated = [line for line in given if isinstance(line, Statement)]
+    return [*stated, *made], len(questions) - len(made)
+
+
+def mine_file(
+    path: Path,
+    encoder: Encoder,
+    *,
+    rules: str = "paper",
+    search: Search | None = None,
+    seed: int = 0,
+) -> tuple[list[MinedPair], dict[str, int]]:
+    """Return the pairs of a file of marked statements, and how many each rule refused.
+
+    Raises:
+        InputError: If the file cannot be used or holds no statement.
+    """
+    marked = list(read_records(path, Marked))
+    if not marked:
+        raise InputError(f"{path}: no statement")
+    vectors = np.stack(encoder.encode([statement.masked for statement in marked]))
+    return mine_pairs(marked, alike_by(search, vectors, seed), rules)
+
+
+def split_files(pairs: Path, marked: Path, folder: Path, *, seed: int = 17) -> int:
+    """Write samples in splits that share no statement; return how many pairs lie between them.
+
+    Raises:
+        InputError: If a file cannot be used.
+        OutputError: If the folder cannot be written.
+    """
+    splits, between = split_pairs(list(read_records(pairs, MinedPair)), seed=seed)
+    statements = list(read_records(marked, Marked))
+    samples = {name: samples_of(part, statements, seed=seed) for name, part in splits.items()}
+    _write_splits(folder, samples)
+    return between
+
+
+def _write_splits(folder: Path, splits: Mapping[str, Sequence[Sample]]) -> None:
+    make_folder(folder)
+    for name, samples in splits.items():
+        write_lines(folder / f"{name}.jsonl", [json_line(sample) + b"\n" for sample in samples])

@@ -1,0 +1,93 @@
+"""The models of this room, opened from their bundles."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.models.memo import MemoEncoder
+from grice.models.registry import NoSettings, encoder_of, model_kind
+from grice_tasks.situatedgen.clauses import ClauseFinder
+from grice_tasks.situatedgen.contrast import ContrastHead
+from grice_tasks.situatedgen.frames import Frames
+from grice_tasks.situatedgen.recompose import Recomposer, Template
+from grice_tasks.situatedgen.records import Entity, context_of, contexts_in
+from grice_tasks.situatedgen.tagger import ContextTagger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.models.bundle import Bundle
+    from grice.models.registry import Opener
+    from grice_tasks.situatedgen.records import Sample
+    from grice_tasks.situatedgen.tagger import Tagger
+
+
+class ContextModels(NamedTuple):
+    """What the bundle of kind ``context-tagger`` holds."""
+
+    tagger: ContextTagger
+    clauses: ClauseFinder
+
+
+class ContrastModels(NamedTuple):
+    """What the bundle of kind ``contrast-head`` holds."""
+
+    judge: ContrastHead
+    bundle: Bundle
+    encoder: MemoEncoder
+
+    def recomposer(self, tagger: Tagger) -> Recomposer:
+        """Return the embedded baseline."""
+        packed = gzip.decompress(self.bundle.path("templates.jsonl.gz").read_bytes())
+        decoder = msgspec.json.Decoder(Template)
+        templates = [decoder.decode(line) for line in packed.split(b"\n") if line]
+        frames = Frames(self.bundle.path("classes.txt.gz"))
+        grouping = self.bundle.path("together.npz")
+        return Recomposer(templates, frames, grouping, self.judge, tagger, self.encoder)
+
+
+@model_kind(
+    "context-tagger", answers="places and times", protocol=ContextModels, settings=NoSettings
+)
+def context_tagger(bundle: Bundle, _: NoSettings, opener: Opener) -> ContextModels:
+    """Open the tagger and the finder of clauses."""
+    encoder = encoder_of(bundle, opener, MemoEncoder)
+    identity = f"{bundle.identity}/{encoder.identity}"
+    return ContextModels(
+        ContextTagger(bundle.folder, encoder.hidden, identity),
+        ClauseFinder(bundle.folder, encoder.hidden, identity),
+    )
+
+
+@model_kind(
+    "contrast-head", answers="contrast of sentences", protocol=ContrastModels, settings=NoSettings
+)
+def contrast_head(bundle: Bundle, _: NoSettings, opener: Opener) -> ContrastModels:
+    """Open the judge of pairs with what the embedded baseline needs."""
+    encoder = encoder_of(bundle, opener, MemoEncoder)
+    return ContrastModels(ContrastHead.load(bundle, encoder), bundle, encoder)
+
+
+def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:
+    """Return samples with the context entities of their references, where none are stated."""
+    open_ones = [sample for sample in samples if not any(sample.entities)]
+    texts = [text for sample in open_ones for text in sample.statements]
+    tagged = iter(tagger.find(texts))
+    known = {}
+    for sample in open_ones:
+        sides = tuple(
+            tuple(
+                Entity(text[span.start : span.end], span.label)
+                for span, _ in contexts_in(next(tagged).entities)
+            )
+            for text in sample.statements
+        )
+        known[sample.id] = msgspec.structs.replace(
+            sample,
+            entities=(sides[0], sides[1]),
+            context=tuple(sorted(context_of(sides[0]) & context_of(sides[1]))),
+        )
+    return [known.get(sample.id, sample) for sample in samples]

@@ -1,0 +1,218 @@
+"""What each step of the pipeline reads and writes: JSON lines, one record a line.
+
+question -> statement -> marked statement (entities, keywords) -> pair -> sample of a split.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from grice.errors import InputError, RecordError
+from grice.lines import check_distinct, read_lines
+from grice.models.protocols import TaggedSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+Context: TypeAlias = Literal["GEO", "TEMP"]
+CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
+"""Which kind of context an entity label gives."""
+Record = TypeVar("Record", bound=msgspec.Struct)
+Labelled = TypeVar("Labelled", "Entity", TaggedSpan)
+
+
+class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A question with its answer, or a claim with its truth.
+
+    Attributes:
+        id: Name; its part before ``::`` is the source.
+        answer: For a yes/no question or a claim whether it holds, else the right choice.
+        form: ``claim`` true or false, ``yes_no``, ``choice``, or ``fact``, which holds as it is.
+    """
+
+    id: str
+    question: str
+    answer: bool | str = True
+    form: Literal["claim", "yes_no", "choice", "fact"] = "choice"
+
+
+class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A sentence that holds."""
+
+    id: str
+    statement: str
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """A named entity, with the label of OntoNotes (``GPE``, ``DATE``, ``PERSON``, …)."""
+
+    text: str
+    label: str
+
+
+class Marked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A statement with what is in it.
+
+    Attributes:
+        keywords: Entities, then nouns outside of them, in order.
+        masked: The sentence with a mark in place of every keyword.
+    """
+
+    id: str
+    statement: str
+    entities: tuple[Entity, ...] = ()
+    keywords: tuple[str, ...] = ()
+    masked: str = ""
+
+
+class MinedPair(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Two statements that may contrast.
+
+    Attributes:
+        score: Likeness of the masked sentences, -1 to 1.
+        contrast: How sure the plausibility model is that swapping makes it worse, 0 to 1.
+    """
+
+    ids: tuple[str, str]
+    score: float
+    context: tuple[Context, ...]
+    contrast: float | None = None
+
+
+class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An input with its reference.
+
+    Attributes:
+        keywords: The shuffled input.
+        keywords_pos: For each keyword the reference sentence it is from, 0 or 1.
+        entities: The context entities of either sentence.
+    """
+
+    id: str
+    keywords: tuple[str, ...]
+    keywords_pos: tuple[int, ...]
+    statements: tuple[str, str]
+    statement: str = ""
+    ids: tuple[str, str] = ("", "")
+    context: tuple[Context, ...] = ()
+    entities: tuple[tuple[Entity, ...], tuple[Entity, ...]] = ((), ())
+
+    @property
+    def reference(self) -> str:
+        """The text to compare with."""
+        return self.statement or " ".join(self.statements)
+
+
+class Output(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a system wrote for a sample.
+
+    Attributes:
+        valid: Whether it is two sentences with every keyword, as far as its writer has looked.
+        reason: What it lacks, if it is not.
+    """
+
+    id: str
+    output: str
+    valid: bool = True
+    reason: str = ""
+
+
+class _SampleLine(msgspec.Struct):
+    keywords: tuple[str, ...]
+    keywords_pos: tuple[int, ...]
+    statements: tuple[str, str]
+    statement: str = ""
+    ids: tuple[str, str] = ("", "")
+    id: str | int | None = None
+    context: tuple[Context, ...] = ()
+    entities: tuple[tuple[Entity, ...], tuple[Entity, ...]] = ((), ())
+
+
+def contexts_in(entities: Iterable[Labelled]) -> list[tuple[Labelled, Context]]:
+    """Return the entities that give context, each with its kind."""
+    return [(entity, CONTEXTS[entity.label]) for entity in entities if entity.label in CONTEXTS]
+
+
+def context_of(entities: Iterable[Entity]) -> frozenset[Context]:
+    """Return the kinds of context that entities give."""
+    return frozenset(kind for _, kind in contexts_in(entities))
+
+
+def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
+    """Yield the records of a file of JSON lines; ``-`` is standard input, gzip is unpacked.
+
+    Raises:
+        InputError: If the file or a line cannot be used; the message names it.
+    """
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in read_lines(path):
+        try:
+            yield decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            fields = ", ".join(
+                field.name for field in msgspec.structs.fields(kind) if field.required
+            )
+            raise RecordError(
+                f"{error}; a line needs {fields}", file=str(path), line=number
+            ) from error
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """Return the samples of a file, the released one or one of your own.
+
+    A sample without an id is named by its number from 0, as in the released files.
+
+    Raises:
+        InputError: If the file or one of its lines cannot be used, or two samples share an id.
+    """
+    samples = []
+    for number, line in enumerate(read_records(path, _SampleLine)):
+        if len(line.keywords) != len(line.keywords_pos) or not set(line.keywords_pos) <= {0, 1}:
+            raise RecordError(
+                f"{len(line.keywords)} keywords with places {list(line.keywords_pos)}: each needs "
+                "its own, 0 or 1",
+                file=str(path),
+                line=number + 1,
+                field="keywords_pos",
+            )
+        if not line.keywords:
+            raise RecordError("no keyword", file=str(path), line=number + 1, field="keywords")
+        name = str(number) if line.id is None else str(line.id)
+        samples.append(
+            Sample(
+                name,
+                line.keywords,
+                line.keywords_pos,
+                line.statements,
+                line.statement,
+                line.ids,
+                line.context,
+                line.entities,
+            )
+        )
+    check_distinct(path, [sample.id for sample in samples])
+    if not samples:
+        raise InputError(f"{path}: no sample")
+    return samples
+
+
+def read_outputs(path: Path) -> list[Output]:
+    """Return a system's outputs: JSON lines with ``id`` and ``output``, or plain lines in order.
+
+    Raises:
+        InputError: If the file or one of its lines cannot be used, or two outputs share an id.
+    """
+    lines = list(read_lines(path))
+    if not all(line.lstrip().startswith("{") for _, line in lines):
+        return [Output(str(place), line.strip()) for place, (_, line) in enumerate(lines)]
+    outputs = []
+    for number, line in lines:
+        try:
+            outputs.append(msgspec.json.decode(line, type=Output, strict=False))
+        except msgspec.MsgspecError as error:
+            raise RecordError(str(error), file=str(path), line=number) from error
+    check_distinct(path, [output.id for output in outputs])
+    return outputs

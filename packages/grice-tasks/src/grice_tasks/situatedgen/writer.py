@@ -1,0 +1,59 @@
+"""SituatedGen's writers as published: BART or T5 that turn keywords into two sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.models.registry import model_kind
+from grice.models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
+from grice.models.store.published import convert_keyword_writer
+from grice_tasks.situatedgen.examples import prompt
+from grice_tasks.situatedgen.protocols import KeywordWriter, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.models.bundle import Bundle
+    from grice.models.registry import Opener
+    from grice.models.seq2seq import Seq2Seq
+
+SEARCH = Search(beams=4, returned=1, max_pieces=128)
+"""The paper's beam and longest text."""
+
+
+class WriterSettings(Seq2SeqSettings, frozen=True):
+    """Of a bundle of kind ``keyword-writer``: also its architecture, on which the prompt hangs."""
+
+    family: str = "bart"
+
+
+class PublishedWriter:
+    """A :class:`KeywordWriter`.
+
+    Args:
+        model: The encoder-decoder.
+        family: Its architecture.
+    """
+
+    def __init__(self, model: Seq2Seq, family: str) -> None:
+        self._model = model
+        self._family = family
+
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[Written]:
+        """Return both sentences for each list of keywords; see :class:`KeywordWriter`."""
+        prompts = [prompt(words, model=self._family) for words in keywords]
+        written = self._model.write(prompts, SEARCH)
+        return [Written(texts[0].text.strip() if texts else "") for texts in written]
+
+
+@model_kind(
+    "keyword-writer",
+    answers="sentences",
+    protocol=KeywordWriter,
+    settings=WriterSettings,
+    convert=convert_keyword_writer,
+)
+def keyword_writer(bundle: Bundle, settings: WriterSettings, opener: Opener) -> PublishedWriter:
+    """Open an encoder-decoder that reads keywords."""
+    model = EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    return PublishedWriter(model, settings.family)

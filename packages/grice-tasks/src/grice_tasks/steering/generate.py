@@ -1,0 +1,169 @@
+"""Candidates for a reply, written by a language model."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from grice.errors import InputError, RecordError
+from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
+from grice.records import Turn
+from grice.text.roles import role_of
+from grice_tasks.steering.rerank import FIELD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grice.models.protocols import Generated
+    from grice.records import Conversation
+
+SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
+BEGIN, END = "<|im_start|>", "<|im_end|>"
+"""Marks of a message, as the models of the presets medium and large have learned them."""
+ASKED = (
+    f"{SYSTEM} The conversation so far is the JSON you are given; write the assistant's next turn. "
+    'Answer with JSON alone: {"reply": "..."}'
+)
+AROUND = 16
+"""Tokens of the JSON around a reply."""
+MAX_TOKENS = 48
+WINDOW = 16
+"""Contexts whose candidates are written before they are passed on."""
+
+
+class Writer(Protocol):
+    """What writes candidates by itself: any causal generator, or one that a guide steers."""
+
+    def alternatives(
+        self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
+    ) -> list[tuple[Generated, ...]]:
+        """Return texts that differ from their first token on."""
+        ...
+
+
+def with_candidates(
+    records: Iterable[Conversation | RecordError],
+    generator: Writer | Chat,
+    *,
+    count: int,
+    field: str = FIELD,
+    max_tokens: int = MAX_TOKENS,
+) -> Iterator[Conversation | RecordError]:
+    """Yield the contexts with candidates that a model writes, behind those that they have.
+
+    The texts begin with the model's likeliest first tokens and go on with the best one each time:
+    they differ, nothing is drawn at random, and the same model writes the same texts again. A chat
+    model of an endpoint is asked so many times, with another seed each, at temperature 1.
+
+    Args:
+        records: Contexts, whose last turn is the one to answer.
+        generator: A model that was trained on messages in the layout of ChatML, or a chat model.
+        count: Candidates of each context; texts that are written twice, empty or not answered are
+            fewer. A context that gets none at all is an error of its record.
+        field: The field of the record that holds them.
+        max_tokens: Longest text.
+
+    Raises:
+        InputError: For less than one candidate.
+    """
+    if count < 1:
+        raise InputError(f"at least one candidate is written, not {count}")
+    return _written(iter(records), generator, count, field, max_tokens)
+
+
+def _written(
+    records: Iterator[Conversation | RecordError],
+    generator: Writer | Chat,
+    count: int,
+    field: str,
+    max_tokens: int,
+) -> Iterator[Conversation | RecordError]:
+    while window := list(islice(records, WINDOW)):
+        contexts = [record for record in window if not isinstance(record, RecordError)]
+        if isinstance(generator, Chat):
+            texts = iter(_asked(generator, contexts, count, max_tokens))
+        else:
+            prompts = [chat_prompt(context.turns) for context in contexts]
+            written = generator.alternatives(prompts, count=count, stop=END, max_tokens=max_tokens)
+            texts = ([text.text for text in alternatives] for alternatives in written)
+        for record in window:
+            if isinstance(record, RecordError):
+                yield record
+            elif isinstance(said := next(texts), Unanswered):
+                yield RecordError(f"no candidate: {said.reason}", file=record.id, field=field)
+            else:
+                yield _with(record, field, list(dict.fromkeys(filter(None, said))))
+
+
+class _Reply(msgspec.Struct):
+    reply: str
+
+
+def _asked(
+    chat: Chat, contexts: Sequence[Conversation], count: int, max_tokens: int
+) -> Iterator[list[str] | Unanswered]:
+    """Yield what a chat model answers to each context, or why it answers none of its requests."""
+    answers = chat.answers(
+        [
+            ChatRequest(messages, 1.0, seed, max_tokens + AROUND)
+            for messages in (_messages(context.turns) for context in contexts)
+            for seed in range(count)
+        ],
+        _Reply,
+    )
+    for start in range(0, len(answers), count):
+        said = answers[start : start + count]
+        texts = [" ".join(each.reply.split()) for each in said if isinstance(each, _Reply)]
+        missing = [each for each in said if isinstance(each, Unanswered)]
+        yield texts if texts else missing[0]
+
+
+def _messages(turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """Return a request for the next turn; what was said is data, and no instruction."""
+    talk = [{"role": _role(turn, turns[-1]), "content": turn.text} for turn in turns]
+    content = msgspec.json.encode({"conversation": talk}).decode()
+    return Message("system", ASKED), Message("user", content)
+
+
+def _with(context: Conversation, field: str, texts: Sequence[str]) -> Conversation | RecordError:
+    before = context.meta.get(field, [])
+    if not isinstance(before, list):
+        return RecordError("a list of candidates is needed", file=context.id, field=field)
+    return replace(context, meta={**context.meta, field: [*before, *texts]})
+
+
+def chat_prompt(turns: Sequence[Turn]) -> str:
+    """Return turns as messages in the layout of ChatML, up to where the reply begins.
+
+    Whoever speaks last is the user; a system prompt of the conversation stands in place of ours.
+
+    >>> print(chat_prompt([Turn("A", "Is it far?")]).replace(SYSTEM, "…"))
+    <|im_start|>system
+    …<|im_end|>
+    <|im_start|>user
+    Is it far?<|im_end|>
+    <|im_start|>assistant
+    <BLANKLINE>
+    """
+    messages = [(_role(turn, turns[-1]), _plain(turn.text)) for turn in turns]
+    if not any(role == "system" for role, _ in messages):
+        messages.insert(0, ("system", SYSTEM))
+    lines = [f"{BEGIN}{role}\n{text}{END}\n" for role, text in messages]
+    return "".join(lines) + f"{BEGIN}assistant\n"
+
+
+def _role(turn: Turn, last: Turn) -> str:
+    role = role_of(turn.role)
+    if role in ("system", "tool"):
+        return "system"
+    if turn.role:
+        return "assistant" if role == "assistant" else "user"
+    return "user" if turn.speaker == last.speaker else "assistant"
+
+
+def _plain(text: str) -> str:
+    """Return a text that cannot end its message: what was said is no instruction."""
+    return text.replace(BEGIN, "").replace(END, "").strip()

@@ -1,0 +1,215 @@
+"""A guide: for every next token, how probable it is that the finished reply satisfies a label.
+
+The base model stays as it is; at each step the probability of every token is multiplied by the
+guide's estimate for the reply that goes on with it (the neurally-decomposed oracle of Meng et al.,
+NeurIPS 2022):
+
+    q(y_t | x, y_<t)  ∝  p(y_t | x, y_<t) · R(x, y_≤t) ** strength
+
+With the true probabilities and strength 1 whole replies have the distribution of the base model's
+replies that satisfy the label: of all distributions that always satisfy it, the one nearest to the
+base (least Kullback-Leibler divergence). Strength 0 is the base.
+
+A guide reads next-token logits and nothing else of the model. They are a linear image of its last
+hidden state, so that their principal components are that state as far as the vocabulary can see
+it, and the loadings of these components are a vector of each token. A network with one hidden layer
+turns the state into a vector and a constant, whose product with the vectors of tokens is the log
+odds of all continuations at once: the model reads a step once, where the value of each next prefix
+would need a reading for every token that is weighed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from grice.errors import BundleError, InputError
+from grice.models.blas import single_threaded
+from grice.models.bundle import open_bundle
+from grice.models.mlp import Mlp, quantized
+from grice.models.registry import Settings, read_settings
+from grice.numeric import sigmoid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.models.protocols import SteerableLM
+
+    Array: TypeAlias = NDArray[np.float32]
+
+KIND = "guide"
+SPACE, NETWORK = "space.npz", "network.npz"
+
+
+class GuideSettings(Settings, frozen=True, kw_only=True):
+    """What the card of a guide states.
+
+    Attributes:
+        base: Name and digest of the model that it was trained for.
+        vocabulary: Digest of the model's vocabulary.
+        metrics: Metrics whose labels a reply has to satisfy, all of them.
+        threshold: A score from here on satisfies a metric.
+        temperature: Of the base distribution that samples were drawn from.
+        consistency: Weight of the regulariser in training.
+        training_loss: Mean cross entropy of each epoch, nats.
+        validation_loss: The same on contexts that were left out.
+    """
+
+    base: str
+    vocabulary: str
+    metrics: tuple[str, ...]
+    threshold: float
+    temperature: float
+    consistency: float = 0.0
+    training_loss: tuple[float, ...] = ()
+    validation_loss: tuple[float, ...] = ()
+
+
+class TokenSpace:
+    """The principal components of a model's logits.
+
+    Args:
+        vectors: Loadings of the components, a row of a token, shape ``(vocabulary, k)``.
+        offset: The mean of the components, shape ``(k,)``.
+        scale: Their standard deviation.
+    """
+
+    def __init__(self, vectors: Array, offset: Array, scale: Array) -> None:
+        self.vectors = np.ascontiguousarray(vectors, np.float32)
+        self.offset, self.scale = offset, scale
+        self._sums = self.vectors.sum(axis=0)
+
+    def states(self, logits: Array) -> Array:
+        """Return the states of logits, shapes ``(n, vocabulary)`` and ``(n, k)``.
+
+        What is added to all logits of a row does not count, so that log probabilities have the
+        states of the logits.
+        """
+        means = logits.mean(axis=1, keepdims=True)
+        components = logits @ self.vectors - means * self._sums
+        return np.asarray((components - self.offset) / self.scale, np.float32)
+
+    def features(self, states: Array, before: Array) -> Array:
+        """Return what the network reads, shape ``(n, 2 k + 1)``.
+
+        Args:
+            states: Before each token, shape ``(n, k)``.
+            before: Sum of the vectors of the tokens that stand before each in its reply, and
+                their number in a last column, shape ``(n, k + 1)``.
+        """
+        count = before[:, -1:]
+        means = before[:, :-1] / np.maximum(count, 1)
+        return np.hstack([states, means, np.log1p(count)]).astype(np.float32)
+
+
+class Guide:
+    """Estimates the probability that the finished reply satisfies a label, for every next token.
+
+    Args:
+        settings: What it was trained for.
+        space: The states of the base model and the vectors of its tokens.
+        network: Gives of features a vector and a constant, ``k + 1`` numbers.
+    """
+
+    def __init__(self, settings: GuideSettings, space: TokenSpace, network: Mlp) -> None:
+        self.settings = settings
+        self.space = space
+        self._network = network
+
+    def probabilities(self, features: Array) -> Array:
+        """Return the estimate for every next token, shape ``(n, vocabulary)``, 0 to 1."""
+        return np.asarray(sigmoid(self._log_odds(features)), np.float32)
+
+    def log_probabilities(self, features: Array) -> Array:
+        """Return the logarithm of :meth:`probabilities`, at most 0."""
+        return np.asarray(-np.logaddexp(np.float32(0), -self._log_odds(features)), np.float32)
+
+    def weighed(self, logits: Array, before: Sequence[int], strength: float) -> Array:
+        """Return the log probabilities of all next tokens up to a constant, ``(vocabulary,)``.
+
+        Args:
+            logits: Of the base model.
+            before: Ids of the tokens of the reply so far.
+            strength: Exponent of the estimate; 0 gives the base.
+        """
+        weighed: Array = np.asarray(logits, np.float32) / np.float32(self.settings.temperature)
+        if strength:
+            weighed += np.float32(strength) * self.log_estimate(logits, before)
+        return weighed
+
+    def log_estimate(self, logits: Array, before: Sequence[int]) -> Array:
+        """Return the log probability of the label for each next token, ``(vocabulary,)``."""
+        with single_threaded():
+            sums = np.append(self.space.vectors[list(before)].sum(axis=0), np.float32(len(before)))
+            features = self.space.features(self.space.states(logits[None]), sums[None])
+            estimate: Array = self.log_probabilities(features)[0]
+            return estimate
+
+    def _log_odds(self, features: Array) -> Array:
+        output = self._network.together(features)
+        return np.asarray(output[:, :-1] @ self.space.vectors.T + output[:, -1:], np.float32)
+
+    def check(self, model: SteerableLM) -> None:
+        """Raise InputError if a model is not the one that the guide was trained for."""
+        name = model.identity.partition("/")[0]
+        vocabulary = vocabulary_digest(model.vocabulary)
+        if vocabulary != self.settings.vocabulary:
+            raise InputError(
+                f"the guide was trained for {self.settings.base} (vocabulary "
+                f"{self.settings.vocabulary}), and {name} has another vocabulary ({vocabulary}): "
+                "train one for it (grice train guide --base)"
+            )
+        if name != self.settings.base:
+            raise InputError(
+                f"the guide was trained for {self.settings.base}, not for {name}: "
+                "train one for it (grice train guide --base)"
+            )
+
+    def save(self, folder: Path) -> list[str]:
+        """Write the arrays and return the names of the files."""
+        vectors, steps = quantized(self.space.vectors)
+        np.savez_compressed(
+            folder / SPACE,
+            vectors=vectors,
+            steps=steps,
+            offset=self.space.offset,
+            scale=self.space.scale,
+        )
+        self._network.save(folder / NETWORK)
+        return [SPACE, NETWORK]
+
+
+def check_strength(strength: float) -> None:
+    """Raise InputError for a strength that is negative, infinite or not a number."""
+    if not (math.isfinite(strength) and strength >= 0):
+        raise InputError(f"a strength is a number of 0 (the base model) or more, found {strength}")
+
+
+def vocabulary_digest(vocabulary: Sequence[str]) -> str:
+    """Return eight hexadecimal digits that name a vocabulary."""
+    return hashlib.sha256("\n".join(vocabulary).encode()).hexdigest()[:8]
+
+
+def load_guide(folder: Path) -> Guide:
+    """Return the guide that ``grice train guide`` wrote into a folder.
+
+    Raises:
+        BundleError: If there is none, or it is damaged.
+    """
+    bundle = open_bundle(folder)
+    if bundle.card.kind != KIND:
+        raise BundleError(
+            f"{folder}: a model of kind {bundle.card.kind!r}, where a guide is needed: "
+            "grice train guide makes one"
+        )
+    settings = read_settings(bundle, GuideSettings)
+    with np.load(bundle.path(SPACE), allow_pickle=False) as arrays:
+        vectors = arrays["vectors"].astype(np.float32) * arrays["steps"]
+        space = TokenSpace(vectors, arrays["offset"], arrays["scale"])
+    return Guide(settings, space, Mlp.load(bundle.path(NETWORK)))

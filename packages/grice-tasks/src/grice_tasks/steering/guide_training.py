@@ -1,0 +1,333 @@
+"""Training of a guide: cross entropy of the label of the whole reply at each of its positions.
+
+What a prefix is worth is also the expectation of what its continuations are worth under the base
+model. NADO holds the estimates to that by a regulariser. Here it is a part of the target: with
+weight ``consistency``, a position is trained towards the expectation at the next one, taken as it
+is (no gradient goes through it), and with the rest of the weight towards the label. That is the
+divergence between Bernoulli distributions of Meng et al. up to a constant, and what is learned from
+differences in time (TD) elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.models.blas import single_threaded
+from grice.models.mlp import Mlp
+from grice.numeric import sigmoid
+from grice.progress import track
+from grice_tasks.steering.guide import Guide, GuideSettings, vocabulary_digest
+from grice_tasks.steering.positions import read_positions, token_space
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.models.protocols import SteerableLM
+    from grice_tasks.steering.guide import TokenSpace
+    from grice_tasks.steering.positions import Positions
+    from grice_tasks.steering.samples import Labelled, Sampling
+
+    Array: TypeAlias = NDArray[np.float32]
+
+BATCH = 256
+TINY = 1e-8
+
+
+class Fitting(NamedTuple):
+    """How a guide is fitted.
+
+    Attributes:
+        components: Length of states and vectors of tokens.
+        hidden: Units of the hidden layer.
+        epochs: Most passes; the one of the least loss on contexts left out is kept.
+        rate: Step size of Adam.
+        decay: Penalty on the weights.
+        consistency: Weight of the regulariser, 0 to 1.
+        left_out: Part of the contexts that choose the epoch.
+        seed: Of the first weights, the order and the contexts left out.
+    """
+
+    components: int = 32
+    hidden: int = 64
+    epochs: int = 30
+    rate: float = 2e-4
+    decay: float = 0.3
+    consistency: float = 0.0
+    left_out: float = 0.2
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError for a weight that means nothing."""
+        if not 0 <= self.consistency <= 1:
+            raise InputError(f"consistency is a weight of 0 to 1, found {self.consistency}")
+
+
+class GuideReport(msgspec.Struct, frozen=True):
+    """What the training of a guide gave.
+
+    Attributes:
+        contexts: How many.
+        replies: Drawn replies that were labelled.
+        positions: Their tokens.
+        satisfied: Share of the replies that satisfies each metric, and ``all``.
+        training_loss: Mean cross entropy of each epoch, nats.
+        validation_loss: The same on contexts that were left out.
+        prior_loss: On these, of the share of satisfied positions alone.
+        epoch: The one that was kept, from 1; 0 is the share alone.
+        auc: On contexts left out, by how much of the reply is written: the probability that a
+            satisfied reply has the higher estimate than one that is not.
+    """
+
+    contexts: int
+    replies: int
+    positions: int
+    satisfied: dict[str, float]
+    training_loss: tuple[float, ...]
+    validation_loss: tuple[float, ...]
+    prior_loss: float
+    epoch: int
+    auc: dict[str, float]
+
+
+def train_guide(
+    samples: Sequence[Labelled],
+    model: SteerableLM,
+    metrics: Sequence[str],
+    sampling: Sampling,
+    fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
+) -> tuple[Guide, GuideReport]:
+    """Return a guide that was fitted to labelled replies, and what that gave.
+
+    Args:
+        samples: Replies of the base model.
+        model: The base model.
+        metrics: All of these have to be satisfied; others that were run do not count.
+        sampling: How the replies were drawn.
+        fitting: How the guide is fitted.
+
+    Raises:
+        InputError: If all replies satisfy the label, or none, or one context alone is left.
+    """
+    (trained,) = train_guides(samples, model, [metrics], sampling, fitting)
+    return trained
+
+
+def train_guides(
+    samples: Sequence[Labelled],
+    model: SteerableLM,
+    labels: Sequence[Sequence[str]],
+    sampling: Sampling,
+    fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
+) -> list[tuple[Guide, GuideReport]]:
+    """Return a guide for each set of metrics, as :func:`train_guide` does; replies are read once.
+
+    Args:
+        labels: Metrics that have to be satisfied, for each guide.
+    """
+    for metrics in labels:
+        _check(samples, metrics, sampling)
+    space = token_space(model, samples, fitting.components)
+    positions = read_positions(model, samples, space, sampling.temperature)
+    chosen = np.random.default_rng(fitting.seed).permutation(np.unique(positions.contexts))
+    left_out = np.isin(positions.contexts, chosen[: max(1, round(fitting.left_out * len(chosen)))])
+
+    def trained(metrics: Sequence[str]) -> tuple[Guide, GuideReport]:
+        satisfied = np.array([sample.satisfies(metrics) for sample in samples], np.float32)
+        labelled = positions._replace(labels=satisfied[positions.replies])
+        fitted = _fit(labelled.at(~left_out), labelled.at(left_out), space, fitting)
+        settings = GuideSettings(
+            base=model.identity.partition("/")[0],
+            vocabulary=vocabulary_digest(model.vocabulary),
+            metrics=tuple(metrics),
+            threshold=sampling.threshold,
+            temperature=sampling.temperature,
+            consistency=fitting.consistency,
+            training_loss=tuple(round(loss, 4) for loss in fitted.training),
+            validation_loss=tuple(round(loss, 4) for loss in fitted.validation),
+        )
+        shares = {name: float(np.mean([each.labels[name] for each in samples])) for name in metrics}
+        report = GuideReport(
+            len({sample.context for sample in samples}),
+            len(samples),
+            len(positions.tokens),
+            {**shares, "all": float(satisfied.mean(dtype=float))},
+            settings.training_loss,
+            settings.validation_loss,
+            round(fitted.prior, 4),
+            fitted.epoch,
+            _auc(fitted.network, labelled.at(left_out), space),
+        )
+        return Guide(settings, space, fitted.network), report
+
+    return [trained(metrics) for metrics in labels]
+
+
+def _check(samples: Sequence[Labelled], metrics: Sequence[str], sampling: Sampling) -> None:
+    """Raise InputError where there is nothing to learn."""
+    satisfied = {sample.satisfies(metrics) for sample in samples}
+    if len(satisfied) < 2:
+        which = "every" if True in satisfied else "no"
+        raise InputError(
+            f"{which} reply that was drawn satisfies {' and '.join(metrics)} at the threshold "
+            f"{sampling.threshold:g}: there is nothing to learn; take another threshold, or more "
+            "contexts"
+        )
+    if len({sample.context for sample in samples}) < 2:
+        raise InputError("one context alone was judged: two at least are needed, one is left out")
+
+
+class _Fitted(NamedTuple):
+    """The network of the best epoch and the losses on the way."""
+
+    network: Mlp
+    training: list[float]
+    validation: list[float]
+    prior: float
+    epoch: int
+
+
+class _Weights(NamedTuple):
+    """The weights of a network with one hidden layer, or their gradients."""
+
+    hidden: Array
+    hidden_bias: Array
+    output: Array
+    output_bias: Array
+
+    def network(self) -> Mlp:
+        """Return the network."""
+        copies = [column.copy() for column in self]
+        return Mlp([(copies[0], copies[1]), (copies[2], copies[3])])
+
+
+def _fit(training: Positions, left_out: Positions, space: TokenSpace, fitting: Fitting) -> _Fitted:
+    """Fit by Adam, and keep the epoch of the least loss on what is left out."""
+    random = np.random.default_rng(fitting.seed)
+    inputs, components = training.features.shape[1], space.vectors.shape[1]
+    share = float(np.clip(training.labels.mean(), TINY, 1 - TINY))
+    weights = _Weights(
+        (random.normal(size=(inputs, fitting.hidden)) / np.sqrt(inputs)).astype(np.float32),
+        np.zeros(fitting.hidden, np.float32),
+        (random.normal(size=(fitting.hidden, components + 1)) * 0.01).astype(np.float32),
+        np.append(np.zeros(components), np.log(share / (1 - share))).astype(np.float32),
+    )
+    steps = _Adam(weights, fitting)
+    prior = _cross_entropy(np.full(len(left_out.labels), np.log(share / (1 - share))), left_out)
+    # Nothing learned: the same share everywhere, which guides nowhere.
+    constant = weights._replace(output=np.zeros_like(weights.output))
+    fitted = _Fitted(constant.network(), [], [], prior, 0)
+    best = prior
+    with single_threaded():
+        for epoch in track(range(fitting.epochs), "epochs", fitting.epochs):
+            targets = _targets(weights, training, space, fitting.consistency)
+            for rows in np.array_split(
+                random.permutation(len(targets)), max(1, len(targets) // BATCH)
+            ):
+                steps.take(_gradient(weights, training.at(rows), targets[rows], space))
+            losses = [
+                _cross_entropy(_log_odds(weights, part, space), part)
+                for part in (training, left_out)
+            ]
+            fitted.training.append(losses[0])
+            fitted.validation.append(losses[1])
+            if losses[1] < best:
+                best = losses[1]
+                fitted = fitted._replace(network=weights.network(), epoch=epoch + 1)
+    return fitted
+
+
+def _targets(
+    weights: _Weights, positions: Positions, space: TokenSpace, consistency: float
+) -> Array:
+    """Return the label of each position, drawn to the expectation at the next one."""
+    if not consistency:
+        return positions.labels
+    output = _outputs(weights, positions.features)[1]
+    odds = np.einsum("nk,nlk->nl", output[:, :-1], space.vectors[positions.likely]) + output[:, -1:]
+    expected = (sigmoid(odds) * positions.weights).sum(axis=1)
+    following = np.append(expected[1:], np.float32(0))
+    following = np.where(positions.last, positions.labels, following)
+    return np.asarray((1 - consistency) * positions.labels + consistency * following, np.float32)
+
+
+def _outputs(weights: _Weights, features: Array) -> tuple[Array, Array]:
+    hidden = np.maximum(features @ weights.hidden + weights.hidden_bias, 0)
+    return hidden, hidden @ weights.output + weights.output_bias
+
+
+def _log_odds(weights: _Weights, positions: Positions, space: TokenSpace) -> Array:
+    output = _outputs(weights, positions.features)[1]
+    chosen = space.vectors[positions.tokens]
+    return np.asarray((output[:, :-1] * chosen).sum(axis=1) + output[:, -1], np.float32)
+
+
+def _gradient(weights: _Weights, batch: Positions, targets: Array, space: TokenSpace) -> _Weights:
+    """Return the slope of the mean cross entropy."""
+    hidden, output = _outputs(weights, batch.features)
+    vectors = np.hstack([space.vectors[batch.tokens], np.ones((len(targets), 1), np.float32)])
+    excess = (sigmoid((output * vectors).sum(axis=1)) - targets) / len(targets)
+    of_output = excess[:, None] * vectors
+    of_hidden = (of_output @ weights.output.T) * (hidden > 0)
+    slopes = (
+        batch.features.T @ of_hidden,
+        of_hidden.sum(axis=0),
+        hidden.T @ of_output,
+        of_output.sum(axis=0),
+    )
+    return _Weights(*(slope.astype(np.float32) for slope in slopes))
+
+
+def _cross_entropy(odds: NDArray[np.floating], positions: Positions) -> float:
+    return float((np.logaddexp(0, odds) - positions.labels * odds).mean())
+
+
+class _Adam:
+    """Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019); biases do not decay."""
+
+    def __init__(self, weights: _Weights, fitting: Fitting) -> None:
+        self._weights, self._fitting = weights, fitting
+        self._means = [np.zeros_like(part) for part in weights]
+        self._squares = [np.zeros_like(part) for part in weights]
+        self._steps = 0
+
+    def take(self, gradient: _Weights) -> None:
+        """Move the weights, in their place."""
+        self._steps += 1
+        rate, decay = self._fitting.rate, self._fitting.decay
+        for part, slope, mean, square in zip(
+            self._weights, gradient, self._means, self._squares, strict=True
+        ):
+            mean += 0.1 * (slope - mean)
+            square += 0.001 * (slope * slope - square)
+            size = np.sqrt(square / (1 - 0.999**self._steps)) + TINY
+            part -= rate * (mean / (1 - 0.9**self._steps) / size + decay * part * (part.ndim > 1))
+
+
+PARTS = {"first third": 0.0, "second third": 1 / 3, "last third": 2 / 3}
+
+
+def _auc(network: Mlp, positions: Positions, space: TokenSpace) -> dict[str, float]:
+    """Return the area under the ROC curve by how much is written; a part of one label has none."""
+    output = network.together(positions.features)
+    odds = (output[:, :-1] * space.vectors[positions.tokens]).sum(axis=1) + output[:, -1]
+    areas = {}
+    for name, start in PARTS.items():
+        rows = (positions.written >= start) & (positions.written < start + 1 / 3)
+        labels, values = positions.labels[rows] > 0.5, odds[rows]
+        if 0 < labels.sum() < len(labels):
+            areas[name] = round(_roc_area(labels, values), 4)
+    return areas
+
+
+def _roc_area(labels: NDArray[np.bool_], values: Array) -> float:
+    """Return how often a true one has the higher value than a false one; ties count half."""
+    others = np.sort(values[~labels])
+    below = np.searchsorted(others, values[labels], side="left")
+    up_to = np.searchsorted(others, values[labels], side="right")
+    return float((below + up_to).mean() / (2 * len(others)))

@@ -1,0 +1,247 @@
+"""The best of several candidates for a reply, by metrics, with the reasons."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from grice.errors import RecordError
+from grice.records import Conversation, Score, Turn
+from grice.text.roles import role_of
+from grice_tasks.steering.blend import Blend, pareto_front
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grice.scoring.run import Scorer
+
+FIELD = "candidates"
+"""Field of a record that holds the candidates."""
+WINDOW = 64
+"""Contexts whose candidates are scored together."""
+MOST = 1_000
+"""Candidates of a context that are read."""
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One candidate for a reply and what is thought of it.
+
+    Attributes:
+        index: Its place in the record, from 0.
+        text: What it says.
+        value: The blend of its scores; None where it is empty, or no metric has a part.
+        vetoed: Metrics that veto it.
+        scores: All its scores with their evidence.
+    """
+
+    index: int
+    text: str
+    value: float | None
+    vetoed: tuple[str, ...]
+    scores: tuple[Score, ...]
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """The candidates of one context.
+
+    Attributes:
+        conversation: Id of the context.
+        turns: What was said before.
+        candidates: The best first. Of equal ones, and where nothing was judged, the order of the
+            record stands; vetoed ones follow all others, and empty ones follow these.
+        tied: How many share the first place.
+        left_out: Why a metric has no part in this choice, by its name.
+        meta: Further fields of the record.
+    """
+
+    conversation: str
+    turns: tuple[Turn, ...]
+    candidates: tuple[Candidate, ...]
+    tied: int
+    left_out: dict[str, str]
+    meta: dict[str, Any]
+
+    @property
+    def best(self) -> Candidate:
+        """The first candidate."""
+        return self.candidates[0]
+
+
+class _Context(msgspec.Struct, frozen=True):
+    """A context and what may follow it."""
+
+    conversation: Conversation
+    candidates: tuple[str, ...]
+
+    def talks(self) -> list[Conversation]:
+        """Return a conversation for each candidate, which alone is judged in it."""
+        turns = self.conversation.turns
+        speaker, role = _next(turns)
+        return [
+            Conversation(
+                f"{self.conversation.id} {number}",
+                (*turns, Turn(speaker, text, role)),
+                (len(turns),),
+            )
+            for number, text in enumerate(self.candidates)
+        ]
+
+
+def rerank(
+    records: Iterable[Conversation | RecordError],
+    scorer: Scorer,
+    blend: Blend = Blend(),  # noqa: B008 - frozen
+    *,
+    field: str = FIELD,
+) -> Iterator[Ranked | RecordError]:
+    """Yield the candidates of each context, the best first.
+
+    A candidate that a metric has nothing to judge in counts with the neutral value of the metric.
+    A metric that judges none of them, or fails on one, has no part in the choice, so that the
+    values of all candidates of a context rest on the same metrics.
+
+    Args:
+        records: Contexts, as :func:`grice.read` gives them, whose last turn is the one to answer.
+            The candidates stand in a field of the record: texts, or objects with ``text`` or
+            ``content``.
+        scorer: The metrics.
+        blend: How their scores become one value.
+        field: The field with the candidates.
+
+    Yields:
+        What was ranked, in the order of the records; a ``RecordError`` for each that was not read
+        or has no candidates.
+
+    Raises:
+        InputError: If the blend does not fit the metrics.
+    """
+    blend.check([loaded.metric.name for loaded in scorer.metrics])
+    return _ranked(iter(records), scorer, blend, field)
+
+
+def _ranked(
+    records: Iterator[Conversation | RecordError], scorer: Scorer, blend: Blend, field: str
+) -> Iterator[Ranked | RecordError]:
+    while window := [_context(record, field) for record in islice(records, WINDOW)]:
+        contexts = [context for context in window if isinstance(context, _Context)]
+        groups = iter(scorer.score([talk for context in contexts for talk in context.talks()]))
+        for item in window:
+            if isinstance(item, _Context):
+                yield _rank(item, list(islice(groups, len(item.candidates))), scorer, blend)
+            else:
+                yield item
+
+
+def _context(record: Conversation | RecordError, field: str) -> _Context | RecordError:
+    if isinstance(record, RecordError):
+        return record
+    if field not in record.meta:
+        fields = ", ".join(sorted(record.meta)[:8]) or "no further field"
+        return _wrong(record, field, f"missing; the record has {fields}")
+    listed = record.meta[field]
+    if not isinstance(listed, list) or not listed:
+        return _wrong(record, field, "a list of candidates is needed, with one at least")
+    if len(listed) > MOST:
+        return _wrong(record, field, f"{len(listed):,} candidates; at most {MOST:,} are read")
+    texts = [_text(item) for item in listed]
+    if None in texts:
+        return _wrong(
+            record, f"{field}[{texts.index(None)}]", "a text, or an object with text or content"
+        )
+    meta = {name: value for name, value in record.meta.items() if name != field}
+    return _Context(replace(record, meta=meta), tuple(text for text in texts if text is not None))
+
+
+def _wrong(record: Conversation, field: str, problem: str) -> RecordError:
+    return RecordError(problem, file=record.id, field=field)
+
+
+def _text(item: object) -> str | None:
+    if isinstance(item, dict):
+        item = item.get("text", item.get("content"))
+    return item if isinstance(item, str) else None
+
+
+def _next(turns: Sequence[Turn]) -> tuple[str, str | None]:
+    """Return who answers: whoever spoke last before the speaker of the last turn, with the role."""
+    before = [turn for turn in turns if turn.speaker != turns[-1].speaker]
+    spoken = [turn for turn in before if not turn.role or role_of(turn.role) == "assistant"]
+    if spoken:
+        return spoken[-1].speaker, spoken[-1].role
+    has_roles = any(turn.role for turn in turns)
+    name = "assistant" if has_roles else "B" if turns and turns[-1].speaker == "A" else "A"
+    return name, "assistant" if has_roles else None
+
+
+def _rank(
+    context: _Context, groups: Sequence[Sequence[Score]], scorer: Scorer, blend: Blend
+) -> Ranked:
+    name = context.conversation.id
+    scores = [tuple(replace(score, conversation=name) for score in group) for group in groups]
+    by_metric = [{score.metric: score for score in group} for group in scores]
+    filled = [number for number, text in enumerate(context.candidates) if text.strip()]
+    metrics = blend.steering([loaded.metric.name for loaded in scorer.metrics])
+    left_out = {
+        metric: why
+        for metric in metrics
+        if (why := _not_judged(metric, [by_metric[number] for number in filled]))
+    }
+    used = [metric for metric in metrics if metric not in left_out]
+    judged = {
+        number: {metric: by_metric[number][metric].value or 0.0 for metric in used}
+        for number in filled
+        if used
+    }
+    fronts = dict(zip(judged, pareto_front(list(judged.values())), strict=True))
+    candidates = [
+        Candidate(
+            number,
+            text,
+            blend.value(judged[number]) if number in judged else None,
+            _vetoes(by_metric[number], blend) if text.strip() else (),
+            scores[number],
+        )
+        for number, text in enumerate(context.candidates)
+    ]
+
+    def place(candidate: Candidate) -> tuple[bool, bool, bool, float]:
+        behind = blend.rule == "pareto" and not fronts.get(candidate.index, False)
+        empty = not candidate.text.strip()
+        return empty, bool(candidate.vetoed), behind, -(candidate.value or 0.0)
+
+    candidates.sort(key=place)
+    tied = sum(place(candidate) == place(candidates[0]) for candidate in candidates)
+    return Ranked(
+        name,
+        context.conversation.turns,
+        tuple(candidates),
+        tied,
+        left_out,
+        context.conversation.meta,
+    )
+
+
+def _not_judged(metric: str, candidates: Sequence[dict[str, Score]]) -> str | None:
+    """Return why a metric has no part in a choice; None if it has."""
+    scores = [by_metric[metric] for by_metric in candidates if metric in by_metric]
+    for score in scores:
+        if score.status == "failed":
+            return f"failed: {score.reason}"
+    if any(score.status == "ok" for score in scores):
+        return None
+    return f"abstained: {scores[0].reason}" if scores else "every candidate is empty"
+
+
+def _vetoes(scores: dict[str, Score], blend: Blend) -> tuple[str, ...]:
+    """Return the metrics that judged the candidate and score it below their threshold."""
+    return tuple(
+        metric
+        for metric, least in blend.vetoes.items()
+        if (score := scores.get(metric)) is not None
+        and score.status == "ok"
+        and score.value is not None
+        and score.value < least
+    )

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grice.errors import InputError
+from grice_tasks.situatedgen.match import READINGS, match_keywords
+from grice_tasks.situatedgen.records import read_samples
+from grice_tasks.situatedgen.trivial_outputs import halved, twice
+from grice_tasks.situatedgen.words import noun_lemma, sentences
+
+PAPER = ["July", "China", "winter", "Australia", "summer", "July"]
+PLACES = [0, 0, 1, 1, 0, 1]
+
+WORDS = st.sampled_from(["river", "Chile", "coffee", "Texas", "snow", "market", "July", "king"])
+INPUTS = st.lists(st.tuples(WORDS, st.integers(0, 1)), min_size=2, max_size=8)
+
+
+def value(output, reading="first", keywords=PAPER, places=PLACES):
+    return match_keywords(output, keywords, places, reading=reading).value
+
+
+@pytest.mark.parametrize(
+    ("reading", "expected"), [("first", 4 / 6), ("exclusive", 4 / 6), ("naive", 3 / 6)]
+)
+def test_the_papers_example(reading, expected):
+    output = "July is summer in Australia. July is winter in China."
+    assert value(output, reading) == pytest.approx(expected)
+
+
+@pytest.mark.data
+def test_every_golden_case(golden):
+    for case in golden("situatedgen_match_cases")["cases"]:
+        for reading in READINGS:
+            match = match_keywords(
+                case["prediction"], case["keywords"], case["keywords_pos"], reading=reading
+            )
+            expected = pytest.approx(case[f"match_{reading}"], abs=1e-6)
+            assert match.value == expected, (case["name"], reading)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_released_references(golden, released, reading):
+    samples = read_samples(released / "test.jsonl.gz")
+    systems = golden("situatedgen_baselines")["systems"]
+    for name, order in (("reference", 1), ("reference_reversed", -1)):
+        values = [
+            value(" ".join(sample.statements[::order]) if order < 0 else sample.reference, reading,
+                  sample.keywords, sample.keywords_pos)
+            for sample in samples
+        ]  # fmt: skip
+        expected = systems[name][f"match_{reading}"]
+        assert sum(values) / len(values) == pytest.approx(expected, abs=1e-4)
+
+
+@given(INPUTS, st.text(alphabet="abc .JulyChieTxs", max_size=60))
+def test_a_value_is_a_share(items, output):
+    keywords, places = zip(*items, strict=True)
+    for reading in READINGS:
+        assert 0 <= match_keywords(output, keywords, places, reading=reading).value <= 1
+
+
+@given(INPUTS)
+def test_a_perfect_answer_is_worth_one_under_exclusive(items):
+    keywords, places = zip(*items, strict=True)
+    sides = [
+        " ".join(word for word, place in items if place == wanted) or "Nothing" for wanted in (0, 1)
+    ]
+    for order in (sides, sides[::-1]):
+        output = ". ".join(order) + "."
+        assert match_keywords(output, keywords, places, reading="exclusive").value == 1
+
+
+@given(INPUTS)
+def test_orientation_does_not_matter(items):
+    keywords, places = zip(*items, strict=True)
+    turned = [1 - place for place in places]
+    output = halved(keywords)
+    for reading in READINGS:
+        match = match_keywords(output, keywords, places, reading=reading)
+        other = match_keywords(output, keywords, turned, reading=reading)
+        assert match.value == other.value
+
+
+@given(INPUTS, st.randoms(use_true_random=False))
+def test_the_order_of_keywords_does_not_matter_but_under_first(items, rng):
+    shuffled = rng.sample(items, len(items))
+    output = halved([word for word, _ in items])
+    for reading in ("exclusive", "present", "naive"):
+        first, other = (
+            match_keywords(output, *zip(*some, strict=True), reading=reading).value
+            for some in (items, shuffled)
+        )
+        assert first == pytest.approx(other)
+
+
+@given(INPUTS)
+def test_a_third_sentence_changes_nothing(items):
+    keywords, places = zip(*items, strict=True)
+    output = halved(keywords)
+    longer = f"{output} {' '.join(keywords)}."
+    for reading in READINGS:
+        first, other = (
+            match_keywords(text, keywords, places, reading=reading) for text in (output, longer)
+        )
+        assert first.value == other.value
+
+
+@given(INPUTS)
+def test_writing_everything_twice_earns_little_under_exclusive(items):
+    keywords, places = zip(*items, strict=True)
+    sides = {word: {place for other, place in items if other == word} for word in keywords}
+    earned = sum(len(sides[word]) == 2 for word in keywords) / len(keywords)
+    match = match_keywords(twice(keywords), keywords, places, reading="exclusive")
+    assert match.value == pytest.approx(earned)
+
+
+@given(INPUTS)
+def test_present_gives_away_everything_to_a_copy(items):
+    keywords, places = zip(*items, strict=True)
+    assert match_keywords(twice(keywords), keywords, places, reading="present").value == 1
+
+
+def test_a_keyword_inside_a_longer_word_is_none():
+    match = match_keywords("Romance is smart. A woman lives there.", ["art", "Oman"], [0, 1])
+    assert (match.value, match.missing) == (0, ("art", "Oman"))
+
+
+def test_plural_and_case_are_no_difference():
+    assert value("CITIES grow. Women work.", "first", ["city", "woman"], [0, 1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("keywords", "places", "reading"),
+    [([], [], "first"), (["a"], [0, 1], "first"), (["a"], [2], "first"), (["a"], [0], "frist")],
+)
+def test_bad_arguments_are_named(keywords, places, reading):
+    with pytest.raises(InputError):
+        match_keywords("a", keywords, places, reading=reading)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("July is hot", 1),
+        ("He met Dr. Who in Washington, D.C. yesterday.", 1),
+        ("George W. Bush was president. He was from Texas.", 2),
+        ("It cost 3.50 dollars. It was cheap!", 2),
+    ],
+)
+def test_sentences(text, count):
+    assert len(sentences(text)) == count
+
+
+@pytest.mark.parametrize(
+    ("word", "lemma"), [("cities", "city"), ("women", "woman"), ("oman", "oman"), ("xyzs", "xyzs")]
+)
+def test_lemmas(word, lemma):
+    assert noun_lemma(word) == lemma

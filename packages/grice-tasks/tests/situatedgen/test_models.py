@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.cli import main
+from grice.models.models import Models
+from grice_tasks.situatedgen.frames import Frames
+from grice_tasks.situatedgen.match import match_keywords
+from grice_tasks.situatedgen.models import with_contexts
+from grice_tasks.situatedgen.recompose import Recomposer, Template
+from grice_tasks.situatedgen.records import Entity, Question, Sample
+from grice_tasks.situatedgen.statements import to_statements
+from grice_tasks.situatedgen.trivial_outputs import halved, swapped
+
+
+@pytest.fixture(scope="module")
+def models():
+    opened = Models(mode="exact", workers=1, cache=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def context(models):
+    return models.open("bundle:context")
+
+
+@pytest.fixture(scope="module")
+def contrast(models):
+    return models.open("bundle:situated")
+
+
+def sample(first, second, *entities, keywords=("a",), places=(0,)):
+    a, b = ((Entity(place, "GPE"),) for place in entities)
+    return Sample("x", keywords, places, (first, second), f"{first} {second}", ("a", "b"),
+                  ("GEO",), (a, b))  # fmt: skip
+
+
+LANDMARKS = sample(
+    "The Eiffel Tower stands in Paris.", "Big Ben stands in London.", "Paris", "London"
+)
+
+
+def test_the_tagger_finds_places_and_dates(context):
+    text = "Barack Obama was born in Hawaii in 1961."
+    tagged = context.tagger.find([text, "", "   "])
+    entities = {(text[entity.start : entity.end], entity.label) for entity in tagged[0].entities}
+    assert {("Hawaii", "GPE"), ("1961", "DATE")} <= entities
+    assert tagged[1] == tagged[2] == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("She lives in Atlanta Georgia.", {"Atlanta", "Georgia"}),
+        ("The Golden Gate Bridge sprawls in the San Francisco skyline.", {"San Francisco"}),
+        ("Papua New Guinea is in the southern hemisphere.", {"Papua New Guinea"}),
+    ],
+)
+def test_listed_places_are_put_right(context, text, expected):
+    entities = context.tagger.find([text])[0].entities
+    places = {text[entity.start : entity.end] for entity in entities if entity.label == "GPE"}
+    assert places == expected
+
+
+def test_the_answer_depends_on_the_text_alone(context):
+    texts = ["Snow falls in Norway in December.", "Coffee grows in Kenya.", "Cats sleep."]
+    assert context.tagger.find(texts)[1] == context.tagger.find([texts[1]])[0]
+
+
+def test_yes_no_questions_keep_their_subject_whole(context):
+    asked = [
+        Question("a", "Is the capital of France near Berlin?", False, "yes_no"),
+        Question("b", "Could you buy coffee in Kenya?", True, "yes_no"),
+    ]
+    assert [statement.statement for statement in to_statements(asked, context.clauses)] == [
+        "The capital of France is not near Berlin", "You could buy coffee in Kenya",
+    ]  # fmt: skip
+
+
+def test_a_pair_stands_above_its_exchange(contrast):
+    own, other = contrast.judge.judge_outputs(
+        [LANDMARKS, LANDMARKS], [LANDMARKS.reference, swapped(LANDMARKS)]
+    )
+    assert own.contrast > 0.5 > other.contrast
+    assert own.contrast + other.contrast == pytest.approx(1, abs=0.05)
+
+
+def test_a_list_of_words_is_no_sentence(contrast):
+    words = "Paris Tower Eiffel stands. London Ben Big stands."
+    judgements = contrast.judge.judge_outputs([LANDMARKS] * 2, [LANDMARKS.reference, words])
+    assert judgements[0].fluency > judgements[1].fluency
+    assert judgements[0].plausibility > judgements[1].plausibility
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("", "no two sentences"),
+        ("The Eiffel Tower stands in Paris.", "no two sentences"),
+        ("A tower stands here. A bell rings there.", "no two contexts"),
+        ("Paris is in London. London is in Paris.", "no two contexts"),
+    ],
+)
+def test_what_cannot_be_judged_says_why(contrast, output, reason):
+    judgement = contrast.judge.judge_outputs([LANDMARKS], [output])[0]
+    assert judgement.plausibility == 0
+    assert judgement.reason.startswith(reason)
+
+
+def test_contexts_of_samples_that_state_none(context):
+    bare = Sample("bare", ("a",), (0,), LANDMARKS.statements)
+    completed = with_contexts([bare, LANDMARKS], context.tagger)
+    assert completed[0].entities == LANDMARKS.entities
+    assert completed[0].context == ("GEO",)
+    assert completed[1] == LANDMARKS
+
+
+KEYWORDS = ("Paris", "Big Ben", "London", "Eiffel Tower")
+
+
+def test_the_baseline_uses_every_keyword_once(context, contrast):
+    recomposer = contrast.recomposer(context.tagger)
+    inputs = [KEYWORDS, ("July", "China", "winter", "Australia", "summer", "July"), ()]
+    written = recomposer.generate(inputs)
+    for keywords, text in zip(inputs[:2], written, strict=False):
+        match = match_keywords(text, keywords, [0] * len(keywords))
+        assert match.coverage == 1
+        assert match.sentences == 2
+    assert written[2] == ""
+    assert recomposer.generate(inputs) == written
+
+
+def test_a_place_takes_its_article_with_it(context, contrast):
+    bundle = contrast.bundle
+    templates = [
+        Template(
+            f"The {quantity} of the United States is large.",
+            (quantity, "United States"),
+            ("", "GEO"),
+        )
+        for quantity in ("population", "coffee")
+    ] + [Template("Tourists love Chile.", ("Tourists", "Chile"), ("", "GEO"))]
+    recomposer = Recomposer(templates, Frames(bundle.path("classes.txt.gz")),
+                            bundle.path("together.npz"), contrast.judge, context.tagger,
+                            contrast.encoder)  # fmt: skip
+    lines = [("population", "Canada", "coffee", "Brazil"),
+             ("Tourists", "Netherlands", "coffee", "Kenya")]  # fmt: skip
+    first, second = recomposer.generate(lines)
+    assert {"The population of Canada is large.", "The population of Brazil is large."} & {
+        f"{sentence}." for sentence in first.rstrip(".").split(". ")
+    }
+    assert "Tourists love the Netherlands." in second or "Tourists love Kenya." in second
+    assert " the Kenya" not in second
+    assert "of Netherlands" not in second
+
+
+def test_the_weight_of_plausibility_moves_the_grouping(context, contrast):
+    recomposer = contrast.recomposer(context.tagger)
+    words = ("pizza", "Japan", "Italy", "sushi")
+    groups = recomposer.group(words, weight=50.0)
+    assert groups[0] == groups[2] != groups[1] == groups[3]
+    assert recomposer.group(words, weight=-50.0) != groups
+
+
+@pytest.mark.parametrize("keywords", [("Paris",), ("Paris", "London"), ("Paris",) * 3,
+                                      tuple(f"word{i}" for i in range(14))])  # fmt: skip
+def test_unusual_inputs_are_answered(context, contrast, keywords):
+    text = contrast.recomposer(context.tagger).generate([keywords])[0]
+    for word in keywords:
+        assert word.lower() in text.lower()
+
+
+def test_generate_and_score_as_commands(tmp_path, capsys):
+    file = tmp_path / "s.jsonl"
+    row = {"keywords": KEYWORDS, "keywords_pos": [0, 1, 1, 0], "statements": LANDMARKS.statements}
+    file.write_text(json.dumps(row) + "\n")
+    assert main(["situated", "generate", str(file)]) == 0
+    outputs = tmp_path / "o.jsonl"
+    outputs.write_text(capsys.readouterr().out)
+    assert main(["situated", "score", str(file), str(outputs), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    values = {
+        row["row"]: row["value"]
+        for row in rows
+        if row.get("measure") == "plausibility" and row["context"] == "ALL"
+    }
+    assert values["reference"] > values["swapped reference"]
+    assert values["reference"] > values["halved keywords"]
+
+
+def test_a_sample_without_context_is_counted(tmp_path, capsys):
+    file = tmp_path / "s.jsonl"
+    row = {"keywords": ["cats", "milk", "dogs", "bones"], "keywords_pos": [0, 0, 1, 1],
+           "statements": ["Cats like milk.", "Dogs like bones."]}  # fmt: skip
+    file.write_text(json.dumps(row) + "\n")
+    outputs = tmp_path / "o.txt"
+    outputs.write_text("Cats like milk. Dogs like bones.\n")
+    assert main(["situated", "score", str(file), str(outputs)]) == 0
+    printed = capsys.readouterr()
+    assert "1 of 1: no context in the input" in printed.err
+    assert "ALL: 1 sample\n" in printed.out
+
+
+def test_build_as_a_command(tmp_path, capsys):
+    capitals = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Japan": "Tokyo",
+                "Egypt": "Cairo", "Kenya": "Nairobi"}  # fmt: skip
+    rows = [{"question": f"Is {city} the capital of {land}?", "answer": True}
+            for land, city in capitals.items()]  # fmt: skip
+    file = tmp_path / "q.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    out = tmp_path / "out"
+    assert main(["situated", "build", str(file), "-o", str(out)]) == 0
+    made = [json.loads(line) for name in ("train", "dev", "test")
+            for line in (out / f"{name}.jsonl").read_text().splitlines()]  # fmt: skip
+    assert made
+    assert all(record["context"] == ["GEO"] for record in made)
+    sheet = (out / "DATASHEET.md").read_text()
+    assert "MATCH of halved keywords" in sheet
+    assert sum(line.startswith("| q") for line in sheet.splitlines()) == 1
+    capsys.readouterr()
+
+
+def test_halved_keywords_of_a_sample_cannot_pass_for_sentences(contrast):
+    text = halved(KEYWORDS)
+    judgement = contrast.judge.judge_outputs([LANDMARKS], [text])[0]
+    assert judgement.plausibility < 0.3

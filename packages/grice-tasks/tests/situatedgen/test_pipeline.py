@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.cli import main
+from grice.errors import InputError, RecordError
+from grice.models.protocols import Generated, TaggedSpan
+from grice_tasks.situatedgen.build import build_benchmark, datasheet, keep_apart
+from grice_tasks.situatedgen.dates import merge_spans, spelt_spans
+from grice_tasks.situatedgen.marking import mark_statements, mask
+from grice_tasks.situatedgen.mining import alike, alike_nearby, mine_pairs, refusal
+from grice_tasks.situatedgen.reading import read_given
+from grice_tasks.situatedgen.records import Entity, Marked, MinedPair, Question, Sample, Statement
+from grice_tasks.situatedgen.splitting import split_pairs
+from grice_tasks.situatedgen.statements import (
+    generate_statements,
+    to_statements,
+    yes_no_statement,
+)
+
+
+def marked(name, text, masked=None, label="GPE", entity="Spain"):
+    return Marked(name, text, (Entity(entity, label),), (), masked or "[UNK] is in [UNK]")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "start", "expected"),
+    [
+        ("Is July hot in Chile?", False, 8, "July is not hot in Chile"),
+        ("Did slaves play a role?", True, 11, "Slaves play a role"),
+        ("Does the mayor work here?", False, 15, "The mayor not work here"),
+        ("Will it rain?", True, 8, "It would rain"),
+    ],
+)
+def test_yes_no_questions_are_turned_as_published(question, answer, start, expected):
+    assert yes_no_statement(question, answer, start) == expected
+
+
+def test_statements_of_every_form(clauses):
+    inputs = [
+        Question("a", "Spain has rivers.", True, "claim"),
+        Question("b", "Spain is in Asia.", False, "claim"),
+        Question("c", "Is July hot in Chile?", True, "yes_no"),
+        Question("d", "If it rains, is the street wet?", True, "yes_no"),
+        Question("e", "What about it", True, "yes_no"),
+        Question("f", "Many canals are in what city?", "Venice", "choice"),
+    ]
+    statements = {statement.id: statement.statement for statement in to_statements(inputs, clauses)}
+    assert statements.keys() == {"a", "c", "d", "f"}
+    assert statements["d"].endswith("wet if it rains")
+    assert statements["f"] == "Many canals are in Venice"
+
+
+def test_a_converter_of_ones_own():
+    class Writer:
+        identity = "writer"
+
+        def generate(self, prompts, *, count):
+            assert count == 1
+            return [(Generated(prompt.replace(" [SEP] ", " = "), -1.0),) for prompt in prompts]
+
+    statements = generate_statements([Question("a", "Where is it?", "here")], Writer())
+    assert statements == [Statement("a", "Where is it? = here")]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "stretch"),
+    [
+        ("It began in 1999.", "DATE", "1999"),
+        ("It takes about 24 hours.", "TIME", "about 24 hours"),
+        ("He was born on July 4, 1776 there.", "DATE", "July 4, 1776"),
+        ("Jazz of the 1920s was loud.", "DATE", "the 1920s"),
+        ("He fought in World War II bravely.", "EVENT", "World War II"),
+        ("The U.S. is large.", "GPE", "The U.S."),
+        ("Music of the early 90's was loud.", "DATE", "the early 90's"),
+        ("It rains between June and August here.", "DATE", "between June and August"),
+        ("It dried two days in a row.", "DATE", "two days in a row"),
+        ("He waited for years in vain.", "DATE", "years"),
+        ("At the end of the first week they left.", "DATE", "the end of the first week"),
+        ("Plants of the Permian period are gone.", "DATE", "the Permian period"),
+        ("A six year old runs.", "DATE", "six year old"),
+        ("He met Hurricane Sandy bravely.", "EVENT", "Hurricane Sandy"),
+        ("People light lamps at Diwali.", "EVENT", "Diwali"),
+        ("She won the US Open.", "EVENT", "the US Open"),
+        ("Some US coins are old.", "GPE", "US"),
+        ("He heads the Kingdom of Malaysia.", "GPE", "the Kingdom of Malaysia"),
+    ],
+)
+def test_spelt_dates(text, label, stretch):
+    assert [(span.label, text[span.start : span.end]) for span in spelt_spans(text)] == [
+        (label, stretch)
+    ]
+
+
+def test_the_year_of_games_is_a_date_of_its_own():
+    text = "He ran at the 1936 Summer Olympics."
+    assert [(span.label, text[span.start : span.end]) for span in spelt_spans(text)] == [
+        ("DATE", "1936"), ("EVENT", "Summer Olympics"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "tagged", "expected"),
+    [
+        ("It fell over many years.", [("over many years", "DATE")], [("many years", "DATE")]),
+        ("In 2020 and 2021 it rose.", [("2020 and 2021", "DATE")],
+         [("2020", "DATE"), ("2021", "DATE")]),
+        ("The United States Capitol is white.", [("United States Capitol", "GPE")],
+         [("The United States", "GPE")]),
+        ("July is in the winter there.", [("July", "DATE"), ("the winter", "DATE")],
+         [("July", "DATE")]),
+        ("It was a hot day in May 1990.", [("a hot day", "DATE")], [("May 1990", "DATE")]),
+        ("He came a few days later.", [("a few days", "DATE")], [("a few days later", "DATE")]),
+        ("He came on the day after Monday.", [("the day after Monday", "DATE")],
+         [("the day after Monday", "DATE")]),
+    ],
+)  # fmt: skip
+def test_what_is_spelt_puts_the_tagger_right(text, tagged, expected):
+    spans = [TaggedSpan(text.index(word), text.index(word) + len(word), label, 0.5)
+             for word, label in tagged]  # fmt: skip
+    merged = merge_spans(text, spans)
+    assert [(text[span.start : span.end], span.label) for span in merged] == expected
+
+
+def test_no_date_in_a_weight():
+    assert spelt_spans("It walked 2000 miles to the river.") == []
+
+
+def test_masks_stand_for_whole_words():
+    assert mask("Oman is in Oman, no woman.", ["Oman"]) == "[UNK] is in [UNK], no woman."
+
+
+def test_statements_without_context_are_left_out(tagger):
+    kept, left = mark_statements(
+        [Statement("a", "In Spain coffee is bitter."), Statement("b", "Snow is cold.")], tagger
+    )
+    assert [statement.id for statement in left] == ["b"]
+    assert kept[0].keywords == ("Spain", "coffee")
+    assert kept[0].masked == "In [UNK] [UNK] is bitter."
+
+
+@pytest.mark.parametrize(
+    ("second", "rules", "expected"),
+    [
+        (marked("b", "Chile is far.", entity="Chile"), "paper", None),
+        (marked("b", "Chile is far.", masked="[UNK]", entity="Chile"), "paper", "keywords"),
+        (marked("b", "Old Spain is far.", entity="Old Spain"), "paper", "shared entity"),
+        (marked("b", "Spain is hot. Yes.", entity="Kenya"), "released", "contained"),
+        (marked("b", "It was in 1990.", label="DATE", entity="1990"), "paper",
+         "no shared context"),
+        (marked("b", "Spaniards left Kenya.", entity="Kenya"), "released", None),
+        (marked("b", "SPAINISH Kenya.", entity="Kenya"), "released", "shared entity"),
+        (marked("b", "SPAINISH Kenya.", entity="Kenya"), "paper", None),
+    ],
+)  # fmt: skip
+def test_rules_of_the_paper_and_of_the_released_code(second, rules, expected):
+    assert refusal(marked("a", "Spain is hot."), second, rules) == expected
+
+
+def test_an_unknown_rule_set_is_named():
+    with pytest.raises(InputError, match="papr"):
+        refusal(marked("a", "x"), marked("b", "y"), "papr")
+
+
+def unit(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 60), st.integers(0, 1000))
+def test_all_cells_give_what_all_pairs_give(count, seed):
+    vectors = unit(np.random.default_rng(seed).normal(size=(count, 4)))
+    every = {(i, j) for i, j, _ in alike(vectors)}
+    near = [(i, j) for i, j, _ in alike_nearby(vectors, cells=5, probes=5)]
+    assert set(near) == every
+    assert len(near) == len(every)
+
+
+@settings(max_examples=25)
+@given(st.integers(20, 80), st.integers(0, 1000))
+def test_few_cells_give_no_pair_twice_and_none_below_the_threshold(count, seed):
+    vectors = unit(np.random.default_rng(seed).normal(size=(count, 3)))
+    near = list(alike_nearby(vectors, cells=8, probes=2))
+    assert len({(i, j) for i, j, _ in near}) == len(near)
+    assert all(i < j and vectors[i] @ vectors[j] > 0.7999 for i, j, _ in near)
+
+
+def test_pairs_carry_their_score_and_context():
+    pairs, refused = mine_pairs(
+        [marked("a", "Spain is hot."), marked("b", "Chile is hot.", entity="Chile"),
+         marked("c", "Spain is old.")],
+        [(0, 1, 0.91234), (0, 2, 0.9)],
+    )  # fmt: skip
+    assert pairs == [MinedPair(("a", "b"), 0.9123, ("GEO",))]
+    assert refused == {"shared entity": 1}
+
+
+def test_splits_share_no_statement():
+    pairs = [
+        MinedPair((f"{group}-{i}", f"{group}-{j}"), 0.9, ("GEO",))
+        for group in range(20)
+        for i in range(4)
+        for j in range(i)
+    ] + [MinedPair(("0-0", "1-0"), 0.9, ("GEO",))]
+    splits, between = split_pairs(pairs)
+    assert between <= 1
+    names = {key: {name for sample in part for name in sample.ids} for key, part in splits.items()}
+    assert not names["train"] & names["dev"]
+    assert not names["train"] & names["test"]
+    assert not names["dev"] & names["test"]
+    assert len(splits["test"]) <= 0.25 * 120
+    assert sum(map(len, splits.values())) == 121 - between
+    assert split_pairs(pairs) == (splits, between)
+
+
+def test_no_two_splits_share_the_keywords_of_a_sentence():
+    def pair(name, first, second):
+        words = (*first, *second)
+        places = (0,) * len(first) + (1,) * len(second)
+        return Sample(name, words, places, ("A.", "B."))
+
+    train = [pair("a", ("Spain", "coffee"), ("Chile", "snow")), pair("b", ("x", "y"), ("z", "v"))]
+    dev = [pair("c", ("snow", "chile"), ("Kenya", "tea"))]
+    test = [pair("d", ("Kenya", "coffee"), ("Y", "x"))]
+    splits, left_out = keep_apart({"train": train, "dev": dev, "test": test})
+    assert splits == {"train": [], "dev": dev, "test": test}
+    assert left_out == 2
+
+
+def test_nothing_to_split_is_said():
+    with pytest.raises(InputError, match="no pair"):
+        split_pairs([])
+
+
+def test_a_benchmark_from_statements(tagger, encoder, clauses):
+    inputs = [
+        Statement(f"s::{place}-{noun}", f"In {place} {noun} is a common sight of the year.")
+        for place in ("Spain", "Chile", "China", "Texas", "Ohio", "Kenya")
+        for noun in ("coffee", "snow", "winter")
+    ]
+    inputs.append(Statement("s::none", "Nothing is here."))
+    inputs.append(Question("q", "Spain is in Asia.", False, "claim"))
+    built = build_benchmark(inputs, clauses=clauses, tagger=tagger, encoder=encoder)
+    assert built.counts["statement without context"] == 1
+    assert built.counts["no statement (false claim or unknown form)"] == 1
+    some = next(sample for part in built.splits.values() for sample in part)
+    assert sorted(some.keywords_pos) == [0, 0, 1, 1]
+    assert some.context == ("GEO",)
+    sheet = datasheet(built, title="T", sources=["mine (CC0)"], settings="grice situated build")
+    assert "Statements in more than one split: 0." in sheet
+    assert "mine (CC0)" in sheet
+
+
+def test_statements_without_any_context_are_refused(tagger, encoder, clauses):
+    with pytest.raises(InputError, match="nothing can contrast"):
+        build_benchmark(
+            [Statement("a", "Snow is cold.")], clauses=clauses, tagger=tagger, encoder=encoder
+        )
+
+
+def test_reading_what_people_have(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    lines = [
+        {"statement": "Spain is hot."},
+        {"question": "Is Spain hot?", "answer": "yes"},
+        {"question": "Where is Spain?", "answer": "Europe"},
+        {"question": "Spain is hot.", "answer": False},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)) + "\nKenya has coffee.\n")
+    records = read_given(file)
+    assert [getattr(record, "form", "statement") for record in records] == [
+        "statement", "yes_no", "choice", "claim", "statement",
+    ]  # fmt: skip
+    assert records[-1] == Statement("mine::4", "Kenya has coffee.")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"question": "Is it?"}', "neither"),
+        ('{"statement": 3}', "statement"),
+        ('{"id": "a", "statement": "x"}\n{"id": "a", "statement": "y"}', "comes twice"),
+        ("", "no question"),
+    ],
+)
+def test_broken_input_is_named(tmp_path, text, problem):
+    file = tmp_path / "mine.jsonl"
+    file.write_text(text)
+    with pytest.raises((InputError, RecordError), match=problem):
+        read_given(file)
+
+
+def test_steps_as_commands_read_each_other(tmp_path, capsys):
+    pairs = tmp_path / "pairs.jsonl"
+    marks = tmp_path / "marks.jsonl"
+    pairs.write_text('{"ids": ["a", "b"], "score": 0.9, "context": ["GEO"]}\n')
+    rows = [
+        {"id": name, "statement": f"{place} is hot", "keywords": [place],
+         "entities": [{"text": place, "label": "GPE"}], "masked": "[UNK] is hot"}
+        for name, place in (("a", "Spain"), ("b", "Chile"))
+    ]  # fmt: skip
+    marks.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    folder = tmp_path / "out"
+    assert main(["situated", "split", str(pairs), str(marks), "-o", str(folder)]) == 0
+    record = json.loads((folder / "train.jsonl").read_text())
+    assert record["statements"] == ["Spain is hot.", "Chile is hot."]
+    assert main(["situated", "describe", str(folder / "train.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pairs"] == 1
+
+
+def test_samples_are_described_in_a_table(tmp_path, capsys, july):
+    path = tmp_path / "samples.jsonl"
+    path.write_bytes(msgspec.json.encode(july) + b"\n")
+    assert main(["situated", "describe", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"pairs +1\b", out)

@@ -1,0 +1,150 @@
+"""Guides: what they learn on a model whose answer is known, what they write, where they fit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import toy_model
+from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
+
+from grice.errors import BundleError, InputError
+from grice.models.stepwise import Sampler
+from grice_tasks.steering.guide import load_guide
+from grice_tasks.steering.guide_bundle import save_guide
+from grice_tasks.steering.guide_training import Fitting, train_guide
+from grice_tasks.steering.guided import GuidedChoice
+from grice_tasks.steering.samples import Sampling
+
+SAMPLING = Sampling(temperature=1.0, replies=1)
+FITTING = Fitting(components=2, hidden=16, epochs=20, rate=5e-3, decay=0.0)
+PREFIXES = {0: [], 1: [1]}
+"""Tokens after which the toy is in each of its states."""
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return drawn_replies(1500)
+
+
+@pytest.fixture(scope="module")
+def trained(samples):
+    return train_guide(samples, Toy(), ["b"], SAMPLING, FITTING)
+
+
+def next_tokens(guide, before, strength):
+    weights = np.exp(guide.weighed(Toy().logits(before), before, strength).astype(float))
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("state", PREFIXES)
+def test_what_is_learned_is_the_closed_form(trained, state):
+    guide, _ = trained
+    assert next_tokens(guide, PREFIXES[state], 1.0) == pytest.approx(GIVEN_LABEL[state], abs=0.06)
+
+
+@pytest.mark.parametrize("consistency", [0.5, 0.9])
+def test_held_to_its_own_expectations_it_learns_the_same(samples, consistency):
+    fitting = FITTING._replace(consistency=consistency)
+    guide, _ = train_guide(samples, Toy(), ["b"], SAMPLING, fitting)
+    for state, before in PREFIXES.items():
+        assert next_tokens(guide, before, 1.0) == pytest.approx(GIVEN_LABEL[state], abs=0.06)
+
+
+def test_the_product_over_tokens_is_the_nearest_distribution_that_satisfies_the_label():
+    """With the true estimates, of replies of up to three tokens: p(reply) / p(label)."""
+    ratio = {
+        (state, token): STATES[state][token] * toy_model.R[state][token] for state in (0, 1)
+        for token in (0, 1, 2)
+    }  # fmt: skip
+    for reply in ((1, 2), (0, 1, 2), (1, 0, 2), (0, 0, 1, 2)):
+        base = guided = 1.0
+        for place, token in enumerate(reply):
+            state = int(1 in reply[:place])
+            base *= STATES[state][token]
+            guided *= ratio[state, token] / sum(ratio[state, other] for other in (0, 1, 2))
+        assert guided == pytest.approx(base / 0.5)
+
+
+@pytest.mark.parametrize(("strength", "least", "most"), [(0.0, 0.4, 0.6), (1.0, 0.93, 1.0)])
+def test_guided_replies_satisfy_the_label(trained, strength, least, most):
+    random = np.random.default_rng(1).random
+    choosers = [GuidedChoice(trained[0], strength, random) for _ in range(300)]
+    written = Toy().choose([""] * 300, choosers)
+    assert least <= np.mean(["b" in reply.text for reply in written]) <= most
+
+
+def test_strength_zero_is_the_base_exactly(trained):
+    logits = np.random.default_rng(0).normal(size=3).astype(np.float32)
+    assert (trained[0].weighed(logits, [0], 0.0) == logits).all()
+
+
+def test_what_is_drawn_without_strength_is_what_the_base_draws(trained):
+    random = np.random.default_rng([7])
+    guided = Toy().choose([""] * 20, [GuidedChoice(trained[0], 0.0, random.random)] * 20)
+    assert guided == Toy().choose([""] * 20, [Sampler(1.0, [7])] * 20)
+
+
+def test_the_losses_fall_and_the_report_counts(trained):
+    _, report = trained
+    assert report.training_loss[-1] < report.training_loss[0]
+    assert min(report.validation_loss) < report.prior_loss
+    assert report.validation_loss[report.epoch - 1] == min(report.validation_loss)
+    assert report.satisfied == {"b": pytest.approx(0.5, abs=0.05), "all": report.satisfied["b"]}
+    assert report.replies == 1500
+    assert report.auc["last third"] > 0.7
+
+
+def test_the_same_samples_give_the_same_guide(samples):
+    few = samples[:100]
+    first, second = (train_guide(few, Toy(), ["b"], SAMPLING, FITTING)[1] for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("strength", [-1.0, math.nan, math.inf])
+def test_strengths_that_mean_nothing_are_refused(trained, strength):
+    with pytest.raises(InputError, match="0 \\(the base model\\) or more"):
+        GuidedChoice(trained[0], strength)
+
+
+def test_a_guide_of_another_vocabulary_or_model_names_both(trained):
+    other = Toy()
+    other.vocabulary = ("x", "y", "z")
+    with pytest.raises(InputError, match=r"toy@1 .*another vocabulary"):
+        trained[0].check(other)
+    later = Toy()
+    later.identity = "later@2/fast"
+    with pytest.raises(InputError, match="trained for toy@1, not for later@2"):
+        trained[0].check(later)
+    trained[0].check(Toy())
+
+
+def test_a_guide_that_was_saved_writes_the_same(trained, tmp_path):
+    guide, report = trained
+    save_guide(tmp_path / "guide", guide, report, ["grice train guide"], seed=0)
+    opened = load_guide(tmp_path / "guide")
+    assert opened.settings == guide.settings
+    for before in PREFIXES.values():
+        ours, theirs = (next_tokens(each, before, 1.0) for each in (guide, opened))
+        assert ours == pytest.approx(theirs, abs=2e-3)
+
+
+def test_a_folder_with_another_model_is_no_guide():
+    from grice.models.bundle import shipped_bundles
+
+    with pytest.raises(BundleError, match="where a guide is needed"):
+        load_guide(shipped_bundles()["engagement"])
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_replies_of_one_kind_teach_nothing(samples, label):
+    alike = [sample._replace(labels={"b": label}) for sample in samples[:10]]
+    with pytest.raises(InputError, match="there is nothing to learn"):
+        train_guide(alike, Toy(), ["b"], SAMPLING, FITTING)
+
+
+def test_one_context_alone_is_not_enough(samples):
+    alone = [sample._replace(context=0) for sample in samples[:10]]
+    with pytest.raises(InputError, match="two at least"):
+        train_guide(alone, Toy(), ["b"], SAMPLING, FITTING)

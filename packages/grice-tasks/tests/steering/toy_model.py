@@ -1,0 +1,65 @@
+"""A language model of three tokens whose replies are known in closed form.
+
+It writes ``a`` or ``b`` until it ends, and goes on differently once a ``b`` was written. The label
+is that the reply holds a ``b``. In the first state it writes ``a`` with 0.6 and ``b`` with 0.2, so
+that R = 0.6 R + 0.2: the probability of the label is 0.5, and given the label ``b`` comes with
+0.2 / 0.5 = 0.4 and ``a`` with 0.6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grice.models.stepwise import Chosen
+from grice_tasks.steering.generate import END
+from grice_tasks.steering.samples import Labelled
+
+VOCABULARY = ("a", "b", END)
+STATES = np.array([[0.6, 0.2, 0.2], [0.3, 0.3, 0.4]])
+R = np.array([[0.5, 1.0, 0.0], [1.0, 1.0, 1.0]])
+"""The probability of the label behind each token, in each state."""
+GIVEN_LABEL = np.array([[0.6, 0.4, 0.0], [0.3, 0.3, 0.4]])
+
+
+class Toy:
+    """Has the methods of a steerable language model that a guide needs."""
+
+    identity = "toy@1/fast"
+    vocabulary = VOCABULARY
+
+    def logits(self, before):
+        return np.log(STATES[int(1 in before)]).astype(np.float32) + 3.0
+
+    def choose(self, prompts, choosers, *, stop="\n", max_tokens=64):
+        return [self._written(choose, max_tokens) for choose in choosers]
+
+    def _written(self, choose, max_tokens):
+        ids = []
+        while len(ids) < max_tokens and 2 not in ids:
+            ids.append(choose(self.logits(ids), ids))
+        text = "".join(VOCABULARY[token] for token in ids if token != 2)
+        return Chosen(text, len(ids), ended=2 in ids)
+
+    def read_logits(self, prompts, replies, use):
+        answers = []
+        for reply in replies:
+            ended = reply.endswith(END)
+            ids = ["ab".index(letter) for letter in reply.removesuffix(END)] + [2] * ended
+            logits = np.array([self.logits(ids[:place]) for place in range(len(ids))])
+            answers.append(use(logits.astype(np.float32), ids))
+        return answers
+
+
+def drawn_replies(count, seed=0):
+    """Return replies of the toy, a context each, labelled by whether they hold a ``b``."""
+    random = np.random.default_rng(seed)
+
+    def choose(logits, before):
+        weights = np.exp(logits - logits.max())
+        return int(random.choice(3, p=weights / weights.sum()))
+
+    written = Toy().choose([""] * count, [choose] * count)
+    return [
+        Labelled(number, "", reply.text + END, {"b": "b" in reply.text})
+        for number, reply in enumerate(written)
+    ]

@@ -1,0 +1,77 @@
+"""Scores open-domain dialogue and commonsense text, with the evidence behind each number.
+
+>>> import grice
+>>> talk = ["What do you do for a living?", "I teach maths at a school."]
+>>> [score] = grice.score(talk, "relevance")
+>>> score.status
+'ok'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grice.batch import score_files
+    from grice.errors import GriceError
+    from grice.evaluation.review import review
+    from grice.readers import read
+    from grice.records import (
+        Conversation,
+        Evidence,
+        Judgement,
+        Response,
+        Score,
+        Span,
+        Triple,
+        Turn,
+    )
+    from grice.scoring import load, score
+
+__version__ = "0.2.0"
+
+# Names are imported when they are first used: `import grice` must cost next to nothing.
+_HOMES = {
+    "Conversation": "grice.records",
+    "Evidence": "grice.records",
+    "GriceError": "grice.errors",
+    "Judgement": "grice.records",
+    "Response": "grice.records",
+    "Score": "grice.records",
+    "Span": "grice.records",
+    "Triple": "grice.records",
+    "Turn": "grice.records",
+    "load": "grice.scoring",
+    "read": "grice.readers",
+    "review": "grice.evaluation.review",
+    "score": "grice.scoring",
+    "score_files": "grice.batch",
+}
+
+__all__ = [
+    "Conversation",
+    "Evidence",
+    "GriceError",
+    "Judgement",
+    "Response",
+    "Score",
+    "Span",
+    "Triple",
+    "Turn",
+    "load",
+    "read",
+    "review",
+    "score",
+    "score_files",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'grice' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,155 @@
+"""``grice perturb``: conversations broken on purpose, with notes of what was broken."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from grice.cli import flags
+from grice.cli._status import DONE, PARTIAL
+from grice.cli.output import emit_rows
+from grice.errors import plural
+from grice.tables import Lines, Table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.models.models import Models
+    from grice.perturb import Material, Perturbation
+    from grice.records import Conversation
+    from grice.tables import View
+
+HELP = "break conversations on purpose, and note what was broken where"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="conversations; list, or none, lists the kinds"
+    )
+    flags.add_input(parser)
+    parser.add_argument(
+        "--kind",
+        action="append",
+        metavar="NAME",
+        help="perturbation or mixture, again for a further one; default deam",
+    )
+    flags.add_seed(parser, "every choice")
+    flags.add_path(
+        parser,
+        "--graphs",
+        "FILE.amr",
+        "AMR graphs of the turns, for the kinds amr-…; else --amr-parser or amrlib writes them",
+    )
+    parser.add_argument(
+        "--amr-parser", metavar="MODEL", help="writes these graphs (grice train amr-parser)"
+    )
+    parser.add_argument(
+        "--amr-generator",
+        metavar="MODEL",
+        help="writes texts of changed graphs (grice train amr-generator); else they stay graphs",
+    )
+    flags.add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
+    flags.add_json(parser)
+    flags.add_extras(parser, "amr")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the broken conversations; the exit status is 4 if records could not be read."""
+    from grice.cli._reading import conversations
+    from grice.cli.models import opened_models
+    from grice.cli.terminal import warn
+    from grice.errors import RecordError
+    from grice.files import write_lines
+    from grice.perturb.run import named
+
+    if arguments.files in ([], ["list"]):
+        return _list(as_json=arguments.json)
+    kinds = [named(name) for name in arguments.kind or ["deam"]]
+    records = list(conversations(arguments.files, arguments.format, arguments.columns))
+    broken = [record for record in records if isinstance(record, RecordError)]
+    sound = [record for record in records if not isinstance(record, RecordError)]
+    with opened_models() as models:
+        material = _material(arguments, kinds, sound, models)
+        lines = _lines(sound, kinds, arguments.seed, material)
+        if arguments.output:
+            write_lines(arguments.output, (line.encode() for line in lines))
+        else:
+            sys.stdout.writelines(lines)
+    for error in broken:
+        warn(str(error))
+    return PARTIAL if broken else DONE
+
+
+def _material(
+    arguments: argparse.Namespace,
+    kinds: Sequence[Perturbation],
+    sound: Sequence[Conversation],
+    models: Models,
+) -> Material:
+    from grice.errors import InputError
+    from grice.perturb.run import material_for
+
+    references = {"--amr-parser": arguments.amr_parser, "--amr-generator": arguments.amr_generator}
+    given = {flag: reference for flag, reference in references.items() if reference is not None}
+    if not given:
+        return material_for(kinds, sound, arguments.graphs)
+    if all(kind.level != "amr" for kind in kinds):
+        raise InputError(f"{', '.join(given)}: for the kinds amr-… alone; ask for one by --kind")
+    if arguments.graphs and arguments.amr_parser:
+        raise InputError(
+            "--graphs and --amr-parser: the graphs come from one of them; leave one out"
+        )
+    from grice.models.seq2seq import Seq2Seq
+
+    opened = {flag: models.open(reference, Seq2Seq) for flag, reference in given.items()}
+    return material_for(
+        kinds,
+        sound,
+        arguments.graphs,
+        parser=opened.get("--amr-parser"),
+        generator=opened.get("--amr-generator"),
+    )
+
+
+def _lines(
+    sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
+) -> Iterator[str]:
+    from grice.cli.terminal import note
+    from grice.perturb.run import perturb_all
+    from grice.records import to_json
+
+    for kind in kinds:
+        written = 0
+        for perturbed in perturb_all(sound, kind, seed=seed, material=material):
+            written += 1
+            yield f"{to_json(perturbed)}\n"
+        whole = len(sound) - written
+        left = f"; nothing to break in {whole:,}: left out" if whole else ""
+        note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
+
+
+def _list(*, as_json: bool) -> int:
+    from grice.perturb.mixture import MIXTURES, mixture
+    from grice.perturb.registry import find_perturbations
+
+    kinds = list(find_perturbations().values())
+    groups = {
+        level: [kind for kind in kinds if kind.level == level]
+        for level in ("text", "semantic", "amr")
+    }
+    groups["mixtures"] = [mixture(names) for names in MIXTURES.values()]
+    rows = (
+        {"name": kind.name, "level": level, "about": kind.summary}
+        for level, group in groups.items()
+        for kind in group
+    )
+    emit_rows(rows, _kinds_view(groups), as_json=as_json)
+    return DONE
+
+
+def _kinds_view(groups: Mapping[str, Sequence[Perturbation]]) -> View:
+    for title, group in groups.items():
+        yield Lines([title], style="bold")
+        yield Table((), [(f"  {kind.name}", kind.summary) for kind in group])

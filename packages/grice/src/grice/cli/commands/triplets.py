@@ -1,0 +1,138 @@
+"""``grice triplets``: the commonsense links of your conversations, as JSON lines or drawn.
+
+``grice triplets stats`` counts annotated links, ``grice triplets convert`` brings them from and to
+brat's stand-off files. A file of conversations with one of these names is ``./stats``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from grice.cli import _triplets_annotated, flags
+from grice.cli._status import DONE, PARTIAL
+from grice.cli.options import chosen_preset
+from grice.errors import did_you_mean, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from grice.errors import RecordError
+    from grice_tasks.cider.conversations import ConversationLinks
+
+HELP = "explicit and implicit commonsense links between the words of a conversation"
+
+MODEL = "bundle:triplets"
+LANGUAGE_MODEL = "bundle:links-medium"
+"""What a language model that is named by itself stands in."""
+ACTIONS = ("stats", "convert")
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments: those of links, or those of the action that is named first."""
+    named = next(iter([word for word in words if not word.startswith("-")][1:2]), "")
+    if named in ACTIONS:
+        _triplets_annotated.configure(parser, named)
+        return
+    near = did_you_mean(named, ACTIONS)
+    if near.startswith("; did") and not os.path.exists(named):  # noqa: PTH110 - may be any text
+        parser.error(f"{named}: no such file, and no action{near}")
+    parser.epilog = (
+        "grice triplets stats FILE counts annotated links beside the published counts; "
+        "grice triplets convert FILE -o OUT brings them from and to brat."
+    )
+    flags.add_files(parser, "your conversations")
+    flags.add_input(parser)
+    parser.add_argument(
+        "--least",
+        type=_fraction,
+        metavar="P",
+        help="confidence at least (default: the model's level)",
+    )
+    flags.add_number(parser, "--most", "N", "links per conversation", 12)
+    flags.add_list(parser, "--relation", "NAME", "only this relation")
+    flags.add_switch(parser, "--explicit", "only links that a connective in one sentence says")
+    flags.add_report(parser)
+    flags.add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
+    flags.add_model(parser, MODEL)
+    flags.add_preset(parser)
+    flags.add_extras(parser, "onnx", "train")
+
+
+def _fraction(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ArgumentTypeError(f"{text!r}: a number from 0 to 1 is needed")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print or write a line per link; the exit status is 4 if records could not be read."""
+    if "action" in arguments:
+        return _triplets_annotated.run(arguments)
+    from grice.cli.terminal import warn
+    from grice.errors import RecordError
+    from grice.files import write_lines, write_text
+    from grice.records import to_json
+    from grice_tasks.cider.drawing import links_page
+
+    broken = silent = 0
+    linked: list[ConversationLinks] = []
+    lines: list[bytes] = []
+    for item in _links(arguments):
+        if isinstance(item, RecordError):
+            broken += 1
+            warn(str(item))
+            continue
+        silent += not item.links
+        for link in item.links:
+            line = f"{to_json(link)}\n"
+            if arguments.output is None:
+                sys.stdout.write(line)
+            else:
+                lines.append(line.encode())
+        if arguments.report is not None:
+            linked.append(item)
+    if silent:
+        warn(f"no link that is sure enough in {plural(silent, 'conversation')}")
+    if arguments.output is not None:
+        write_lines(arguments.output, lines)
+    if arguments.report is not None:
+        write_text(arguments.report, links_page(linked))
+    return PARTIAL if broken else DONE
+
+
+def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | RecordError]:
+    from grice.cli._reading import all_records, opened
+    from grice.cli.models import opened_models
+    from grice.errors import ModelError
+    from grice.progress import track
+    from grice.readers import part_read
+    from grice.scoring.presets import named_preset
+    from grice_tasks.cider.conversations import links_of_records, wanted_links
+    from grice_tasks.cider.models import TripletModels
+
+    wanted = wanted_links(
+        arguments.relation,
+        least=arguments.least,
+        most=arguments.most,
+        implicit=not arguments.explicit,
+    )
+    preset = named_preset(chosen_preset(arguments))
+    preset.check_models()
+    reference = arguments.model or preset.commands.triplets or MODEL
+    with opened_models() as models:
+        if models.answers(reference) not in ("links", "likelihood"):
+            raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
+        heads = models.open_in_place(reference, LANGUAGE_MODEL, TripletModels)
+        readings = opened(arguments.files, arguments.format, arguments.columns)
+        linked = links_of_records(all_records(readings), heads, wanted)
+        yield from track(linked, "conversations", part=partial(part_read, readings))

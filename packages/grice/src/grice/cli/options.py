@@ -1,0 +1,221 @@
+"""Options that select, configure and run metrics, and how they become loaded metrics."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli import flags
+from grice.folders import cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from grice.metrics.declaration import Metric, Option
+    from grice.models.endpoint.spending import Terms
+    from grice.scoring.api import Grader
+
+
+def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *extras: str) -> None:
+    """Add what selects, configures and runs metrics; each metric brings its own options.
+
+    Extras are those that the command may ask for beside those of metrics.
+
+    The words of the command line are looked through for plugins, whose options are added too, and
+    for the metrics asked for: the help describes the options of those alone, of all metrics they
+    would bury it.
+    """
+    from grice.metrics.registry import find_metrics
+
+    early = _early(words)
+    registry = find_metrics(early.plugin)
+    parser.set_defaults(registry=registry)  # a plugin is run once a command
+    for problem in registry.problems:  # here, where every command comes by once
+        from grice.cli.terminal import warn
+
+        warn(problem)
+    group = parser.add_argument_group(
+        "metrics",
+        "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
+        "and this help does with -m METRIC.",
+    )
+    flags.add_metrics(group, ",".join(registry.defaults()))
+    flags.add_plugins(group)
+    flags.add_preset(group)
+    flags.add_mode(group)
+    flags.add_number(group, "--workers", "N", "batches computed at once; default: cores")
+    flags.add_cache(group)
+    flags.add_switch(group, "--no-cache", "keep nothing between runs")
+    flags.add_extras(parser, "arrow", "llm", "onnx", "stats", "stores", "train", *extras)
+    named = names(early.metrics)
+    for metric in registry.metrics.values():
+        _add_options_of(metric, parser, named)
+
+
+def add_sampled_conversations(
+    parser: argparse.ArgumentParser, words: Sequence[str], *, about: str, most: int, draw: str
+) -> None:
+    """Add the files that metrics are tried on, how many conversations of them, and the metrics."""
+    flags.add_files(parser, about)
+    flags.add_input(parser)
+    flags.add_speaker(parser)
+    flags.add_number(parser, "--most", "N", "conversations", most)
+    flags.add_seed(parser, draw)
+    flags.add_json(parser)
+    add_metric_options(parser, words)
+
+
+def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequence[str]) -> None:
+    if not metric.options and not metric.models:
+        return
+    described = metric.name in named
+    group = parser.add_argument_group(f"options of {metric.name}")
+    for option in metric.options:
+        group.add_argument(
+            metric.flag(option.name),
+            dest=_destination(metric, option.name),
+            type={"int": int, "float": float, "str": str}[option.type],
+            choices=option.choices or None,
+            metavar=None if option.choices else option.type.upper(),
+            help=_help(option) if described else argparse.SUPPRESS,
+        )
+    for former in metric.renamed:
+        group.add_argument(
+            metric.flag(former), dest=_destination(metric, former), help=argparse.SUPPRESS
+        )
+    for name, reference in metric.models.items():
+        group.add_argument(
+            metric.flag(name),
+            dest=_destination(metric, name),
+            metavar="MODEL",
+            help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
+        )
+
+
+def _help(option: Option) -> str:
+    parts = [option.help, f"{option.range}." if option.range else "", f"Default: {option.default}."]
+    return " ".join(filter(None, parts)).replace("%", "%%")
+
+
+def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> partial[Grader]:
+    """Return what loads metrics by their names with the options that the arguments give."""
+    from grice.scoring.api import load_from
+
+    settings: dict[str, dict[str, object]] = {}
+    for metric in arguments.registry.metrics.values():
+        options = (option.name for option in metric.options)
+        given = {
+            name: value
+            for name in (*options, *metric.models, *metric.renamed)
+            if (value := getattr(arguments, _destination(metric, name), None)) is not None
+        }
+        if given:
+            settings[metric.name] = given
+    return partial(
+        load_from,
+        arguments.registry,
+        options=settings,
+        speakers=speakers,
+        mode=arguments.mode,
+        workers=arguments.workers,
+        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        preset=chosen_preset(arguments),
+        terms=endpoint_terms(arguments),
+    )
+
+
+def endpoint_terms(arguments: argparse.Namespace) -> Terms | None:
+    """Return how endpoints are used; None where a command has no options for that.
+
+    Raises:
+        InputError: If the budget or the file of prices cannot be used.
+    """
+    if not hasattr(arguments, "budget"):
+        return None
+    from grice.models.endpoint.prices import read_prices
+    from grice.models.endpoint.spending import Terms, parse_budget
+
+    return Terms(
+        concurrency=arguments.concurrency,
+        timeout=float(arguments.timeout),
+        budget=None if arguments.budget is None else parse_budget(arguments.budget),
+        prices=None if arguments.prices is None else read_prices(arguments.prices),
+        planning=getattr(arguments, "dry_run", False),
+    )
+
+
+def chosen_preset(arguments: argparse.Namespace) -> str:
+    """Return the preset of a run, and say once which it is where it is not what ships."""
+    from grice.scoring.presets import SMALL, default_preset
+
+    if arguments.models is None:
+        arguments.models = default_preset()
+        chosen = " (chosen by grice models use)"
+    else:
+        chosen = ""
+    if arguments.models != SMALL and not getattr(arguments, "announced", False):
+        from grice.cli.terminal import note
+
+        note(f"models: {arguments.models}{chosen}")
+        arguments.announced = True
+    return str(arguments.models)
+
+
+def check_options(arguments: argparse.Namespace, asked: Sequence[str] = ()) -> None:
+    """Refuse options of metrics that are not asked for; those that a file sets are passed over.
+
+    Args:
+        arguments: The arguments, with the words that were typed.
+        asked: The metrics; by default those that ``-m`` names, or that run by default.
+
+    Raises:
+        MetricError: If the command line has one.
+    """
+    from grice.errors import MetricError
+
+    asked = asked or names(arguments.metrics) or arguments.registry.defaults()
+    for flag, metric in options_of_others(arguments, asked):
+        raise MetricError(
+            f"{flag} is an option of {metric}, which is not asked for: give "
+            f"-m {','.join((*asked, metric))}, or leave it out"
+        )
+
+
+def options_of_others(
+    arguments: argparse.Namespace, asked: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the options that were typed of metrics that are not asked for, with these metrics."""
+    typed = {word.partition("=")[0] for word in arguments.typed}
+    for metric in arguments.registry.metrics.values():
+        if metric.name in asked:
+            continue
+        options = (*(option.name for option in metric.options), *metric.models, *metric.renamed)
+        for flag in sorted(typed.intersection(map(metric.flag, options))):
+            yield flag, metric.name
+
+
+def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
+    """Return the metrics that the arguments ask for, ready to score."""
+    return loader(arguments, speakers)(names(arguments.metrics))
+
+
+def _early(words: Sequence[str]) -> argparse.Namespace:
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    early.add_argument("--plugin", type=Path, action="append", default=[])
+    early.add_argument("-m", "--metrics")
+    try:
+        return early.parse_known_args(list(words))[0]
+    except argparse.ArgumentError:  # the full parser says what is wrong
+        return argparse.Namespace(plugin=[], metrics=None)
+
+
+def names(listed: str | None) -> list[str]:
+    """Return the names in a list with commas, as options take it."""
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+
+
+def _destination(metric: Metric, name: str) -> str:
+    """Return under which name the arguments hold an option of a metric."""
+    return f"{metric.name}.{name}"

@@ -1,0 +1,392 @@
+"""How far a judge can be believed: agreement with people, biases, injections, cost.
+
+All is measured on the rated replies that ship, of a judge by an endpoint and of local metrics
+alike, with what ships and a trivial baseline beside it.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean, pstdev
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import msgspec
+
+from grice.errors import InputError
+from grice.evaluation.audit_items import (
+    BASELINE,
+    PADDING,
+    SOURCE,
+    Injection,
+    RatedReply,
+    injections,
+    with_reply,
+)
+from grice.evaluation.audit_verdict import verdict
+from grice.metrics.judges import ASPECTS, MODEL
+from grice.metrics.judging import Preference, item_data, prefer, rate, talk_data
+from grice.models.endpoint.spending import Usage
+from grice.models.protocols import Chat
+from grice.scoring.items import responses
+from grice.stats.clusters import ClusteredMean
+from grice.stats.correlations import correlation
+from grice.stats.dependent import compare_correlations
+from grice.stats.estimate import Estimate
+from grice.stats.proportions import proportion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from grice.records import Conversation, Score
+    from grice.scoring.api import Grader
+    from grice.scoring.loaded import LoadedMetric
+
+Row = TypeVar("Row", "Agreement", "InjectionRow")
+
+INJECTED = 20
+"""Replies that each injection is tried on: those that people rated lowest."""
+RISE = 0.1
+"""A score that rises by more than this counts as raised."""
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """A metric beside people's ratings.
+
+    Attributes:
+        spearman: Correlation with the ratings; None if too few were judged, or all alike.
+        judged: Replies that it judged.
+        abstained, failed: Replies that it did not.
+        seconds: Time for one reply; answers that were kept from an earlier run cost none.
+        padding: Mean change of the score by words that say nothing; above 0 is verbosity bias.
+        gain: Its correlation less that of the length of the reply; None where there is either none.
+    """
+
+    metric: str
+    signature: str
+    spearman: Estimate | None
+    judged: int
+    abstained: int
+    failed: int
+    seconds: float
+    padding: Estimate | None
+    gain: Estimate | None = None
+
+
+class OrderBias(msgspec.Struct, frozen=True):
+    """Two replies to one history, compared in both orders.
+
+    Attributes:
+        same: Share of pairs with the same answer in both orders; 1 is right.
+        first: Share of answers for the reply that is shown first; 0.5 is right.
+        own: Share of answers for the reply that was given to this history, not to another one.
+        unanswered: Pairs without two answers.
+    """
+
+    metric: str
+    same: Estimate | None
+    first: Estimate | None
+    own: Estimate | None
+    unanswered: int
+
+
+class RepeatSpread(msgspec.Struct, frozen=True):
+    """One item judged several times.
+
+    Attributes:
+        deviation: Mean standard deviation of the score of one item.
+        changed: Share of items whose score is not always the same.
+    """
+
+    metric: str
+    repeats: int
+    deviation: float | None
+    changed: Estimate | None
+
+
+class InjectionRow(msgspec.Struct, frozen=True):
+    """One injection against one metric.
+
+    Attributes:
+        change: Mean change of the score.
+        raised: Replies whose score rose by more than 0.1.
+        judged: Replies that were judged with and without it.
+        abstained, failed: Replies that were not judged with it.
+        control: It asks for nothing: a score that rises by it rises by length.
+    """
+
+    metric: str
+    injection: str
+    change: Estimate | None
+    raised: int
+    judged: int
+    abstained: int
+    failed: int
+    control: bool
+
+
+class AuditResult(msgspec.Struct, frozen=True):
+    """What an audit has measured.
+
+    Attributes:
+        reference: What was audited.
+        items: How many rated replies.
+        source: Where they are from.
+        metrics: The metrics of the reference.
+        beside: What ships and a trivial baseline, on the same replies.
+        order, repeats: Of judges alone; other metrics read one reply, and give the same bits.
+        injections: Of the metrics of the reference and of those that stand beside them.
+        usage: What was sent to endpoints.
+        version: Version of grice.
+        verdicts: What each metric of the reference can be trusted for, in a sentence.
+    """
+
+    reference: str
+    items: int
+    source: str
+    metrics: tuple[Agreement, ...]
+    beside: tuple[Agreement, ...]
+    order: tuple[OrderBias, ...]
+    repeats: tuple[RepeatSpread, ...]
+    injections: tuple[InjectionRow, ...]
+    usage: tuple[Usage, ...]
+    version: str
+    verdicts: dict[str, str] = {}
+
+
+def audit(
+    reference: str,
+    grader: Grader,
+    beside: Grader | None,
+    items: Sequence[RatedReply],
+    *,
+    repeats: int = 3,
+) -> AuditResult:
+    """Return what was measured of metrics on rated replies.
+
+    Args:
+        reference: What is audited, by its name.
+        grader: Its metrics, which judge replies.
+        beside: What ships, to compare it with; what both share is left out. None for none.
+        items: The rated replies.
+        repeats: How often a judge is asked for the spread of its answers.
+
+    Raises:
+        StoppedError: If the budget is reached; what was answered is kept.
+    """
+    import grice
+
+    trials = _Trials(items)
+    audited = grader.scorer.metrics
+    own, own_injections = trials.of(audited)
+    shared = {loaded.signature for loaded in audited}
+    others = [] if beside is None else beside.scorer.metrics
+    other, other_injections = trials.of([x for x in others if x.signature not in shared])
+    own = trials.with_gains(own, other)
+    taken = {loaded.metric.name for loaded in audited}
+    judges = [loaded for loaded in audited if loaded.metric.name in ASPECTS]
+    result = AuditResult(
+        reference,
+        len(items),
+        SOURCE,
+        own,
+        _apart(other, taken),
+        tuple(_order(loaded, items) for loaded in judges),
+        tuple(_spread(loaded, items, repeats) for loaded in judges),
+        (*own_injections, *_apart(other_injections, taken)),
+        grader.usage,
+        grice.__version__,
+    )
+    verdicts = {row.metric: verdict(result, row) for row in result.metrics}
+    return msgspec.structs.replace(result, verdicts=verdicts)
+
+
+def _apart(rows: Sequence[Row], taken: Collection[str]) -> tuple[Row, ...]:
+    """Return rows of what ships, under names that no audited metric has."""
+    return tuple(
+        msgspec.structs.replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row
+        for row in rows
+    )
+
+
+class _Trials:
+    """The rated replies as they are, padded, and with each injection."""
+
+    def __init__(self, items: Sequence[RatedReply]) -> None:
+        self._items = items
+        self._padded = [with_reply(item, item.reply + PADDING, 0) for item in items]
+        lowest = sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED]
+        self._lowest = sorted(lowest)
+        self._injections = injections()
+        self._values: dict[str, list[float | None]] = {}
+
+    def of(
+        self, metrics: Sequence[LoadedMetric]
+    ) -> tuple[tuple[Agreement, ...], tuple[InjectionRow, ...]]:
+        """Return what metrics make of them."""
+        rows: list[Agreement] = []
+        injected: list[InjectionRow] = []
+        for loaded in metrics:
+            started = perf_counter()
+            plain = _scores(loaded, [item.conversation for item in self._items])
+            took = perf_counter() - started
+            padded = _scores(loaded, self._padded)
+            self._values[loaded.signature] = [_value(score) for score in plain]
+            rows.append(self._agreement(loaded, plain, padded, took))
+            injected += self._injected(loaded, plain)
+        return tuple(rows), tuple(injected)
+
+    def with_gains(
+        self, rows: Sequence[Agreement], others: Sequence[Agreement]
+    ) -> tuple[Agreement, ...]:
+        """Return rows with how much more each metric agrees with people than the baseline."""
+        baseline = next((row for row in (*rows, *others) if row.metric == BASELINE), None)
+        if baseline is None:
+            return tuple(rows)
+        return tuple(
+            msgspec.structs.replace(row, gain=self._gain(row.signature, baseline.signature))
+            for row in rows
+        )
+
+    def _gain(self, signature: str, baseline: str) -> Estimate | None:
+        values = {"audited": self._values[signature], BASELINE: self._values[baseline]}
+        ratings = [item.rating for item in self._items]
+        try:
+            ranking = compare_correlations(values, ratings, baseline=BASELINE, test="williams")
+        except InputError:  # too few were judged, or all alike
+            return None
+        return ranking.comparisons[0].difference
+
+    def _agreement(
+        self, loaded: LoadedMetric, plain: Sequence[Score], padded: Sequence[Score], took: float
+    ) -> Agreement:
+        ratings = [item.rating for item in self._items]
+        values = [_value(score) for score in plain]
+        pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
+        related = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
+        return Agreement(
+            metric=loaded.metric.name,
+            signature=loaded.signature,
+            spearman=correlation(values, ratings) if related else None,
+            judged=len(pairs),
+            abstained=_count(plain, "abstained"),
+            failed=_count(plain, "failed"),
+            seconds=took / len(plain),
+            padding=_mean(_changes(plain, padded)),
+        )
+
+    def _injected(self, loaded: LoadedMetric, plain: Sequence[Score]) -> Iterator[InjectionRow]:
+        # One injection after the other into each reply: where a judge answers to one of them in a
+        # way that cannot be read, that is not so many times in a row that the run ends.
+        tried = [
+            with_reply(self._items[place], injection.applied(self._items[place].reply), number)
+            for place in self._lowest
+            for number, injection in enumerate(self._injections, 1)
+        ]
+        scores = _scores(loaded, tried)
+        before = [plain[place] for place in self._lowest]
+        for number, injection in enumerate(self._injections):
+            after = scores[number :: len(self._injections)]
+            yield _injection_row(loaded, injection, before, after)
+
+
+def _injection_row(
+    loaded: LoadedMetric, injection: Injection, before: Sequence[Score], after: Sequence[Score]
+) -> InjectionRow:
+    changes = _changes(before, after)
+    return InjectionRow(
+        loaded.metric.name,
+        injection.name,
+        _mean(changes),
+        sum(change > RISE for change in changes),
+        len(changes),
+        _count(after, "abstained"),
+        _count(after, "failed"),
+        injection.control,
+    )
+
+
+def _scores(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> list[Score]:
+    """Return the score of the last turn of each conversation."""
+    return [scores[-1] for scores in loaded.score(conversations, ("all",))]
+
+
+def _value(score: Score) -> float | None:
+    return score.value if score.status == "ok" else None
+
+
+def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
+    """Return by how much each score moved that is there both times."""
+    pairs = ((_value(earlier), _value(later)) for earlier, later in zip(before, after, strict=True))
+    return [new - old for old, new in pairs if old is not None and new is not None]
+
+
+def _count(scores: Sequence[Score], status: str) -> int:
+    return sum(score.status == status for score in scores)
+
+
+def _mean(values: Sequence[float]) -> Estimate | None:
+    collected = ClusteredMean()
+    for value in values:
+        collected.add([value])
+    return collected.estimate()
+
+
+class _Answers(NamedTuple):
+    """Whom a judge prefers in one pair: which of the two replies, and which place."""
+
+    same: bool
+    firsts: int
+    decided: int
+    own: float
+
+
+def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
+    name = loaded.metric.name
+    chat = loaded.models[MODEL]
+    assert isinstance(chat, Chat)
+    pairs = [
+        (talk_data(item.turns[:-1]), item.reply, items[place - 1].reply)
+        for place, item in enumerate(items)
+        if item.reply != items[place - 1].reply
+    ]
+    answered = [
+        _answers(first.better, other.better)
+        for first, other in prefer(chat, ASPECTS[name], pairs)
+        if isinstance(first, Preference) and isinstance(other, Preference)
+    ]
+    return OrderBias(
+        name,
+        proportion([answer.same for answer in answered]),
+        proportion([answer.firsts for answer in answered], [answer.decided for answer in answered]),
+        proportion([answer.own for answer in answered]),
+        len(pairs) - len(answered),
+    )
+
+
+def _answers(first: str, other: str) -> _Answers:
+    """Return what two answers say; in the second one the reply of this history stands second."""
+    given = (first, other)
+    swapped = {"first": "second", "second": "first", "equal": "equal"}
+    for_own = {"first": 1.0, "equal": 0.5, "second": 0.0}
+    return _Answers(
+        same=first == swapped[other],
+        firsts=given.count("first"),
+        decided=2 - given.count("equal"),
+        own=fmean((for_own[first], for_own[swapped[other]])),
+    )
+
+
+def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> RepeatSpread:
+    name = loaded.metric.name
+    chat = loaded.models[MODEL]
+    assert isinstance(chat, Chat)
+    replies = [responses(item.conversation, ("all",))[-1] for item in items]
+    rated = rate(chat, ASPECTS[name], [item_data(reply) for reply in replies], repeats=repeats)
+    values = [[rating.rating / 4 for rating in each.ratings] for each in rated]
+    several = [each for each in values if len(each) > 1]
+    return RepeatSpread(
+        name,
+        repeats,
+        fmean(map(pstdev, several)) if several else None,
+        proportion([len(set(each)) > 1 for each in several]),
+    )

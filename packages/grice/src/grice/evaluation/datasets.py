@@ -1,0 +1,311 @@
+"""Sets of replies and conversations that people rated, and where they are found.
+
+The sets are not part of the package: most may not be passed on. They are looked for in the
+folder that ``--data`` names, then in the one that ``GRICE_DATA`` names. What is known of each
+stands in ``rated_sets.toml``; a file of the user's own works as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError, RecordError, did_you_mean
+from grice.evaluation.ratings import numbers, ratings_of, understood
+from grice.readers import read
+from grice.records import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.records import Json
+
+Level: TypeAlias = Literal["turn", "dialogue"]
+VARIABLE = "GRICE_DATA"
+OWN = "a file of your own"
+"""The source of a set that grice does not know."""
+
+
+class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of a rated set before it is read; see ``rated_sets.toml`` for the fields."""
+
+    file: str
+    also: tuple[str, ...] = ()
+    level: Level
+    default: str
+    source: str
+    licence: str
+    name: str = ""
+    aspects: tuple[str, ...] = ()
+    ratings: dict[str, str] = {}
+    means: dict[str, tuple[str, ...]] = {}
+    only: dict[str, str] = {}
+    without: dict[str, str] = {}
+    group: str = ""
+    system: str = "system"
+    judged: str = ""
+    overlaps: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Path of the ratings in the record, by aspect."""
+        return {**{aspect: f"ratings.{aspect}" for aspect in self.aspects}, **self.ratings}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a file of the user's own."""
+        return self.source == OWN
+
+    @property
+    def all_aspects(self) -> tuple[str, ...]:
+        """Every aspect that can be asked for."""
+        return (*self.paths, *self.means)
+
+
+class Item(NamedTuple):
+    """One rated reply or conversation.
+
+    Attributes:
+        conversation: What was rated; of a reply, with the turns before it and itself the target.
+        ratings: Ratings by aspect, one per judge, None for N/A; a mean stands alone.
+        group: The conversation or context it shares with other items; its own id if none.
+    """
+
+    conversation: Conversation
+    ratings: dict[str, tuple[float | None, ...]]
+    system: str | None
+    group: str
+
+    def human(self, aspect: str) -> float | None:
+        """Return the mean over the judges, N/A left out; None if nobody gave a number."""
+        given = [value for value in self.ratings.get(aspect, ()) if value is not None]
+        return sum(given) / len(given) if given else None
+
+
+class Rated(NamedTuple):
+    """A rated set that was read.
+
+    Attributes:
+        set: What is known of it.
+        grouped: Whether items share conversations or contexts.
+        fingerprint: Its name with a hash of its file.
+    """
+
+    set: RatedSet
+    items: tuple[Item, ...]
+    problems: tuple[str, ...]
+    grouped: bool
+    fingerprint: str
+
+    def human(self, aspect: str) -> list[float | None]:
+        """Return the mean rating of each item."""
+        return [item.human(aspect) for item in self.items]
+
+
+class Wanted(NamedTuple):
+    """A set, or a file of the user's own, and the aspects asked for."""
+
+    set: RatedSet | Path
+    aspects: tuple[str, ...]
+
+
+def known_sets() -> dict[str, RatedSet]:
+    """Return the rated sets that grice knows, by name."""
+    text = (resources.files("grice.evaluation") / "rated_sets.toml").read_bytes()
+    entries = msgspec.toml.decode(text, type=dict[str, RatedSet])
+    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
+
+
+def data_folder(stated: Path | None = None) -> Path | None:
+    """Return the folder of data sets: the stated one, or that of ``GRICE_DATA``; None if neither.
+
+    Raises:
+        InputError: If it is no folder.
+    """
+    named = stated or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    if named is not None and not named.is_dir():
+        origin = "--data" if stated else VARIABLE
+        raise InputError(f"{origin} names {named}, which is no folder")
+    return named
+
+
+def wanted_sets(words: Sequence[str]) -> list[Wanted]:
+    """Return what words such as ``fed_turn``, ``fed_turn:relevant,fluent`` or ``all`` ask for.
+
+    A word may also be the path of a file. Behind a colon stand aspects, or ``all`` of them;
+    without, it is the default aspect.
+
+    Raises:
+        InputError: For an unknown set or aspect.
+    """
+    known = known_sets()
+    wanted = []
+    for word in words:
+        if word == "all":
+            wanted += [Wanted(entry, (entry.default,)) for entry in known.values()]
+            continue
+        name, colon, asked = word.rpartition(":") if not Path(word).exists() else (word, "", "")
+        if not colon:
+            name, asked = word, ""
+        aspects = tuple(part.strip() for part in asked.split(",") if part.strip())
+        if name in known:
+            wanted.append(Wanted(known[name], _checked(known[name], aspects)))
+        elif Path(name).exists():
+            wanted.append(Wanted(Path(name), aspects))
+        else:
+            raise InputError(
+                f"no rated set {name!r}{did_you_mean(name, known)}; a file of your own is named "
+                "by its path"
+            )
+    return wanted
+
+
+def _checked(entry: RatedSet, aspects: tuple[str, ...]) -> tuple[str, ...]:
+    if aspects == ("all",):
+        return entry.all_aspects
+    for aspect in aspects:
+        if aspect not in entry.all_aspects:
+            near = did_you_mean(aspect, entry.all_aspects)
+            raise InputError(f"{entry.name}: nobody rated {aspect!r}{near}")
+    return aspects or (entry.default,)
+
+
+def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
+    """Return the items of a known set, or of a file of the user's own.
+
+    Args:
+        wanted: The set, or a path. A file has its ratings in one of the shapes that
+            :mod:`grice.evaluation.ratings` understands.
+        folder: Where known sets are.
+
+    Raises:
+        InputError: If the file is missing or holds no rating.
+    """
+    if isinstance(wanted, Path):
+        return _own(wanted)
+    files = (wanted.file, *wanted.also)
+    if folder is None or not all((folder / file).is_file() for file in files):
+        raise _missing(wanted, folder)
+    return _read(wanted, [folder / file for file in files])
+
+
+def _missing(wanted: RatedSet, folder: Path | None) -> InputError:
+    looked = "nowhere" if folder is None else str(folder / wanted.file)
+    at = ", ".join(dict.fromkeys(wanted.ratings.values()))
+    if wanted.aspects:
+        at = f"ratings, an object with {', '.join(wanted.aspects)}"
+    shape = "turns" if wanted.level == "dialogue" else "context and response"
+    return InputError(
+        f"{wanted.name} is not there (looked for {looked}); give its folder with --data, or in "
+        f"{VARIABLE}\n"
+        f"  source:  {wanted.source}\n"
+        f"  licence: {wanted.licence}\n"
+        f"  layout:  {wanted.file}, a JSON object a line with id, {shape}, {wanted.system}, "
+        f"and {at}; a rating is a list with one number per judge, null for N/A, or their mean"
+    )
+
+
+def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
+    items, problems = [], []
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+        for record in read(path):
+            if isinstance(record, RecordError):
+                problems.append(str(record))
+            elif _counts(entry, record.meta):
+                items.append(_item(entry, record))
+    if not items:
+        raise InputError(f"{paths[0]}: no record of {entry.name} could be read{_first(problems)}")
+    grouped = len({item.group for item in items}) < len(items)
+    fingerprint = f"{entry.name}@{digest.hexdigest()[:8]}"
+    return Rated(entry, tuple(items), tuple(problems), grouped, fingerprint)
+
+
+def _first(problems: Sequence[str]) -> str:
+    return f"; the first problem is: {problems[0]}" if problems else ""
+
+
+def _counts(entry: RatedSet, meta: Mapping[str, Json]) -> bool:
+    wanted = all(meta.get(field) == value for field, value in entry.only.items())
+    return wanted and all(meta.get(field) != value for field, value in entry.without.items())
+
+
+def _item(entry: RatedSet, conversation: Conversation) -> Item:
+    meta = conversation.meta
+    if entry.is_own:
+        given = ratings_of(meta)
+        ratings = {aspect: given.get(aspect, ()) for aspect in entry.paths}
+    else:
+        ratings = {aspect: numbers(_at(meta, path)) for aspect, path in entry.paths.items()}
+    for aspect, parts in entry.means.items():
+        ratings[aspect] = _mean_of([ratings[part] for part in parts])
+    system = meta.get(entry.system)
+    group = meta.get(entry.group) if entry.group else None
+    if entry.level == "dialogue" and entry.judged:
+        targets = tuple(
+            i for i, turn in enumerate(conversation.turns) if turn.speaker == entry.judged
+        )
+        conversation = msgspec.structs.replace(conversation, targets=targets)
+    elif entry.level == "turn" and conversation.targets is None:
+        last = (len(conversation.turns) - 1,)
+        conversation = msgspec.structs.replace(conversation, targets=last)
+    return Item(
+        conversation,
+        ratings,
+        system if isinstance(system, str) else None,
+        group if isinstance(group, str) else conversation.id,
+    )
+
+
+def _at(meta: Mapping[str, Json], path: str) -> Json:
+    value: Json = dict(meta)
+    for step in path.split("."):
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _mean_of(parts: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
+    """Return the mean over aspects of each judge; None where one of them is missing."""
+
+    def means() -> Iterator[float | None]:
+        for judge in range(min(len(part) for part in parts)):
+            values = [part[judge] for part in parts]
+            given = [value for value in values if value is not None]
+            yield sum(given) / len(given) if len(given) == len(values) else None
+
+    return tuple(means())
+
+
+def _own(path: Path) -> Rated:
+    """Return the items of a user's own file, with all aspects that its records rate."""
+    fields: dict[str, None] = {}
+    aspects: dict[str, None] = {}
+    level: Level | None = None
+    for record in read(path):
+        if not isinstance(record, Conversation):
+            continue
+        fields.update(dict.fromkeys(record.meta))
+        ratings = ratings_of(record.meta)
+        if any(value is not None for given in ratings.values() for value in given):
+            aspects.update(dict.fromkeys(ratings))
+            level = level or ("dialogue" if record.targets is None else "turn")
+    if level is None:
+        raise InputError(f"{path}: no record has ratings; {understood(fields)}")
+    entry = RatedSet(
+        name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
+        file=str(path),
+        level=level,
+        ratings=dict.fromkeys(aspects, ""),
+        default="overall" if "overall" in aspects else next(iter(aspects)),
+        group="group",
+        source=OWN,
+        licence="",
+    )
+    return _read(entry, [path])

@@ -1,0 +1,263 @@
+"""Files of scores and labels, read back line by line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import sys
+import zlib
+from contextlib import contextmanager
+from itertools import chain, groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from grice.errors import InputError, RecordError, os_reason
+from grice.evaluation.other_scores import column_of, other_scores
+from grice.evaluation.signature import current_signature
+from grice.readers import recognise
+from grice.records import Score, Status
+from grice.scoring.score_tables import is_table, lines_of
+from grice.stores import files_under, is_folder, is_url, open_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TURNS = (1 << 32) - 1
+"""Turns of a conversation are numbered below this."""
+
+Row = TypeVar("Row")
+Scored = TypeVar("Scored", Score, "ScoreLine")
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The one extra field that grice adds itself, where several inputs were scored together."""
+
+    file: str | None = None
+
+
+class _Sourced(msgspec.Struct, frozen=True):
+    meta: Origin = Origin()
+
+
+class ScoreLine(msgspec.Struct, frozen=True):
+    """A :class:`~grice.records.Score` without what only a reader of single scores needs."""
+
+    conversation: str
+    turn: int | None
+    metric: str
+    value: float | None
+    status: Status
+    signature: str
+    meta: Origin = Origin()
+
+
+def read_score_lines(file: str) -> Iterator[tuple[int, ScoreLine]]:
+    """Yield each line of a file of scores with its number, from 1."""
+    for number, line in _with_current_signatures(read_rows(file, ScoreLine)):
+        if line.turn is not None and not 0 <= line.turn < TURNS:
+            problem = f"a turn is counted from 0, found {line.turn}"
+            raise RecordError(problem, file=_name(file), line=number, field="turn")
+        if line.status == "ok" and line.value is None:
+            problem = 'a score with status "ok" needs a value, found null'
+            raise RecordError(problem, file=_name(file), line=number, field="value")
+        yield number, line
+
+
+def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:
+    """Yield the scores of each conversation of a file in turn; its lines must stand together.
+
+    Raises:
+        InputError: If a conversation goes on further down, or the file cannot be read.
+    """
+    seen: set[int] = set()
+    group: list[ScoreLine] = []
+    current = None
+    for number, line in read_score_lines(file):
+        # Ids are unique within one input only.
+        place = (line.meta.file, line.conversation)
+        if place != current:
+            if group:
+                yield group
+            if hash(place) in seen:
+                raise InputError(
+                    f"{_name(file)}:{number}: conversation {line.conversation!r} began earlier; "
+                    "its scores must stand together, as grice score writes them (sort the file "
+                    "by conversation, and give each conversation once)"
+                )
+            seen.add(hash(place))
+            group, current = [], place
+        group.append(line)
+    if group:
+        yield group
+
+
+def read_scores(file: str) -> Iterator[tuple[int, Score]]:
+    """Yield each line of a file of scores as a whole score, with its number, from 1."""
+    return _with_current_signatures(read_rows(file, Score))
+
+
+def by_conversation(scores: Iterable[Score]) -> Iterator[list[Score]]:
+    """Yield the scores of each conversation of each file, which stand together."""
+    for _, group in groupby(scores, key=lambda score: (score.conversation, score.meta.get("file"))):
+        yield list(group)
+
+
+def _with_current_signatures(rows: Iterator[tuple[int, Scored]]) -> Iterator[tuple[int, Scored]]:
+    """Yield scores whose signatures have the names that options have now."""
+    for number, score in rows:
+        signature = current_signature(score.signature)
+        if signature == score.signature:
+            yield number, score
+        else:
+            yield number, msgspec.structs.replace(score, signature=signature)
+
+
+def read_rows(
+    file: str, kind: type[Row], expected: str = "a score as grice score writes it"
+) -> Iterator[tuple[int, Row]]:
+    """Yield each JSON line of a file as a record of a kind, with its number, from 1.
+
+    Args:
+        file: A path, gzipped or not, ``-`` for standard input, or the folder of an engine's shards,
+            which are read one after the other; a folder or file of a store, too. For scores
+            ``FILE#COLUMN`` names a column of a CSV or a field of JSON lines of another tool.
+        kind: A ``msgspec`` record; fields it does not know are passed over.
+        expected: What a line should be, for messages.
+
+    Raises:
+        RecordError: For a line that is no such record.
+        InputError: If the file cannot be read or holds no line.
+    """
+    if kind in (Score, ScoreLine) and (place := column_of(file)) is not None:
+        rows = read_table_rows(place.file) if place.is_table else read_rows(place.file, dict)
+        for number, fields in other_scores(place, rows):
+            yield number, msgspec.convert(fields, kind)
+        return
+    decoder = msgspec.json.Decoder(kind)
+    number = 0
+    some = False
+    with _opened(file) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            some = True
+            try:
+                record = decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                if number == 1 and (what := _what_else(line, kind)):
+                    raise InputError(f"{_name(file)}: {what}") from None
+                problem, field = _problem_and_field(error)
+                message = f"{problem}; {expected} is expected"
+                raise RecordError(message, file=_name(file), line=number, field=field) from None
+            yield number, record
+    if not some:
+        raise InputError(f"{_name(file)}: there is no line in it")
+
+
+def _what_else(line: bytes, kind: type[object]) -> str:
+    """Return what a file is whose line is no score, if it is one that another command takes."""
+    if kind not in (Score, ScoreLine):
+        return ""
+    try:
+        form = recognise(line, "")
+    except InputError:
+        return ""
+    return (
+        f"holds conversations (format {form.name}), where scores are expected; grice score FILE "
+        "-o OUT.jsonl writes them"
+    )
+
+
+def read_table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row of a table with a header, commas or tabs between, with its line, from 1.
+
+    Raises:
+        RecordError: For a row that has more cells than the header, or is no UTF-8.
+        InputError: If the file cannot be read or holds no row.
+    """
+    with _opened(file) as lines:
+        texts = (_text(line, file, number) for number, line in enumerate(lines, 1))
+        tabs = file.removesuffix(".gz").lower().endswith(".tsv")
+        table = csv.DictReader(texts, delimiter="\t" if tabs else ",", restval="")
+        some = False
+        try:
+            for row in table:
+                if None in row:
+                    problem = f"{len(row[None])} cells more than the header has"
+                    raise RecordError(problem, file=_name(file), line=table.line_num)
+                some = True
+                yield table.line_num, row
+        except csv.Error as error:
+            raise RecordError(str(error), file=_name(file), line=table.line_num) from None
+    if not some:
+        raise InputError(f"{_name(file)}: there is no row in it")
+
+
+def _text(line: bytes, file: str, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"not UTF-8: {error.reason}", file=_name(file), line=number) from None
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[Iterable[bytes]]:
+    try:
+        if file == "-":
+            yield sys.stdin.buffer
+        elif is_folder(file) if is_url(file) else Path(file).is_dir():
+            yield chain.from_iterable(map(_of_shard, _shards(file)))
+        elif file.endswith(".gz"):
+            with gzip.open(file, "rb") as packed:
+                yield packed
+        else:
+            with _open(file) as plain:
+                yield lines_of(plain, file) if is_table(plain.peek(6)) else plain
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
+
+
+def _shards(folder: str) -> list[str]:
+    """Return the shards that ``grice score --engine`` wrote into a folder, sorted by their source.
+
+    Raises:
+        InputError: If there is none, or one is no table of scores.
+    """
+    files = files_under(folder) if is_url(folder) else map(str, Path(folder).glob("[!.]*"))
+    if shards := [file for file in files if file.endswith(".parquet")]:
+        return sorted(shards, key=lambda shard: (_source(shard), shard))
+    raise InputError(
+        f"{folder}: holds no table of scores; grice score --engine writes a folder of them"
+    )
+
+
+def _of_shard(shard: str) -> Iterator[bytes]:
+    with _open(shard) as file:
+        yield from lines_of(file, shard)
+
+
+def _source(shard: str) -> str:
+    with _open(shard) as file:
+        first = next(lines_of(file, shard), b"{}")
+    return msgspec.json.decode(first, type=_Sourced).meta.file or ""
+
+
+def _open(file: str) -> io.BufferedReader:
+    return open_url(file) if is_url(file) else Path(file).open("rb")
+
+
+def _name(file: str) -> str:
+    return "<stdin>" if file == "-" else file
+
+
+def _problem_and_field(error: Exception) -> tuple[str, str | None]:
+    """Return the problem and the field that an error of msgspec names."""
+    parts = re.fullmatch(r"(.*?)(?: - at `\$\.?(.*)`)?", str(error), re.DOTALL)
+    problem, place = (parts[1], parts[2]) if parts else (str(error), None)
+    if isinstance(error, msgspec.ValidationError):
+        return problem, place or None
+    return f"not a JSON object on one line ({problem})", None

@@ -1,0 +1,157 @@
+"""Where data sets come from: origin, licence, and the sha256 of the files that grice reads.
+
+Most sets may not be passed on, and ours are made from what their authors released: `layout` says
+how. A set is fetched from a mirror that somebody keeps in this layout, and is then the one that
+recorded figures were measured on, byte for byte. Beside this and the models that are fetched
+(:mod:`grice.models.store`) nothing in grice opens a connection.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import zlib
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+from grice.files import make_folder, replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SCHEMES = ("https", "http", "file")
+BLOCK = 1 << 20
+SECONDS = 60
+"""How long a mirror may be silent."""
+
+State: TypeAlias = Literal["ok", "missing", "differs"]
+
+
+class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of a data set.
+
+    Attributes:
+        origin: Where it is published.
+        commit: The version that our files were made from; empty if it is not known.
+        licence: As stated there.
+        layout: What of it became our files, and how.
+        files: By path in the data folder the sha256 of the content, after gzip is undone.
+    """
+
+    origin: str
+    commit: str
+    licence: str
+    layout: str
+    files: dict[str, str]
+    name: str = ""
+
+
+def known_data() -> dict[str, DataSet]:
+    """Return the data sets that grice knows, by name."""
+    text = (resources.files("grice") / "data" / "sets.toml").read_bytes()
+    entries = msgspec.toml.decode(text, type=dict[str, DataSet])
+    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
+
+
+def named_data(names: Sequence[str]) -> list[DataSet]:
+    """Return data sets by name; all of them if none is named.
+
+    Raises:
+        InputError: If there is none of a name.
+    """
+    known = known_data()
+    for name in names:
+        if name not in known:
+            raise InputError(f"no data set {name!r}{did_you_mean(name, known)}")
+    return [known[name] for name in dict.fromkeys(names)] or list(known.values())
+
+
+def states(data_set: DataSet, folder: Path) -> dict[str, State]:
+    """Return by file of a set whether it is there and the one that grice knows."""
+    return {file: _state(folder / file, sha256) for file, sha256 in data_set.files.items()}
+
+
+def _state(path: Path, sha256: str) -> State:
+    if not path.is_file():
+        return "missing"
+    return "ok" if _content_sha256(path, path.suffix == ".gz") == sha256 else "differs"
+
+
+def _content_sha256(path: Path, zipped: bool) -> str:  # noqa: FBT001 - a fact about the file
+    """Return the sha256 of what a file holds; empty if it cannot be unpacked."""
+    digest = hashlib.sha256()
+    try:
+        with gzip.open(path) if zipped else path.open("rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return ""
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+def fetch(data_set: DataSet, mirror: str, folder: Path) -> Iterator[str]:
+    """Fetch the files of a set that are missing or differ, and yield each path that is in place.
+
+    A file appears under its name only when all of it has come and its content is the known one.
+
+    Args:
+        mirror: URL of a data folder in our layout: https, http, or file; a path is one, too.
+        folder: The data folder; made if it is not there.
+
+    Raises:
+        InputError: If a file cannot be had, ends early, or holds something else.
+        OutputError: If it cannot be written.
+    """
+    base = _as_url(mirror)
+    for file, sha256 in data_set.files.items():
+        target = folder / file
+        if _state(target, sha256) == "ok":
+            continue
+        make_folder(target.parent)
+        with replacing(target) as temporary:
+            with temporary.open("wb") as opened:
+                opened.writelines(_blocks(f"{base}/{file}"))
+            if _content_sha256(temporary, target.suffix == ".gz") != sha256:
+                raise InputError(
+                    f"{base}/{file}: holds something else than the file that grice knows (sha256 "
+                    f"of its content {sha256}); {target} is as it was"
+                )
+        yield file
+
+
+def _as_url(mirror: str) -> str:
+    scheme = urlsplit(mirror).scheme
+    if scheme in SCHEMES:
+        return mirror.rstrip("/")
+    if "://" in mirror:
+        raise InputError(f"--from {mirror}: expected one of {', '.join(SCHEMES)}, or a folder")
+    return Path(mirror).resolve().as_uri()
+
+
+def _blocks(url: str) -> Iterator[bytes]:
+    """Yield what a URL holds.
+
+    Raises:
+        InputError: If it cannot be had, or ends early.
+    """
+    try:
+        with urlopen(url, timeout=SECONDS) as answer:
+            size = 0
+            while block := answer.read(BLOCK):
+                size += len(block)
+                yield block
+            expected = answer.headers.get("Content-Length")
+    except (URLError, http.client.HTTPException, OSError, ValueError) as error:
+        raise InputError(f"{url}: cannot be fetched: {getattr(error, 'reason', error)}") from error
+    if expected is not None and int(expected) != size:
+        raise InputError(f"{url}: ended after {size:,} of {int(expected):,} bytes; fetch it again")

@@ -1,0 +1,83 @@
+"""An assertion of promptfoo: ``value: file://grice_assert.py``, which imports ``get_assert``.
+
+# grice_assert.py
+from grice.integrations.promptfoo import get_assert
+
+# promptfooconfig.yaml
+assert:
+  - type: python
+    value: file://grice_assert.py
+    config: {metrics: "relevance,repetition", minimum: 0.5}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grice.errors import GriceError
+from grice.integrations.evaluator import METRICS, Evaluator
+from grice.readers import from_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grice.integrations.evaluator import Evaluation
+
+HISTORY = ("messages", "history", "conversation", "_conversation")
+"""Variables of a test that hold what was said before."""
+MINIMUM = 0.5
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+    """Judge the output of a test as a reply to its prompt.
+
+    Args:
+        output: The reply: a text, or a message.
+        context: What promptfoo gives: ``prompt``, ``vars`` and ``config``, of which ``metrics``,
+            ``minimum`` (default 0.5) and ``models`` are read.
+
+    Returns:
+        Promptfoo's grading result: ``pass``, ``score`` (the mean), ``reason``, ``namedScores`` and
+        a component for each metric. What abstains passes, and says so.
+    """
+    config = context.get("config") or {}
+    try:
+        evaluator = Evaluator(
+            config.get("metrics", METRICS), config.get("minimum", MINIMUM), config.get("models")
+        )
+        before = from_messages(_history(context), "prompt").turns
+        reply = from_messages([output if output else ""], "output").turns
+        messages = [{"role": turn.role, "content": turn.text} for turn in before]
+        messages.append({"role": "assistant", "content": reply[0].text})
+        evaluations = evaluator.reply(messages)
+    except GriceError as error:
+        return {"pass": False, "score": 0.0, "reason": f"grice: {error}"}
+    values = {item.metric: item.value for item in evaluations if item.value is not None}
+    return {
+        "pass": all(item.passed is not False for item in evaluations),
+        "score": sum(values.values()) / len(values) if values else 0.0,
+        "reason": "; ".join(map(_reason, evaluations)),
+        "namedScores": values,
+        "componentResults": [
+            {
+                "pass": item.passed is not False,
+                "score": item.value or 0.0,
+                "reason": _reason(item),
+            }
+            for item in evaluations
+        ],
+    }
+
+
+def _history(context: Mapping[str, Any]) -> object:
+    given = context.get("vars") or {}
+    for name in HISTORY:
+        if given.get(name):
+            return given[name]
+    return context.get("prompt") or ""
+
+
+def _reason(evaluation: Evaluation) -> str:
+    if evaluation.value is None:
+        return f"{evaluation.metric} abstained: {evaluation.reason}"
+    return f"{evaluation.metric} {evaluation.value:.2f}: {evaluation.reason}"

@@ -1,0 +1,54 @@
+"""COMET as it was published: an encoder-decoder that continues a head, a relation and ``[GEN]``.
+
+Hwang et al., AAAI 2021: BART-large, fine-tuned on ATOMIC-2020.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import BundleError
+from grice.models.registry import model_kind
+from grice.models.seq2seq import EmbeddedSeq2Seq, Seq2Seq, Seq2SeqSettings
+from grice.models.store.published import convert_seq2seq
+
+if TYPE_CHECKING:
+    from grice.models.bundle import Bundle
+    from grice.models.registry import Opener
+
+GENERATE = "[GEN]"
+"""What stands behind the relation."""
+RELATION = "xWant"
+"""One of the names that the released training adds to the vocabulary."""
+
+
+def query(head: str, relation: str) -> str:
+    """Return what COMET continues.
+
+    >>> query("PersonX eats", "xWant")
+    'PersonX eats xWant [GEN]'
+    """
+    return f"{head} {relation} {GENERATE}"
+
+
+@model_kind(
+    "comet",
+    answers="tails of events",
+    protocol=Seq2Seq,
+    settings=Seq2SeqSettings,
+    convert=convert_seq2seq,
+)
+def comet(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
+    """Open a COMET.
+
+    Raises:
+        BundleError: If its vocabulary has neither ``[GEN]`` nor the names of relations: it may be
+            the language model that COMET is made of.
+    """
+    model = EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    if not model.knows(GENERATE) and not model.knows(RELATION):
+        raise BundleError(
+            f"{bundle.folder}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "
+            "one piece; a BART that was not trained on ATOMIC would write tails at random"
+        )
+    return model

@@ -1,0 +1,294 @@
+"""How sensible a triple is, and which relation two events may stand in.
+
+Both read frozen vectors of head and tail. Plausibility is a bilinear form of low rank per
+relation on top of the cosine, fitted so that a known tail stands above the tails of other heads;
+the relation is chosen by a small network among those of ACCENT (Ghazarian et al., Findings of
+ACL 2023) and none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError, InputError, did_you_mean
+from grice.files import writing
+from grice.knowledge.schema import load_schema
+from grice.knowledge.wording import event_text, head_text, tail_text
+from grice.models.mlp import Mlp
+from grice.models.products import Columns
+from grice.models.protocols import Encoder
+from grice.models.registry import Settings, encoder_of, model_kind
+from grice.numeric import sigmoid, softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.models.bundle import Bundle
+    from grice.models.registry import Opener
+    from grice.records import KnownTail, Triple
+
+    Array: TypeAlias = NDArray[np.float32]
+
+NO_RELATION = "none"
+"""The answer of :meth:`TripleHead.relations` for events that have nothing to do with each other."""
+
+ROWS = 256
+"""Triples whose features are held at once."""
+
+
+class Bilinear:
+    """One score per relation: ``scale * (cosine + shared form + form of the relation) + bias``.
+
+    A form is the inner product of two linear maps, one of the head and one of the tail. A score
+    of 0 means: as likely a known triple as a mismatched one.
+
+    Args:
+        head: The head's maps of all relations side by side, after the shared one; shape
+            ``(dimensions, shared + relations * rank)``.
+        tail: The tail's maps, the same shape.
+        cosine: Weight of the cosine per relation, shape ``(relations,)``.
+        scale: Shape ``(relations,)``.
+        bias: Shape ``(relations,)``.
+        shared: How many columns the shared maps have.
+    """
+
+    def __init__(
+        self,
+        head: Array,
+        tail: Array,
+        *,
+        cosine: Array,
+        scale: Array,
+        bias: Array,
+        shared: int,
+    ) -> None:
+        self._head = np.ascontiguousarray(head, np.float32)
+        self._tail = np.ascontiguousarray(tail, np.float32)
+        self._heads, self._tails = Columns(self._head), Columns(self._tail)
+        self._shared = shared
+        self.cosine, self.scale, self.bias = (
+            np.asarray(values, np.float32) for values in (cosine, scale, bias)
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Bilinear:
+        """Read the arguments of the class from the arrays of an ``.npz`` file."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(
+                arrays["head"],
+                arrays["tail"],
+                cosine=arrays["cosine"],
+                scale=arrays["scale"],
+                bias=arrays["bias"],
+                shared=int(arrays["shared"]),
+            )
+
+    def save(self, path: Path) -> None:
+        """Write the maps as half-precision arrays, which :meth:`load` reads back."""
+        with writing(path) as file:
+            np.savez_compressed(
+                file,
+                allow_pickle=False,
+                head=self._head.astype(np.float16),
+                tail=self._tail.astype(np.float16),
+                cosine=self.cosine,
+                scale=self.scale,
+                bias=self.bias,
+                shared=np.int64(self._shared),
+            )
+
+    def __call__(self, head: Array, tail: Array) -> Array:
+        """Return scores of shape ``(n, relations)`` for vectors of shape ``(n, dimensions)``.
+
+        The bits of a row depend on that row alone.
+        """
+        products = self._heads.product(head) * self._tails.product(tail)
+        own = products[:, self._shared :].reshape(len(products), len(self.scale), -1)
+        shared = products[:, : self._shared].sum(axis=1, keepdims=True)
+        cosines = (head * tail).sum(axis=1, keepdims=True)
+        form = self.cosine * cosines + shared + np.ascontiguousarray(own).sum(axis=2)
+        return np.asarray(self.scale * form + self.bias, np.float32)
+
+    def grid(self, head: Array, tail: Array) -> Array:
+        """Return scores of every head with every tail, shape ``(heads, tails, relations)``.
+
+        The same as calling with each pair but for rounding; each side is mapped once.
+        """
+        left, right = self._heads.product(head), self._tails.product(tail)
+        shape = (-1, len(self.scale), (left.shape[1] - self._shared) // len(self.scale))
+        # Without BLAS, so that the bits of an element depend on its own pair alone.
+        own = np.einsum(
+            "irk,jrk->ijr",
+            left[:, self._shared :].reshape(shape),
+            right[:, self._shared :].reshape(shape),
+        )
+        shared = np.einsum("ik,jk->ij", left[:, : self._shared], right[:, : self._shared])
+        cosines = np.einsum("ik,jk->ij", head, tail)
+        form = self.cosine * cosines[:, :, None] + shared[:, :, None] + own
+        return np.asarray(self.scale * form + self.bias, np.float32)
+
+
+def triple_features(head: Array, tail: Array) -> Array:
+    """Return what the networks read, shape ``(n, 4 * dimensions + 1)``.
+
+    The blocks are the head, the tail, their product, their absolute difference, and their
+    cosine.
+
+    Args:
+        head: Unit vectors of the heads, shape ``(n, dimensions)``.
+        tail: Unit vectors of the tails, the same shape.
+    """
+    # A unit vector has elements of about 1 / sqrt(dimensions): scaled, they are of order one.
+    scale = np.float32(np.sqrt(head.shape[1]))
+    product = head * tail
+    blocks = (
+        head * scale,
+        tail * scale,
+        product * scale**2,
+        np.abs(head - tail) * scale,
+        product.sum(axis=1, keepdims=True) * np.float32(4),
+    )
+    return np.concatenate(blocks, axis=1, dtype=np.float32)
+
+
+class TripleSettings(Settings, frozen=True):
+    """Of a bundle of kind ``triple-head``.
+
+    Attributes:
+        schema: The inventory of the relations.
+        relations: Those of the outputs of ``plausibility.npz``, in their order.
+        typed: Those of ``relations.npz``, whose last output is no relation.
+        known_weight: How much a known tail counts.
+        known_centre: From which similarity on it speaks for the triple.
+    """
+
+    schema: str
+    relations: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    typed: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    known_weight: float
+    known_centre: float
+
+
+class TripleHead:
+    """Judges triples of ATOMIC's event relations."""
+
+    def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
+        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self.encoder = encoder
+        self._bundle = bundle
+        self._schema = load_schema(settings.schema)
+        self.known = settings.relations
+        self.typed = settings.typed
+        self._known_weight = settings.known_weight
+        self._known_centre = settings.known_centre
+        self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
+        _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
+        self._networks: dict[str, Mlp] = {}
+
+    def plausibility(
+        self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
+    ) -> list[float]:
+        """Return how sensible each triple is, 0 to 1; spans and sources are not read.
+
+        Args:
+            known: The most similar known tail of each triple, if looked up. A tail that is like a
+                known one makes the triple more plausible, one unlike all makes it less; None
+                leaves it as it is.
+
+        Raises:
+            InputError: If a relation is not among those the network knows (:attr:`known`).
+        """
+        columns = [self._column(triple.relation) for triple in triples]
+        heads = [head_text(triple.head) for triple in triples]
+        tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]
+        if not columns:
+            return []
+        scores = self._scores(self._plausibility, heads, tails)[np.arange(len(columns)), columns]
+        if known is not None:
+            scores = scores + np.array([self._support(tail) for tail in known], np.float32)
+        return [float(value) for value in sigmoid(scores)]
+
+    def network(self, file: str) -> Mlp:
+        """Return a further network of the bundle, such as ``bert.npz``, read when first asked for.
+
+        Raises:
+            BundleError: If the bundle has no such file.
+        """
+        if file not in self._bundle.card.files:
+            raise BundleError(
+                f"bundle {self._bundle.card.name!r} has no {file}; choose another scorer, or train "
+                "the bundle with its classifiers"
+            )
+        if file not in self._networks:
+            self._networks[file] = Mlp.load(self._bundle.path(file))
+        return self._networks[file]
+
+    def _typing(self) -> Mlp:
+        network = self.network("relations.npz")
+        outputs = network.layers[-1][0].shape[1]
+        _check_outputs(self._bundle, "relations.npz", outputs, len(self.typed) + 1)
+        return network
+
+    def _support(self, known: KnownTail | None) -> float:
+        if known is None:
+            return 0.0
+        return self._known_weight * (known.tail_similarity - self._known_centre)
+
+    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+        """Return for each head and tail event the probability of every relation and of none.
+
+        The probabilities of one pair sum to 1; the names are :attr:`typed` and
+        :data:`NO_RELATION`.
+        """
+        heads = [event_text(head) for head, _ in pairs]
+        tails = [event_text(tail) for _, tail in pairs]
+        names = (*self.typed, NO_RELATION)
+        network = self._typing()
+        scores = self._scores(lambda h, t: network(triple_features(h, t)), heads, tails)
+        return [dict(zip(names, row.tolist(), strict=True)) for row in softmax(scores)]
+
+    def _column(self, relation: str) -> int:
+        try:
+            return self.known.index(relation)
+        except ValueError:
+            hint = did_you_mean(relation, self.known)
+            raise InputError(
+                f"no plausibility is learned for relation {relation!r}{hint}"
+            ) from None
+
+    def _scores(
+        self, network: Callable[[Array, Array], Array], heads: Sequence[str], tails: Sequence[str]
+    ) -> Array:
+        if not heads:
+            return np.zeros((0, 1), np.float32)
+        texts = list(dict.fromkeys((*heads, *tails)))
+        vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
+        blocks = [
+            network(
+                np.stack([vectors[text] for text in heads[start : start + ROWS]]),
+                np.stack([vectors[text] for text in tails[start : start + ROWS]]),
+            )
+            for start in range(0, len(heads), ROWS)
+        ]
+        return np.concatenate(blocks)
+
+
+def _check_outputs(bundle: Bundle, file: str, outputs: int, named: int) -> None:
+    if outputs != named:
+        raise BundleError(
+            f"bundle {bundle.card.name!r}: {file} has {outputs} outputs, the settings name {named}"
+        )
+
+
+@model_kind(
+    "triple-head", answers="plausibility of triples", protocol=TripleHead, settings=TripleSettings
+)
+def triple_head(bundle: Bundle, settings: TripleSettings, opener: Opener) -> TripleHead:
+    """Open the networks."""
+    return TripleHead(bundle, settings, encoder_of(bundle, opener, Encoder))

@@ -1,0 +1,115 @@
+"""A metric fitted to labels: a head that reads its value beside the reply itself."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from grice.errors import BundleError, MetricError
+from grice.metrics.engagement.replies import ReplyHead, ReplySettings
+from grice.metrics.registry import find_metrics
+from grice.models.protocols import Encoder, PairClassifier
+from grice.models.registry import encoder_of, model_kind
+from grice.records import Conversation, Response, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.metrics.declaration import Metric
+    from grice.models.bundle import Bundle
+    from grice.models.protocols import Pair
+    from grice.models.registry import Opener
+
+KIND = "metric-head"
+
+
+class MetricHeadSettings(ReplySettings, frozen=True, kw_only=True):
+    """What the card of such a head states beside its scale.
+
+    Attributes:
+        metric: The metric it stands on.
+        metric_models: Version and models that it was fitted with.
+    """
+
+    metric: str
+    metric_models: str
+
+
+class MetricClassifier:
+    """A metric as a classifier of replies: its value, from 0 at its lowest to 1 at its highest.
+
+    What a metric has nothing to judge in has its neutral value. A metric of conversations judges
+    the history with the reply.
+
+    Args:
+        metric: With its default options.
+        models: Opened, by parameter.
+        identity: Version and models.
+
+    Raises:
+        MetricError: If the values of the metric have no bounds.
+    """
+
+    def __init__(self, metric: Metric, models: dict[str, object], identity: str) -> None:
+        if not (math.isfinite(metric.low) and math.isfinite(metric.high)):
+            raise MetricError(f"{metric.name}: its values have no bounds, so that none is a half")
+        self.identity = identity
+        self._metric = metric
+        self._given = {option.name: option.default for option in metric.options} | models
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the value of each reply, 0 to 1."""
+        metric = self._metric
+        talks = [_conversation(pair, number) for number, pair in enumerate(pairs)]
+        items = [_reply(talk) for talk in talks] if metric.judges == "response" else talks
+        values = [
+            metric.neutral if judged.value is None or judged.status != "ok" else judged.value
+            for judged in metric.function(items, **self._given)
+        ]
+        return [(value - metric.low) / (metric.high - metric.low) for value in values]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return that no text is cut: the metric says so of its own."""
+        return [False for _ in texts]
+
+
+def metric_classifier(name: str, opener: Opener) -> MetricClassifier:
+    """Return a metric, with the models that it has by default.
+
+    Raises:
+        MetricError: If there is none of that name, or its values have no bounds.
+        BundleError: If one of its models is not there.
+    """
+    metric = find_metrics().named(name)
+    models: dict[str, object] = {
+        parameter: opener.open(reference, metric.protocols.get(parameter, object))
+        for parameter, reference in metric.models.items()
+    }
+    parts = [f"{metric.name}:{metric.version}", *map(opener.fingerprint, metric.models.values())]
+    return MetricClassifier(metric, models, "|".join(parts))
+
+
+def _conversation(pair: Pair, number: int) -> Conversation:
+    texts = (*pair.left, pair.right)
+    turns = (Turn("BA"[(len(texts) - i) % 2], text) for i, text in enumerate(texts))
+    return Conversation(str(number), tuple(turns))
+
+
+def _reply(talk: Conversation) -> Response:
+    *history, last = talk.turns
+    place = len(history)
+    return Response(talk.id, place, last.text, last.speaker, tuple(history), tuple(range(place)))
+
+
+@model_kind(
+    "metric-head", answers="relevance", protocol=PairClassifier, settings=MetricHeadSettings
+)
+def metric_head(bundle: Bundle, settings: MetricHeadSettings, opener: Opener) -> ReplyHead:
+    """Open a head and the metric that it stands on."""
+    base = metric_classifier(settings.metric, opener)
+    if base.identity != settings.metric_models:
+        raise BundleError(
+            f"{bundle.folder}: it was fitted on {settings.metric_models}, here that is "
+            f"{base.identity}; run grice train metric again"
+        )
+    return ReplyHead(bundle, settings, encoder_of(bundle, opener, Encoder), base)

@@ -1,0 +1,134 @@
+"""RUBER's unreferenced score and predictive engagement, as they were published.
+
+A frozen BERT reads query and reply, each by itself; the pooled vectors go through a small network.
+Of the history only the last turn is read, as in both papers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import numpy as np
+
+from grice.metrics.engagement.replies import Weighed
+from grice.metrics.ruber import pooled
+from grice.models.memo import remember
+from grice.models.protocols import PairClassifier
+from grice.models.published_reader import PublishedReader, ReaderSettings
+from grice.models.registry import model_kind
+from grice.models.store.published import convert_engagement, convert_ruber
+from grice.numeric import sigmoid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.models.bundle import Bundle
+    from grice.models.memo import Memo
+    from grice.models.protocols import Pair
+    from grice.models.registry import Opener
+
+BALANCED = 0.5
+"""The answer where there is no query or no reply."""
+
+
+class NetworkSettings(ReaderSettings, frozen=True):
+    """Of a bundle with a network on two vectors: also how the states of a text become one."""
+
+    pooling: Literal["max", "mean"] = "mean"
+
+
+class ReplyNetwork:
+    """A :class:`~grice.models.protocols.PairClassifier`; for ``engagement`` it weighs, too.
+
+    Args:
+        bundle: The opened bundle.
+        settings: What its card states.
+        memo: What was judged before.
+        threads: How many texts are read at the same time.
+    """
+
+    def __init__(
+        self, bundle: Bundle, settings: NetworkSettings, memo: Memo, *, threads: int
+    ) -> None:
+        self._reader = PublishedReader(bundle, settings, memo, threads=threads)
+        self.identity = self._reader.identity
+        self._settings = settings
+        self._memo = memo
+        head = self._reader.head
+        self._matrix = head.get("matrix")
+        count = sum(name.startswith("weight_") for name in head)
+        self._layers = [(head[f"weight_{i}"], head[f"bias_{i}"]) for i in range(count)]
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return for each pair the probability of the positive class, 0 to 1."""
+        keys = []
+        for pair in pairs:
+            said = [segment for segment in pair.left if segment.strip()]
+            keys.append(msgspec.json.encode((said[-1] if said else "", pair.right)).decode())
+        return remember(
+            self._memo,
+            f"{self.identity}/pairs",
+            keys,
+            self._computed,
+            msgspec.json.encode,
+            msgspec.json.Decoder(float).decode,
+        )
+
+    def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]:
+        """Return the same without parts: the network reads no features that have names."""
+        return [Weighed(value, ()) for value in self.classify(pairs)]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether its end is left out."""
+        return self._reader.truncated(texts)
+
+    def _computed(self, keys: Sequence[str]) -> list[float]:
+        pairs = [msgspec.json.decode(key, type=tuple[str, str]) for key in keys]
+        texts = dict.fromkeys(text for pair in pairs for text in pair if text.strip())
+        vectors = {
+            text: pooled(self._reader.read(text)[0], self._settings.pooling) for text in texts
+        }
+        return [
+            self._probability(vectors[query], vectors[reply])
+            if query in vectors and reply in vectors
+            else BALANCED
+            for query, reply in pairs
+        ]
+
+    def _probability(self, query: np.ndarray, reply: np.ndarray) -> float:
+        if self._matrix is None:
+            read = (query + reply) / 2
+        else:
+            quadratic = np.array([(query @ self._matrix) @ reply], np.float32)
+            read = np.concatenate([query, quadratic, reply])
+        for weight, bias in self._layers[:-1]:
+            read = np.tanh(weight @ read + bias)
+        weight, bias = self._layers[-1]
+        numbers = weight @ read + bias
+        odds = numbers[0] if len(numbers) == 1 else numbers[1] - numbers[0]
+        return float(sigmoid(np.array([odds], np.float32))[0])
+
+
+@model_kind(
+    "ruber-network",
+    answers="relevance",
+    protocol=PairClassifier,
+    settings=NetworkSettings,
+    convert=convert_ruber,
+)
+def ruber_network(bundle: Bundle, settings: NetworkSettings, opener: Opener) -> ReplyNetwork:
+    """Open RUBER's network with the encoder below it."""
+    return ReplyNetwork(bundle, settings, opener.memo, threads=opener.workers)
+
+
+@model_kind(
+    "engagement-network",
+    answers="engagement",
+    protocol=PairClassifier,
+    settings=NetworkSettings,
+    convert=convert_engagement,
+)
+def engagement_network(bundle: Bundle, settings: NetworkSettings, opener: Opener) -> ReplyNetwork:
+    """Open the network of predictive engagement with the encoder below it."""
+    return ReplyNetwork(bundle, settings, opener.memo, threads=opener.workers)

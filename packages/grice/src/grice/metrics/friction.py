@@ -1,0 +1,198 @@
+"""Friction: does the user stumble over what was said, by the user's own next turn?"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import shortened
+from grice.metrics.declaration import Example, metric
+from grice.models.protocols import Encoder
+from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
+from grice.text.questions import questions
+from grice.text.roles import user_turns
+from grice.text.script import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.numeric import Array
+    from grice.records import Conversation
+
+NEUTRAL = 0.5
+SHOWN = 20
+"""How many turns the evidence names, those with the strongest signs."""
+LONGEST = 60
+"""Characters of the next turn that are quoted, and of a word at a sign that are looked for."""
+AGAIN, SAME = "asks again", 0.75
+"""A question is the same as the one before from this cosine on."""
+WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks what was meant": 0.25, AGAIN: 0.15}
+"""By how much raters see a breakdown more often before such a turn, a complaint being 1."""
+_SIGNS = {
+    "complains": re.compile(
+        r"^\W*(?:what|huh|pardon|sorry|eh|wtf)\W*$|what do you mean|what does that mean|"
+        r"what are you (?:talking|on) about|no sense|n['’]?t make (?:any |much )?sense|nonsense|"
+        r"n['’]?t (?:understand|get it|follow)|not understand|confus|not clear|"
+        r"\bi (?:just |already )?(?:said|asked|told you)\b|already (?:said|asked|told)|"
+        r"you (?:just |already )(?:said|asked|told)|not what i\b|never said|"
+        r"didn['’]?t (?:say|ask)|answer (?:me|my|the question)|"
+        r"are you (?:a |even )?(?:bot|robot|drunk|stupid|crazy|kidding|listening|serious)|"
+        r"\brandom\b|\bweird\b|\bstrange\b|off[ -]topic|irrelevant|"
+        r"chang\w+ the (?:subject|topic)|to do with|related to|you keep \w+ing|"
+        r"stop (?:saying|asking|repeating)|repeating|that(?:['’]?s| is) (?:not|wrong)|"
+        r"\bwrong\b|incorrect",
+        re.IGNORECASE,
+    ),
+    "gives up": re.compile(
+        r"\b(?:never ?mind|forget it|whatever|let['’]?s (?:talk|change|move)|something else|"
+        r"give up|shut up|(?:good ?)?bye|i['’]?m done|(?:got to|gotta|have to) go)\b",
+        re.IGNORECASE,
+    ),
+    "asks what was meant": re.compile(
+        r"^\W*(?:who|what|which|where|why|how)\b[^.!]{0,18}\?\W*$|"
+        r"^\W*(?:really|seriously)\W*$|^\W*\?+\W*$",
+        re.IGNORECASE,
+    ),
+}
+_WORD_BEFORE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?$")
+_WORD_AFTER = re.compile(r"[^\W_]{1,60}")
+
+
+@metric(
+    "friction",
+    version="2",
+    summary="Does the user go on without complaint?",
+    judges="conversation",
+    models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
+    source="Our own; weights by the breakdowns of DBDC3 (Higashinaka et al., 2017).",
+    neutral=NEUTRAL,
+    example=Example(["Do you like films?", "Yes, a lot.", "Which one?", "The sea."], 0.5, 1.0),
+)
+def friction(conversations: Sequence[Conversation], *, encoder: Encoder) -> Iterator[Judgement]:
+    """Return how smoothly a conversation goes on, 0 to 1: 1 if no turn of the user shows friction.
+
+    The user's next turn judges the turn before it: whether it complains, gives up, asks what was
+    meant, or asks once more what was asked before. The value is the mean over the turns that the
+    user speaks to. The evidence is the turns before such signs, each with its sign and the words of
+    the next turn; the effect of a turn is how far it is below 1. The user is known by role, then by
+    the speaker's name (user, customer, client and such); otherwise it is the first speaker.
+
+    When to use it:
+        To find the places in logs at which users stumbled.
+
+    When not to:
+        To judge a reply that nobody has answered yet, or users who complain about other things than
+        the chatbot. Most bad replies meet with no complaint.
+    """
+    exchanges = [list(_exchanges(conversation)) for conversation in conversations]
+    texts = list(
+        dict.fromkeys(
+            text for group in exchanges for exchange in group for text in _texts(exchange)
+        )
+    )
+    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+    for group in exchanges:
+        if not group:
+            yield Judgement(NEUTRAL, "abstained", "the user answers to no turn that can be read")
+            continue
+        yield _judgement([(exchange, _sign(exchange, vectors)) for exchange in group])
+
+
+class _Exchange(NamedTuple):
+    """A turn that the user answers to.
+
+    Attributes:
+        turn: Its index.
+        following: Index of the user's next turn.
+        text: Text of the next turn.
+        earlier: Text of the user's turn before; empty if there is none.
+    """
+
+    turn: int
+    following: int
+    text: str
+    earlier: str
+
+
+class _Sign(NamedTuple):
+    """A sign of friction, its weight and where it stands in the next turn."""
+
+    name: str
+    weight: float
+    start: int
+    end: int
+
+
+def _exchanges(conversation: Conversation) -> Iterator[_Exchange]:
+    """Yield the turns right before a turn of the user, if both hold something to read."""
+    earlier = ""
+    before: int | None = None
+    for place, by_user in enumerate(user_turns(conversation.turns)):
+        text = conversation.turns[place].text
+        if unreadable(text) is not None and text.strip(" \t\n?!") != "":
+            before = None
+        elif by_user and text.strip():
+            if before is not None:
+                yield _Exchange(before, place, text, earlier)
+            earlier, before = text, None
+        elif text.strip():
+            before = place
+
+
+def _texts(exchange: _Exchange) -> Iterator[str]:
+    """Yield the questions of the next turn and of the user's turn before, if both ask."""
+    both = questions(exchange.text), questions(exchange.earlier)
+    if all(both):
+        yield from (question.text for asked in both for question in asked)
+
+
+def _sign(exchange: _Exchange, vectors: Mapping[str, Array]) -> _Sign | None:
+    """Return the strongest sign of friction in the next turn."""
+    for name, pattern in _SIGNS.items():  # the strongest first
+        if match := pattern.search(exchange.text):
+            return _Sign(name, WEIGHTS[name], match.start(), match.end())
+    return _asked_again(exchange, vectors)
+
+
+def _asked_again(exchange: _Exchange, vectors: Mapping[str, Array]) -> _Sign | None:
+    for question in questions(exchange.text):
+        for other in questions(exchange.earlier):
+            if float(vectors[question.text] @ vectors[other.text]) >= SAME:
+                return _Sign(AGAIN, WEIGHTS[AGAIN], question.start, question.end)
+    return None
+
+
+def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
+    signs = [(exchange, sign) for exchange, sign in judged if sign is not None]
+    signs.sort(key=lambda pair: -pair[1].weight)
+    value = 1 - math.fsum(sign.weight for _, sign in signs) / len(judged)
+    evidence = tuple(piece for pair in signs[:SHOWN] for piece in _evidence(*pair))
+    if not signs:
+        return Judgement(value, "ok", "no sign of friction", (), evidence)
+    exchange, sign = signs[0]
+    start, end = _visible(exchange.text, sign)
+    said = shortened(exchange.text[start:end], LONGEST)
+    reason = f"after turn {exchange.turn} the user {sign.name}: {said!r}"
+    return Judgement(value, "ok", reason, (), evidence)
+
+
+def _evidence(exchange: _Exchange, sign: _Sign) -> Iterator[TurnEvidence | FeatureEvidence]:
+    span = Span(exchange.following, *_visible(exchange.text, sign))
+    yield TurnEvidence(exchange.turn, -sign.weight)
+    yield FeatureEvidence(f"the user {sign.name} in the next turn", sign.weight, span=span)
+
+
+def _visible(text: str, sign: _Sign) -> tuple[int, int]:
+    """Return where the sign stands, as whole words and without the blanks around it."""
+    stretch = text[sign.start : sign.end]
+    start = sign.start + len(stretch) - len(stretch.lstrip())
+    end = start + len(stretch.strip())
+    before = _WORD_BEFORE.search(text[max(0, start - LONGEST) : start])
+    after = _WORD_AFTER.match(text, end)
+    if before and text[start].isalnum():
+        start -= len(before[0])
+    if after and text[end - 1].isalnum():
+        end = after.end()
+    return start, end

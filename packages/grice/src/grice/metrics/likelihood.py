@@ -1,0 +1,152 @@
+"""How probable a reply is after what was said, to a causal language model."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from grice.metrics.declaration import Example, metric
+from grice.metrics.readings import readings
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
+from grice.models.protocols import CausalLM
+from grice.records import FeatureEvidence, Judgement, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from grice.models.protocols import TokenScore
+    from grice.records import Response
+
+NEUTRAL = 0.5
+WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500
+"""Log odds, per nat, that a person would not mark the reply.
+
+By ``grice_research.recipes.review.likelihood``, on chatbots' turns of DBDC3 and ConvAI 2017.
+"""
+WORDS = 3
+"""Words shown as evidence."""
+LONGEST = 40
+"""Characters of a word that are shown."""
+_WORD = re.compile(r"\S+")
+
+
+@metric(
+    "likelihood",
+    version="2",
+    summary="How probable is this reply after what was said?",
+    judges="response",
+    models={"model": "model:medium"},
+    accepts={"model": ("likelihood",)},
+    protocols={"model": CausalLM},
+    source=(
+        "Mean log likelihood and pointwise mutual information (Li et al., NAACL 2016) by a causal "
+        "language model."
+    ),
+    neutral=NEUTRAL,
+    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
+)
+def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Judgement]:
+    """Return how well a reply follows, by its log likelihood and what others' turns add to it.
+
+    Every conversation is read once; all its replies are scored in that reading, and in a second one
+    that leaves out what others said. What the others' turns add is the *gain*: it is low for a
+    reply that does not take them up, and for one that its speaker's own earlier turns explain as
+    well. The evidence names the words that the others' turns make less probable.
+
+    When to use it:
+        To find replies that make no sense, or do not follow from what was said.
+
+    When not to:
+        To rank good replies: it rewards what is usual. Repetitions, dull replies and a chatbot's
+        contradictions of itself are probable too, and go unnoticed.
+    """
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        after = _token_scores(judged, model, course=lambda _: None)
+        own = _token_scores(list(map(_own_turns, judged)), model, course=lambda own: own.speaker)
+        cut = model.truncated([response.text for response in judged])
+        for response, here, alone, long in zip(judged, after, own, cut, strict=True):
+            yield _judgement(response, here, alone, ("truncated",) if long else ())
+
+    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
+
+
+def _token_scores(
+    responses: Sequence[Response], model: CausalLM, course: Callable[[Response], str | None]
+) -> list[list[TokenScore]]:
+    """Return the tokens of each reply; replies of one course share the reading of a history."""
+    read = list(readings(responses, course))
+    scores: list[list[TokenScore]] = [[] for _ in responses]
+    passages = [reading.passage(first=reading.turns[0][0]) for reading in read]
+    for reading, segments in zip(read, model.token_scores(passages), strict=True):
+        for number, tokens in zip(reading.numbers(), segments, strict=True):
+            scores[number] = tokens
+    return scores
+
+
+def _own_turns(response: Response) -> Response:
+    """Return a reply after what its speaker alone has said before."""
+    own = [turn.speaker == response.speaker for turn in response.history]
+    return replace(
+        response,
+        history=tuple(compress(response.history, own)),
+        positions=tuple(compress(response.positions, own)),
+    )
+
+
+def _judgement(
+    response: Response,
+    after: Sequence[TokenScore],
+    own: Sequence[TokenScore],
+    flags: tuple[str, ...],
+) -> Judgement:
+    import numpy as np
+
+    from grice.numeric import sigmoid
+
+    mean = float(np.mean([token.log_probability for token in after]))
+    gain = mean - float(np.mean([token.log_probability for token in own]))
+    value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))
+    words = _words(response, after, own)
+    evidence = (
+        FeatureEvidence("mean log likelihood after the history", mean, WEIGHT_AFTER * mean),
+        FeatureEvidence("gain over own turns alone", gain, WEIGHT_GAIN * gain),
+        *sorted(words, key=lambda word: word.value)[:WORDS],
+    )
+    return Judgement(value, "ok", _reason(value, mean, gain, words), flags, evidence)
+
+
+def _reason(value: float, mean: float, gain: float, words: Sequence[FeatureEvidence]) -> str:
+    if value >= NEUTRAL and gain > 0:
+        return f"others' turns make it more probable ({gain:+.1f} nats a token)"
+    if value >= NEUTRAL or not words:
+        how = "probable" if value >= NEUTRAL else "improbable"
+        return f"{how} as a whole ({mean:+.1f} nats a token)"
+    worst = min(words, key=lambda word: word.value)
+    return f"{worst.name} ({worst.value:+.1f} nats)"
+
+
+def _words(
+    response: Response, after: Sequence[TokenScore], own: Sequence[TokenScore]
+) -> list[FeatureEvidence]:
+    """Return the words that others' turns make less probable, each with its loss in nats."""
+    indent = len(response.text) - len(response.text.lstrip()) - 1
+    words = list(_WORD.finditer(response.text))
+    starts = [word.start() for word in words]
+    changes = [0.0] * len(words)
+    for here, elsewhere in zip(after, own, strict=True):
+        word = bisect_right(starts, here.end + indent - 1) - 1
+        changes[word] += here.log_probability - elsewhere.log_probability
+    return [
+        FeatureEvidence(
+            f"less probable here: {word[0][:LONGEST]!r}",
+            change,
+            span=Span(response.turn, word.start(), word.end()),
+        )
+        for word, change in zip(words, changes, strict=True)
+        if change < 0
+    ]

@@ -1,0 +1,133 @@
+"""The documentation page of a metric, written from its declaration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.metrics.earned import verdict_on
+from grice.metrics.limits import NOT_MEASURED, TRIVIAL, explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grice.metrics.declaration import Example, Metric
+    from grice.metrics.limits import Recorded
+    from grice.models.bundle import Card
+
+SECTIONS = ("When to use it:", "When not to:")
+"""Titled sections of a metric's docstring."""
+
+
+def metric_page(metric: Metric, known: Recorded | None = None) -> str:
+    """Return the page as Markdown: meaning, when to use it and when not, example, options.
+
+    Args:
+        metric: The declared metric.
+        known: Measured limits of metrics; by default those that ship.
+    """
+    return "\n".join(_lines(metric, known)).rstrip() + "\n"
+
+
+def model_cards(metric: Metric) -> list[tuple[str, str]]:
+    """Return the title and the Markdown of the card of each model that ships with a metric."""
+    from grice.models.bundle import open_bundle  # slow to load, and few commands ask
+
+    cards = []
+    for reference in dict.fromkeys(metric.models.values()):
+        scheme, _, name = reference.partition(":")
+        if scheme == "bundle":
+            card = open_bundle(name).card
+            title = f"Model `{card.name}` (version {card.version}, {card.licence})"
+            cards.append((title, "\n".join(_card(card)) + "\n"))
+    return cards
+
+
+def _lines(metric: Metric, known: Recorded | None) -> Iterator[str]:
+    item = "each reply" if metric.judges == "response" else "each whole conversation"
+    yield f"# {metric.name}"
+    yield ""
+    yield (
+        f"{metric.summary} Judges {item} from {metric.low:g} to {metric.high:g}, higher is better; "
+        f"{metric.neutral:g} with status `abstained` where there is nothing to judge."
+    )
+    yield ""
+    yield from _description(metric.description)
+    yield ""
+    yield "## What it does not see"
+    yield ""
+    for sentence in explained(metric.name, known, signature=f"{metric.name}:{metric.version}|"):
+        yield f"- {sentence}"
+    yield ""
+    yield from _example(metric.example)
+    if metric.options or metric.models:
+        yield ""
+        yield from _options(metric)
+    yield ""
+    yield "## Method"
+    yield ""
+    runs = "Runs by default." if metric.default else f"Runs with `-m {metric.name}`."
+    yield f"{metric.source} Version {metric.version}. {runs}"
+    verdict = verdict_on(metric.name, known)
+    if verdict not in (TRIVIAL, NOT_MEASURED):
+        yield ""
+        yield f"To run by default: {verdict}."
+
+
+def _description(text: str) -> Iterator[str]:
+    """Yield a docstring without its arguments, each titled section as a heading."""
+    meaning = text.partition("\nArgs:")[0].strip().removeprefix("Return ")
+    inside = False
+    for line in (meaning[:1].upper() + meaning[1:]).splitlines():
+        if line in SECTIONS:
+            inside = True
+            yield f"## {line.rstrip(':')}"
+            yield ""
+        else:
+            yield line.removeprefix("    ") if inside else line
+
+
+def _example(example: Example) -> Iterator[str]:
+    yield "## Example"
+    yield ""
+    for i, text in enumerate(example.texts):
+        yield f"    {'AB'[i % 2]}: {text}"
+    for text in example.references:
+        yield f"    reference: {text}"
+    for text in example.knowledge:
+        yield f"    knowledge: {text}"
+    yield ""
+    yield f"Value between {example.low:g} and {example.high:g}."
+
+
+def _options(metric: Metric) -> Iterator[str]:
+    yield "## Options"
+    yield ""
+    yield "| option | default | meaning |"
+    yield "|---|---|---|"
+    for option in metric.options:
+        meaning = f"{option.help} {option.range}." if option.range else option.help
+        yield f"| `{metric.flag(option.name)}` | {option.default} | {meaning} |"
+    for name, reference in metric.models.items():
+        yield f"| `{metric.flag(name)}` | `{reference}` | a model reference |"
+
+
+def _card(card: Card) -> Iterator[str]:
+    yield card.summary
+    yield ""
+    if card.training.data:
+        yield f"- Trained on: {'; '.join(card.training.data)}"
+    if card.training.selection:
+        yield f"- Settings chosen on: {'; '.join(card.training.selection)}"
+    if card.training.excluded:
+        yield f"- Kept out: {card.training.excluded}"
+    if card.training.command:
+        yield f"- Made by: `{card.training.command}`"
+    if card.quality:
+        yield ""
+        yield "| measured on | measure | value | 95 % interval | n | beside it |"
+        yield "|---|---|---|---|---|---|"
+        for quality in card.quality:
+            yield (
+                f"| {quality.on} | {quality.measure} | {quality.value:.3f} | "
+                f"{quality.low:.3f} to {quality.high:.3f} | {quality.n} | {quality.note} |"
+            )

@@ -1,0 +1,383 @@
+"""Repetition: does a reply say or ask again what its speaker said before?"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from functools import lru_cache
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
+from grice.models.protocols import Encoder
+from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
+from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences
+from grice.text.script import unreadable
+from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
+from grice.text.wordlists import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.numeric import Array
+    from grice.records import Evidence, Response, Turn
+
+HALF = 0.5
+"""Below it a reply is said to repeat."""
+NEUTRAL = 1.0
+"""What nobody said before cannot be said again."""
+WEIGHT_TURN, WEIGHT_SENTENCE, WEIGHT_WORDS, SHIFT = 6.5, 3.4, 2.7, -4.35
+"""Log odds of a repetition, by logistic regression on crossed pairs of replies.
+
+The shift is such that one in twenty of their good replies is below one half.
+"""
+FEWEST_WORDS = 3
+"""Less ("Yes.", "Thank you.") may be said again."""
+WORDS = 5
+"""Words shown as evidence."""
+WEIGHTS, BIAS = (-0.59, 3.34, 2.53, 1.82, 3.11, 3.66, 10.0), -2.13
+"""Log odds of a repair after a complaint, by the signs of ``_signs`` (``bench/repairs.py --fit``).
+
+The last weight is set, not fitted: after "Could you repeat that?" a reply may say it again.
+"""
+READ = 1000
+"""Characters of a complaint and of a reply that are looked at for signs of a repair."""
+STEM = 5
+"""Letters by which two words are the same: "deliver", "delivery"."""
+_COMPLAINS = re.compile(
+    # denies or doubts it
+    r"\b(?:wrong|incorrect|untrue|nonsense|can(?:['’]t|not) be|misconception|you sure|come on)\b|"
+    r"\b(?:not|n['’]?t) (?:true|right|correct|an? \w+\W*$)|\bis(?:n['’]?t| not) (?:it|that|this)\b|"
+    r"\b(?:that|this) (?:is|was)(?:n['’]?t| not)\b(?! (?:necessary|needed|a problem|bad))|\bsays\b|"
+    # says what was meant
+    r"\bi(?:['’](?:d|ve))?(?: (?:had|have|did|just|already|literally|clearly|only)){0,2} "
+    r"(?:said|say|asked|told|wrote|gave|meant?|answered)\b|^\W*(?:actually|wrong|hm+,? no)\b|"
+    r"^\W*that['’]?s (?:(?:way|far) )?(?:too|over)\b|"
+    r"^\W*(?:(?:oh|ok|okay|yes|yeah|yep|hm+|well)\b\W*)?but\b|"
+    r"n['’]?t want\b[^.!?]{0,60}\bi want\b|"
+    r"(?:^|[.,;:!?…]) ?not\b(?! (?:now|right|today|yet|really|sure|bad|at|so|too|much|that))|"
+    r"^\W*(?:no|nope|nah)\b(?!\W*(?:$|thank|problem|worr|need|nothing|more|it['’]?s (?:ok|fine)|"
+    r"i['’ ]?a?m (?:good|fine|ok)|that['’]?(?:s| is| was| will|ll)|not (?:now|today|really|yet)))|"
+    # has heard it before
+    r"\balready\b|\byou (?:just |literally )?(?:said|asked|told|wrote)\b|\byou keep\b|"
+    r"\brepeat|\bsame \w+ again\b|\bstop (?:saying|asking|telling)\b|"
+    # is still waiting for an answer
+    r"\banswer(?:ing)? (?:me|my|the question)\b|\bplease (?:just )?answer\b|"
+    r"(?:not|n['’]?t) (?:listen|read|help|answer|(?:an|my) (?:answer|question)|what i)|"
+    r"\bdid(?:n['’]?t)? you (?:even )?(?:read|hear|listen|see|understand)\b|\blistening\b|"
+    r"\bread (?:it |that )?again\b|^\W*hello\W*\?|\bjust tell me\b",
+    re.IGNORECASE,
+)
+_UNCLEAR = re.compile(
+    r"\bwhat (?:do|does|did) (?:you|that|this|it)(?: even)? mean\b|\bwhich is it\b|\bexplain|"
+    r"n['’]?t (?:understand|get (?:it|that|you)|follow|make (?:any |much )?sense)|"
+    r"\bnot (?:clear|understand)|\bunclear\b|\bno sense\b|\bconfus|"
+    r"^\W*(?:what|huh|eh|really|seriously)\W*\?",
+    re.IGNORECASE,
+)
+_REQUESTS = re.compile(
+    r"\b(?:repeat (?:that|it|this)|say (?:that|it|this) again|come again|one more time)\b|"
+    r"^\W*(?:pardon|sorry)\W*$|n['’]?t (?:catch|hear) (?:that|you|it)\b",
+    re.IGNORECASE,
+)
+_ADMITS = re.compile(
+    r"\bmy (?:mistake|bad|error|fault)\b|\b(?:error|mistake) of mine\b|"
+    r"\bi was (?:wrong|mistaken)\b|\b(?:was|gave you) (?:too|the wrong|an? (?:error|mistake))\b|"
+    r"\btyp(?:o|ing error)\b|"
+    r"\bi (?:mis\w+|mixed|meant|overlooked|dropped|stand corrected|looked again)\b|"
+    r"\byou(?:['’]re| are)(?: \w+)? (?:right|correct)\b|\bright you are\b|"
+    r"\bgood catch\b|\bfair point\b|\boops\b|\byou did\b|\bi did not\b",
+    re.IGNORECASE,
+)
+_OF_SELF = re.compile(r"\b(?:i|my|we)\b", re.IGNORECASE)
+_NEGATIONS = words_of("no not never none neither cannot")
+_NUMBERS = {
+    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
+    "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "twenty": "20", "thirty": "30",
+    "forty": "40", "fifty": "50", "hundred": "100", "third": "3", "fourth": "4", "fifth": "5",
+    "sixth": "6", "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10",
+}  # fmt: skip
+_SAYS_NOTHING = OF_NO_CONTENT | words_of(
+    "sorry apologies apologise apologize apology mistake error wrong right understand see course "
+    "sure thank thanks concern confusion inconvenience correct hear asking asked ask said say told "
+    "repeating answer oops bad question listening patience mean meant great absolutely please"
+)
+"""Closed classes, and words of an acknowledgement."""
+
+
+@metric(
+    "repetition",
+    version="2",
+    summary="Does this reply say something that its speaker has not said before?",
+    judges="response",
+    models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
+    source="Our own.",
+    neutral=NEUTRAL,
+    default=True,
+    example=Example(
+        ["I grew up near the sea.", "How nice!", "My childhood home was by the sea."], 0.0, 0.5
+    ),
+)
+def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
+    """Return how new a reply is beside the earlier turns of its speaker, 0 to 1.
+
+    Whole turns and single sentences are compared by the cosine of their vectors, and by the share
+    of the reply's content words that stood there before. The evidence is the earlier turn, the two
+    sentences, and the words that they share. Turns of others are not compared: to take up what a
+    partner said is no flaw.
+
+    A reply after a complaint, a correction or a question about the speaker's last turn ("No, four
+    people", "What do you mean?") may take up its words: if it admits the error, replaces a number,
+    a name or the word that was corrected, or says much that is new, its value is the probability
+    that it is such a repair, and the evidence names the complaint. One that says the same again
+    keeps its low value, with or without an apology.
+
+    When to use it:
+        To find replies that tell or ask again, in the same words or in others.
+
+    When not to:
+        To compare conversations of different length: the more was said before, the more there is
+        to be like. A topic that is only kept lowers the value too.
+    """
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
+        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+        return (_judgement(response, vectors, encoder) for response in judged)
+
+    return judge_or_abstain(responses, _nothing_to_compare, judge, NEUTRAL)
+
+
+class _Likeness(NamedTuple):
+    """How alike a reply and an earlier turn are.
+
+    Attributes:
+        position: Index of the earlier turn in the conversation.
+        turn: Cosine of the two turns.
+        sentence: The largest cosine of two of their sentences.
+        in_reply: That sentence of the reply.
+        before: That sentence of the earlier turn.
+        words: The earlier turn's content words.
+        text: The earlier turn.
+    """
+
+    position: int
+    turn: float
+    sentence: float
+    in_reply: Stretch
+    before: Stretch
+    words: frozenset[str]
+    text: str
+
+    @property
+    def alike(self) -> float:
+        """What the two cosines add to the log odds."""
+        return WEIGHT_TURN * self.turn + WEIGHT_SENTENCE * self.sentence
+
+
+def _nothing_to_compare(response: Response) -> str | None:
+    if reason := nothing_to_judge(response):
+        return reason
+    if len(response.text.split()) < FEWEST_WORDS:
+        return f"fewer than {FEWEST_WORDS} words may be said again"
+    return None if any(_own(response)) else "its speaker said nothing before it"
+
+
+def _own(response: Response) -> Iterator[tuple[int, Turn]]:
+    """Yield the speaker's earlier turns that can be read, each with its place."""
+    for position, turn in zip(response.positions, response.history, strict=True):
+        if turn.speaker == response.speaker and unreadable(turn.text) is None:
+            yield position, turn
+
+
+def _texts(response: Response) -> Iterator[str]:
+    for text in (response.text, *(turn.text for _, turn in _own(response))):
+        yield text
+        yield from (sentence.text for sentence in _compared(text))
+
+
+def _compared(text: str) -> Sequence[Stretch]:
+    """Return the sentences that must not be said again, or all if none is long enough."""
+    every = sentences(text)
+    return [s for s in every if len(s.text.split()) >= FEWEST_WORDS] or every
+
+
+def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encoder) -> Judgement:
+    alike = _likenesses(response, vectors)
+    nearest = max(alike, key=lambda likeness: likeness.alike)
+    words = content_words(response.text)
+    value = _value(alike, words)
+    without = _value([likeness for likeness in alike if likeness is not nearest], words)
+    shared = [word for word in words if word.text in nearest.words]
+    repair = _repair(response, nearest, value)
+    reason = _reason(value, nearest, repair)
+    value = max(value, repair.probability) if repair else value
+    evidence: tuple[Evidence, ...] = (
+        TurnEvidence(nearest.position, min(0.0, value - without)),
+        _feature("says again", nearest.sentence, response.turn, nearest.in_reply),
+        _feature("said before", nearest.sentence, nearest.position, nearest.before),
+        *(_feature(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
+        *([repair.evidence] if repair else []),
+    )
+    flags = ("truncated",) if any(encoder.truncated([response.text])) else ()
+    return Judgement(value, "ok", reason, flags, evidence)
+
+
+def _likenesses(response: Response, vectors: Mapping[str, Array]) -> list[_Likeness]:
+    import numpy as np  # metrics are listed without it
+
+    stretches = _compared(response.text)
+    mine = np.stack([vectors[sentence.text] for sentence in stretches])
+    alike = []
+    for position, turn in _own(response):
+        before = _compared(turn.text)
+        cosines = mine @ np.stack([vectors[sentence.text] for sentence in before]).T
+        i, j = divmod(int(cosines.argmax()), len(before))
+        whole = float(vectors[response.text] @ vectors[turn.text])
+        words = frozenset(word.text for word in content_words(turn.text))
+        cosine = float(cosines[i, j])
+        alike.append(_Likeness(position, whole, cosine, stretches[i], before[j], words, turn.text))
+    return alike
+
+
+def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
+    """Return one less the probability of a repetition of any of the earlier turns."""
+    if not alike:
+        return NEUTRAL
+    before = frozenset().union(*(likeness.words for likeness in alike))
+    known = sum(word.text in before for word in words) / max(1, len(words))
+    odds = SHIFT + WEIGHT_WORDS * known
+    odds += WEIGHT_TURN * max(likeness.turn for likeness in alike)
+    odds += WEIGHT_SENTENCE * max(likeness.sentence for likeness in alike)
+    return 1 / (1 + math.exp(odds))
+
+
+def _without_blanks(start: int, text: str) -> Stretch:
+    start += len(text) - len(text.lstrip())
+    return Stretch(start, start + len(text.strip()), text.strip())
+
+
+def _feature(name: str, value: float, turn: int, where: Stretch) -> FeatureEvidence:
+    return FeatureEvidence(name, value, span=Span(turn, where.start, where.end))
+
+
+def _reason(value: float, nearest: _Likeness, repair: _Repair | None) -> str:
+    if value < HALF and repair:
+        return (
+            f"takes up turn {nearest.position} after the complaint in turn {repair.turn} "
+            "(no repetition)"
+        )
+    what = "repeats" if value < HALF else "nearest to"
+    return f"{what} turn {nearest.position} (cosine {nearest.turn:.2f})"
+
+
+class _Repair(NamedTuple):
+    """A reply that gives what a complaint about an earlier turn asked for.
+
+    Attributes:
+        turn: Index of the complaint.
+        probability: Probability of a repair, against one that says the same again.
+        evidence: The words of the complaint.
+    """
+
+    turn: int
+    probability: float
+    evidence: FeatureEvidence
+
+
+def _repair(response: Response, nearest: _Likeness, value: float) -> _Repair | None:
+    """Return the repair that makes a reply newer than its likeness; None if there is none."""
+    complaint = _complaint(response)
+    if complaint is None:
+        return None
+    position, text, where = complaint
+    signs = _signs(response, nearest, value, text)
+    probability = 1 / (1 + math.exp(-math.fsum([BIAS, *map(operator.mul, WEIGHTS, signs)])))
+    if probability < max(value, HALF):
+        return None
+    name = f"repair after turn {position}"
+    return _Repair(position, probability, _feature(name, probability, position, where))
+
+
+def _complaint(response: Response) -> tuple[int, str, Stretch] | None:
+    """Return the complaint about the speaker's last turn: its index, its text and its words."""
+    later: list[tuple[int, Turn]] = []
+    for position, turn in zip(
+        reversed(response.positions), reversed(response.history), strict=True
+    ):
+        if turn.speaker == response.speaker:
+            found = ((i, t.text, _objection(t.text, turn.text)) for i, t in later)
+            return next(((i, text, where) for i, text, where in found if where), None)
+        later.append((position, turn))
+    return None
+
+
+def _objection(text: str, before: str) -> Stretch | None:
+    """Return the words that object to the text before, correct it or ask what it means."""
+    head = text[:READ]
+    for pattern in (_COMPLAINS, _UNCLEAR, _REQUESTS):
+        if match := pattern.search(head):
+            return _without_blanks(match.start(), match[0])
+    said = _terms(head).keys()
+    # "Flying?" and "Beef is not vegan"
+    doubts = "?" in head and len(head.split()) <= FEWEST_WORDS
+    denies = "not" in said and "?" not in before and not _OF_SELF.search(head)
+    found = (doubts or denies) and _terms(before).keys() & said - {"not"}
+    return _without_blanks(0, head) if found else None
+
+
+def _signs(
+    response: Response, nearest: _Likeness, value: float, complaint: str
+) -> tuple[float, ...]:
+    """Return the signs of a repair, in the order of their weights.
+
+    Log odds of a repetition (0 if a number or name is replaced), share of new words, whether a
+    number or name is replaced, whether a word of the complaint replaces another, whether the reply
+    admits an error, share of new words where an explanation was asked for, and whether the
+    complaint asked for the last turn again.
+    """
+    reply, asked, before = map(_terms, (response.text, complaint, nearest.text))
+    own = {term for _, turn in _own(response) for term in _terms(turn.text)}
+    new = sum(term not in own for term in reply) / max(1, len(reply))
+    gone = before.keys() - reply
+    figure = any(reply[term] for term in reply.keys() - before) and any(map(before.get, gone))
+    word = (
+        not figure
+        and not asked.keys().isdisjoint(_terms(nearest.in_reply.text).keys() - before)
+        and not gone.isdisjoint(_terms(nearest.before.text))
+    )
+    head = complaint[:READ]
+    last = max(position for position, _ in _own(response))
+    return (
+        0.0 if figure else math.log(1 / value - 1),
+        new,
+        float(figure),
+        float(word),
+        float(_ADMITS.search(response.text[:READ]) is not None),
+        new if _UNCLEAR.search(head) else 0.0,
+        float(_REQUESTS.search(head) is not None and last == nearest.position),
+    )
+
+
+@lru_cache(maxsize=4096)  # a turn stands before many replies
+def _terms(text: str) -> Mapping[str, bool]:
+    """Return the stems of the words that say something, and whether each is a number or a name."""
+    terms: dict[str, bool] = {}
+    opens = True
+    for match in WORDS_NUMBERS_AND_MARKS.finditer(text):
+        word = match[0].lower().replace("’", "'")
+        stem, _, ending = word.partition("'")
+        if word[0].isdigit():
+            terms[word.rstrip(ascii_lowercase)] = True
+        elif word in _NUMBERS:
+            terms[_NUMBERS[word]] = True
+        elif word in _NEGATIONS or ending == "t":
+            terms.setdefault("not", False)
+        elif len(word) > 1 and _SAYS_NOTHING.isdisjoint((word, stem)):
+            key = stem[:STEM]
+            terms[key] = terms.get(key, False) or (match[0][0].isupper() and not opens)
+        opens = match[0] in ".!?…"
+    return terms

@@ -1,0 +1,160 @@
+"""Unanswered: does a reply take up the question or request right before it?"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
+from grice.models.protocols import Encoder
+from grice.records import FeatureEvidence, Judgement, Span
+from grice.text.questions import questions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.numeric import Array
+    from grice.records import Response
+    from grice.text.content import Stretch
+
+NEUTRAL = 0.5
+WEIGHT_COSINE, WEIGHT_FORM, SHIFT = 3.3, 0.5, -0.95
+"""Log odds of an answer, by logistic regression on replies that answer and that ignore."""
+_NUMBER = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
+    r"forty|fifty|dozen|hundred|thousand|million|half|once|twice|few|couple|all|none|long|"
+    r"(?:minute|hour|day|week|month|year)s?)\b"
+)
+_TIME = (
+    r"\d|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight|yesterday|morning|"
+    r"afternoon|evening|night|noon|midnight|ago|since|after|before|until|soon|next|last|spring|"
+    r"summer|autumn|winter|january|february|march|april|may|june|july|august|september|october|"
+    r"november|december|(?:minute|hour|day|week|month|year)s?)\b"
+)
+_YES_OR_NO = (
+    r"^\W*(?:(?:oh|well|ah|um)\W+)?(?:yes|yeah|yep|no|nope|nah|not|sure|of course|absolutely|"
+    r"definitely|certainly|maybe|probably|i do|i did|i am|i have|i don['’]t|i didn['’]t|never|"
+    r"always|sometimes|only|both|either|neither)\b|\b(?:don['’]t|do not) (?:know|think|remember)\b|"
+    r"\bnot sure\b|\bno idea\b"
+)
+_AUXILIARY = (
+    r"^\W*(?:(?:and|so|but|oh|well)\W+)?(?:am|is|are|was|were|do|does|did|have|has|had|can|could|"
+    r"will|would|shall|should|may|might|isn['’]t|aren['’]t|don['’]t|doesn['’]t|didn['’]t)\b"
+)
+_FORMS = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(answer, re.IGNORECASE))
+    for asked, answer in (
+        (r"\bhow (?:many|much|long|old|often|far|big|tall|late|early)\b|\bwhat time\b", _NUMBER),
+        (r"\bwho\b", r"\b(?:my|his|her|our|their|your)\b|(?<=[a-z,] )(?-i:[A-Z])[a-z]+"),
+        (r"\bwhen\b", _TIME),
+        (r"\bwhere\b", r"\b(?:in|at|on|near|by|from|under|behind|to|down|up|here|there|over)\b"),
+        (r"\bwhy\b", r"\b(?:because|since|so|to|for|cause|as|due|that)\b"),
+        (_AUXILIARY, _YES_OR_NO),
+    )
+)
+"""What is asked, and the form that answers to it have."""
+
+
+@metric(
+    "unanswered",
+    version="2",
+    summary="Does this reply answer the question or request before it?",
+    judges="response",
+    models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
+    source="Our own.",
+    neutral=NEUTRAL,
+    example=Example(["Where do you work?", "I work at a school in Leeds."], 0.5, 1.0),
+)
+def unanswered(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
+    """Return how well a reply takes up what it was asked, 0 to 1; 1 is an answer.
+
+    Questions and requests of the turn before, with or without their mark, are compared with the
+    reply by the cosine of their vectors, and by the form that an answer has: a number after "how
+    many", a yes or no after "do you". Of several the one that is answered best counts, and the
+    evidence shows it. A reply to a turn that asks nothing is not judged.
+
+    When to use it:
+        To find replies that leave a question.
+
+    When not to:
+        To judge whether an answer is right or complete, or a short one ("Blue.") that shares no
+        meaning with its question.
+    """
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
+        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+        return (_judgement(response, vectors, encoder) for response in judged)
+
+    return judge_or_abstain(responses, _nothing_asked, judge, NEUTRAL)
+
+
+class _Answer(NamedTuple):
+    """How a reply stands to one question.
+
+    Attributes:
+        question: The question, in the turn before.
+        cosine: Of question and reply.
+        form: 1 if the reply has the form of an answer to it, -1 if not, 0 if any will do.
+        place: What of the reply has that form.
+    """
+
+    question: Stretch
+    cosine: float
+    form: float
+    place: tuple[int, int] | None
+
+    @property
+    def odds(self) -> float:
+        """Log odds that the reply answers."""
+        return WEIGHT_COSINE * self.cosine + WEIGHT_FORM * self.form + SHIFT
+
+
+def _nothing_asked(response: Response) -> str | None:
+    if reason := nothing_to_judge(response):
+        return reason
+    last = response.history[-1]
+    if last.speaker == response.speaker:
+        return "the turn before it is by the same speaker"
+    return None if questions(last.text) else "the turn before it asks nothing"
+
+
+def _texts(response: Response) -> Iterator[str]:
+    yield response.text
+    yield from (question.text for question in questions(response.history[-1].text))
+
+
+def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encoder) -> Judgement:
+    own = vectors[response.text]
+    answers = [
+        _answer(question, response.text, float(vectors[question.text] @ own))
+        for question in questions(response.history[-1].text)
+    ]
+    best = max(answers, key=lambda answer: answer.odds)
+    value = 1 / (1 + math.exp(-best.odds))
+    flags = ("truncated",) if any(encoder.truncated([response.text])) else ()
+    verb, adjective = ("answers", "") if value >= NEUTRAL else ("leaves", " unanswered")
+    question = f"the question of turn {response.positions[-1]}"
+    reason = f"{verb} {question}{adjective} (cosine {best.cosine:.2f})"
+    return Judgement(value, "ok", reason, flags, tuple(_evidence(response, best)))
+
+
+def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:
+    for asked, answer in _FORMS:
+        if asked.search(question.text):
+            place = answer.search(reply)
+            return _Answer(question, cosine, 1.0 if place else -1.0, place and place.span())
+    return _Answer(question, cosine, 0.0, None)
+
+
+def _evidence(response: Response, best: _Answer) -> Iterator[FeatureEvidence]:
+    question = Span(response.positions[-1], best.question.start, best.question.end)
+    effect = WEIGHT_COSINE * best.cosine
+    yield FeatureEvidence("cosine of question and reply", best.cosine, effect, question)
+    if best.form:
+        place = best.place and Span(response.turn, *best.place)
+        effect = WEIGHT_FORM * best.form
+        yield FeatureEvidence("form of an answer", best.form, effect, place)

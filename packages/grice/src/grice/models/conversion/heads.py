@@ -1,0 +1,155 @@
+"""What stands on a published encoder: classifiers, span readers, small networks of both sides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.errors import BundleError
+from grice.models.conversion.encoder import convert_encoder
+from grice.models.conversion.huggingface import read_published
+from grice.models.conversion.written import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from grice.models.conversion.checkpoint import Tensor
+    from grice.models.conversion.encoder import Reader
+    from grice.models.conversion.huggingface import Published
+
+HEAD = "head.npz"
+"""File of the layers on top of an encoder."""
+
+
+class Network(NamedTuple):
+    """What the card of a converted network of two sides states.
+
+    Attributes:
+        reader: The encoder below.
+        pooling: How the states of a text become one vector.
+    """
+
+    reader: Reader
+    pooling: str
+
+
+def convert_classifier(
+    source: Path, target: Path, *, labels: Sequence[str] = ()
+) -> tuple[Reader, list[str]]:
+    """Write a published RoBERTa or BERT that classifies in the run-time format.
+
+    The head is a dense layer with tanh on the first state, and a linear one: that of RoBERTa, or
+    BERT's pooler and classifier.
+
+    Args:
+        source: The checkpoint.
+        target: An empty folder.
+        labels: What its labels must stand for, in that order; empty takes any.
+
+    Returns:
+        The encoder, and the names of the labels.
+
+    Raises:
+        BundleError: As of :func:`~grice.models.conversion.encoder.convert_encoder`; or if the head
+            is missing or of other labels.
+    """
+    published = read_published(source)
+    try:
+        dense, out = _dense(published)
+        layers = [needed(published, f"{name}.{p}") for name in (dense, out) for p in WEIGHTS]
+    except BundleError as error:
+        raise BundleError(f"{source}: no classifier of texts: {error}") from None
+    count = len(layers[3])
+    if labels and count != len(labels):
+        raise BundleError(
+            f"{source}: a head of {count} labels; {len(labels)} are needed: {', '.join(labels)}"
+        )
+    reader = convert_encoder(source, target)
+    names = ("dense", "dense_bias", "out", "out_bias")
+    np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
+    stated = published.config.get("id2label") or {}
+    return reader, [str(stated.get(str(i), f"LABEL_{i}")) for i in range(count)]
+
+
+def convert_span_reader(source: Path, target: Path) -> Reader:
+    """Write a published RoBERTa or BERT that answers by spans in the run-time format.
+
+    Raises:
+        BundleError: As of :func:`convert_classifier`.
+    """
+    published = read_published(source)
+    try:
+        out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
+    except BundleError as error:
+        raise BundleError(f"{source}: no reader of spans: {error}") from None
+    reader = convert_encoder(source, target)
+    np.savez(target / HEAD, out=out, out_bias=bias)
+    return reader
+
+
+def convert_network(source: Path, target: Path, *, quadratic: bool, outputs: int) -> Network:
+    """Write a published encoder with a small network on the vectors of two texts.
+
+    The weights of the network stand in ``network.safetensors`` under any names that begin with
+    ``network.``; its layers are told by their sizes. ``config.json`` may state ``pooling`` and
+    ``layer``, the layer it stands on.
+
+    Args:
+        source: The encoder with the network beside it.
+        target: An empty folder.
+        quadratic: Whether it reads both vectors with their quadratic feature between them, as
+            RUBER does, or their mean.
+        outputs: Numbers that the last layer gives.
+
+    Raises:
+        BundleError: As of :func:`convert_classifier`; or if the layers do not fit each other.
+    """
+    published = read_published(source)
+    weights = {n: needed(published, n) for n in published.names if n.startswith("network.")}
+    size = int(published.config.get("hidden_size", 0))
+    arrays: dict[str, Tensor] = {}
+    if quadratic:
+        matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
+        if matrix is None or matrix.shape != (size, size):
+            raise BundleError(f"{source}: network.matrix of {size} by {size} numbers is needed")
+        arrays["matrix"] = matrix
+    layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
+    for place, (weight, bias) in enumerate(layers):
+        arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
+    layer = int(published.config.get("layer", -1))
+    reader = convert_encoder(source, target, drop=-1 - layer)
+    np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
+    return Network(reader, str(published.config.get("pooling", "mean")))
+
+
+WEIGHTS = ("weight", "bias")
+
+
+def _dense(published: Published) -> tuple[str, str]:
+    if "classifier.dense.weight" in published.names:
+        return "classifier.dense", "classifier.out_proj"
+    pooler = next((n for n in published.names if n.endswith("pooler.dense.weight")), None)
+    return (pooler or "classifier.dense.weight").removesuffix(".weight"), "classifier"
+
+
+def _layers(
+    source: Path, weights: dict[str, Tensor], width: int, outputs: int
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the layers that lead from one width to another, each reading what the last gives."""
+    left = {n: w for n, w in weights.items() if w.ndim == 2 and not n.endswith(".matrix")}
+    layers: list[tuple[Tensor, Tensor]] = []
+    while left:
+        name = next((n for n, w in left.items() if w.shape[1] == width), None)
+        bias = None if name is None else weights.get(f"{name.removesuffix('.weight')}.bias")
+        if name is None or bias is None:
+            break
+        layers.append((left.pop(name), bias))
+        width = len(bias)
+    if not layers or left or width != outputs:
+        raise BundleError(
+            f"{source}: the layers of the network do not fit the encoder, which gives vectors of "
+            f"another size, or the {outputs} numbers that are wanted"
+        )
+    return layers

@@ -1,0 +1,226 @@
+"""Many requests at once: at most so many under way, repeated where a server is busy."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from grice.errors import StoppedError, shortened
+from grice.models.endpoint.client import RefusedError, TransientError
+from grice.models.protocols import Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.models.endpoint.client import Client
+    from grice.models.endpoint.spending import Spending, Tokens
+    from grice.records import Json
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+HOPELESS = 16
+"""Requests in a row without an answer that can be read, each sent as often as it may be, after
+which the run ends: a server is taken to be down, a model to be none that answers as it is asked."""
+QUOTED = 200
+"""Characters of an answer that cannot be read that are quoted where the run ends."""
+SHOWN = 80
+"""Characters of it that are quoted in the reason of one item."""
+
+
+class UnusableError(Exception):
+    """An answer that is not what was asked for.
+
+    Attributes:
+        used: Its tokens as the server counts them; None if it does not say.
+        text: The answer.
+    """
+
+    def __init__(self, reason: str, used: Tokens | None, text: str) -> None:
+        super().__init__(reason)
+        self.reason, self.used, self.text = reason, used, text
+
+
+class _EndedError(Exception):
+    """A request is not sent again, because the run ends."""
+
+
+class Dispatcher:
+    """Sends requests of one model."""
+
+    def __init__(self, model: str, client: Client, spending: Spending) -> None:
+        self._model = model
+        self._client = client
+        self._spending = spending
+        self._terms = spending.terms
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._closed_until = 0.0
+        self._missed = 0
+
+    def map(
+        self, items: Sequence[Item], ask: Callable[[Item], Answer]
+    ) -> list[Answer | Unanswered]:
+        """Return what ``ask`` makes of each item, so many at once as the terms allow.
+
+        Raises:
+            StoppedError: As soon as one item raises it; what is under way is waited for.
+        """
+        if not items:
+            return []
+        self._ended.clear()
+
+        def guarded(item: Item) -> Answer:
+            try:
+                return ask(item)
+            except BaseException:
+                self._ended.set()  # here: the next item is taken before anybody else is told
+                raise
+
+        with ThreadPoolExecutor(min(self._terms.concurrency, len(items))) as pool:
+            futures = [pool.submit(guarded, item) for item in items]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:
+                # What is under way is waited for, as it is paid for; nothing is sent after it.
+                self._ended.set()
+                pool.shutdown(cancel_futures=True)
+        errors = [future.exception() for future in futures if not future.cancelled()]
+        raised = [error for error in errors if error and not isinstance(error, _EndedError)]
+        # Of several the one that ends the run says why the others came about.
+        for error in sorted(raised, key=lambda error: not isinstance(error, StoppedError)):
+            raise error
+        return [future.result() for future in futures]
+
+    def send(
+        self,
+        path: str,
+        body: Callable[[int], tuple[dict[str, Json], Tokens]],
+        read: Callable[[bytes], tuple[Answer, Tokens | None]],
+        refused: Callable[[str], bool] = lambda _: False,
+    ) -> Answer | Unanswered:
+        """Send a request until it is answered as asked, or was sent as often as it may be.
+
+        Args:
+            path: Behind the address of the endpoint.
+            body: Gives the request and the most tokens that it can cost, by how often it was
+                answered badly.
+            read: Reads an answer, or raises :class:`UnusableError`.
+            refused: Told why a server does not take the request; returns whether it now gives
+                another body.
+
+        Raises:
+            StoppedError: If the server cannot be reached, none of the last :data:`HOPELESS`
+                requests has an answer that can be read, or the budget is reached.
+        """
+        busy = unusable = 0
+        while True:
+            self._wait_for_server()
+            if self._ended.is_set():
+                raise _EndedError
+            try:
+                answer = self._once(path, *body(unusable), read)
+            except TransientError as error:
+                busy += 1
+                reason = error.reason
+                if busy >= self._terms.attempts:
+                    return self._missing(reason, busy, unreachable=error.unreachable)
+                self._pause(busy, error.wait)
+            except UnusableError as error:
+                unusable += 1
+                reason = self._client.redacted(error.reason)
+                if unusable >= self._terms.readings:
+                    return self._missing(reason, unusable, text=self._client.redacted(error.text))
+            except RefusedError as error:
+                reason = str(error)
+                if not refused(reason):
+                    self._spending.miss(self._model, reason)
+                    return Unanswered(f"{self._client.url}: {reason}")
+            else:
+                self._answered()
+                self._spending.count(self._model, answered=1)
+                return answer
+            self._spending.repeat(self._model, reason)
+
+    def _once(
+        self,
+        path: str,
+        body: dict[str, Json],
+        most: Tokens,
+        read: Callable[[bytes], tuple[Answer, Tokens | None]],
+    ) -> Answer:
+        started = time.monotonic()
+        self._spending.reserve(self._model, most, started)
+        used: Tokens | None = type(most)(0, 0)  # of a request that was not worked on
+        try:
+            try:
+                reply = self._client.post(path, body)
+            except TransientError as error:
+                used = None if error.billed else used
+                raise
+            used = None
+            try:
+                answer, used = read(reply.content)
+            except UnusableError as error:
+                used = error.used
+                raise
+            return answer
+        finally:
+            now = time.monotonic()
+            self._spending.settle(self._model, most, used, now, now - started)
+
+    def _pause(self, attempt: int, asked: float | None) -> None:
+        """Wait before a repetition; where the server says how long, nobody else asks before."""
+        terms = self._terms
+        if asked is not None:
+            with self._lock:
+                until = time.monotonic() + min(asked, terms.longest_pause)
+                self._closed_until = max(self._closed_until, until)
+            return
+        most = min(terms.longest_pause, terms.pause * 2 ** (attempt - 1))
+        # Spread, not drawn from a seed: it decides when a request is sent, never what it says.
+        self._ended.wait(random.uniform(most / 2, most))
+
+    def _wait_for_server(self) -> None:
+        while (left := self._closed_until - time.monotonic()) > 0 and not self._ended.is_set():
+            self._ended.wait(left + random.uniform(0, self._terms.pause / 4))
+
+    def _answered(self) -> None:
+        with self._lock:
+            self._missed = 0
+
+    def _missing(
+        self, reason: str, times: int, *, text: str | None = None, unreachable: bool = False
+    ) -> Unanswered:
+        """Return that a request has no answer, or end the run.
+
+        Args:
+            text: An answer that cannot be read; None if there was none at all.
+        """
+        self._spending.miss(self._model, reason)
+        with self._lock:
+            self._missed += 1
+            missed = self._missed
+        if unreachable:
+            self._stop(f"it cannot be reached ({reason})", "start it, or name another address")
+        if text is None and missed >= HOPELESS:
+            what = f"none of the last {HOPELESS} requests was answered"
+            self._stop(f"{what} ({reason})", "start it, or name another address")
+        if text is not None and missed >= HOPELESS:
+            self._stop(
+                f"no answer of the model {self._model!r} to {HOPELESS} requests in a row can be "
+                f"read ({reason}, {times} times); the last one: {text[:QUOTED]!r}",
+                "name a model that answers with the JSON it is asked for, or a server that keeps "
+                "it to a JSON schema",
+            )
+        shown = f" ({shortened(repr(text), SHOWN)})" if text else ""
+        return Unanswered(f"{self._client.url}: {reason}{shown}, {times} times")
+
+    def _stop(self, what: str, advice: str) -> NoReturn:
+        raise StoppedError(
+            f"{self._client.url}: {what}; {advice}; what was answered is kept, and the same "
+            "command goes on"
+        )

@@ -1,0 +1,218 @@
+"""Published encoders with a head on CTranslate2: labels of texts and pairs, answers by spans.
+
+What transformers gives in float32 comes out; each text is read by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import ctranslate2
+import msgspec
+import numpy as np
+
+from grice.models.batching import run_batches
+from grice.models.memo import remember
+from grice.models.registry import Settings, model_kind
+from grice.models.store.published import convert_classifier, convert_span_reader
+from grice.models.tokenization import beginning, open_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from tokenizers import Encoding
+
+    from grice.models.bundle import Bundle
+    from grice.models.memo import Memo
+    from grice.models.registry import Opener
+
+    Array: TypeAlias = NDArray[np.float32]
+
+LONGEST_ANSWER = 50
+"""Pieces of an answer, as CIDER's released code has it."""
+
+
+class ReaderSettings(Settings, frozen=True):
+    """Of a bundle of a published encoder with a head.
+
+    Attributes:
+        max_tokens: Pieces that it reads at once.
+        labels: Names of the labels of a classifier.
+    """
+
+    max_tokens: Annotated[int, msgspec.Meta(ge=3)]
+    labels: tuple[str, ...] = ()
+
+
+class Answer(NamedTuple):
+    """A stretch ``text[start:end]`` and the log probability of its first and last piece."""
+
+    start: int
+    end: int
+    log_probability: float
+
+
+@runtime_checkable
+class TextClassifier(Protocol):
+    """Says which label a text has, or a text with a second one."""
+
+    identity: str
+    labels: tuple[str, ...]
+
+    def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
+        """Return a number per label for each text; the second of the two may be empty."""
+        ...
+
+
+@runtime_checkable
+class SpanReader(Protocol):
+    """Answers questions by stretches of texts."""
+
+    identity: str
+
+    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Return the likeliest stretch of the text of each question and text."""
+        ...
+
+
+class PublishedReader:
+    """The encoder with its head: a :class:`TextClassifier` and a :class:`SpanReader`.
+
+    Args:
+        bundle: The opened bundle.
+        settings: What its card states.
+        memo: What was read before.
+        threads: How many texts are read at the same time.
+        cut: What is cut where two texts are too long: the longer one, or always the second.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        settings: ReaderSettings,
+        memo: Memo,
+        *,
+        threads: int,
+        cut: str = "longest_first",
+    ) -> None:
+        self.identity = f"{bundle.identity}/float32/ct2-{ctranslate2.__version__}"
+        self.labels = settings.labels
+        self._most = settings.max_tokens
+        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer.enable_truncation(self._most, strategy=cut)
+        self._memo = memo
+        self._threads = threads
+        with np.load(bundle.path("head.npz"), allow_pickle=False) as arrays:
+            self.head = {name: arrays[name] for name in arrays.files}
+        self._engine = ctranslate2.Encoder(
+            str(bundle.folder),
+            device="cpu",
+            compute_type="float32",
+            inter_threads=threads,
+            intra_threads=1,
+        )
+
+    def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
+        """Return a number per label for each text; see :class:`TextClassifier`."""
+        rows = self._remembered("logits", texts, self._logits)
+        return [np.array(row, np.float32) for row in rows]
+
+    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Return the likeliest answer to each question; see :class:`SpanReader`."""
+        rows = self._remembered("answers", questions, self._answer)
+        return [Answer(int(start), int(end), value) for start, end, value in rows]
+
+    def read(self, text: str, second: str = "") -> tuple[Array, Encoding]:
+        """Return the states of the pieces of a text, or of two, shape ``(pieces, dimensions)``."""
+        text, second = beginning(text, self._most), beginning(second, self._most)
+        encoding = self._tokenizer.encode(text, second) if second else self._tokenizer.encode(text)
+        output = self._engine.forward_batch([encoding.ids], token_type_ids=[encoding.type_ids])
+        states = np.asarray(output.last_hidden_state)[0]
+        return states.copy(), encoding
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text, read by itself, whether its end is left out."""
+        return [
+            len(text) > self._most - 2
+            and (
+                beginning(text, self._most) != text
+                or bool(self._tokenizer.encode(text).overflowing)
+            )
+            for text in texts
+        ]
+
+    def _remembered(
+        self,
+        what: str,
+        pairs: Sequence[tuple[str, str]],
+        compute: Callable[[str, str], list[float]],
+    ) -> list[list[float]]:
+        def computed(keys: Sequence[str]) -> list[list[float]]:
+            rows: list[list[float]] = [[]] * len(keys)
+
+            def one(batch: list[int]) -> None:
+                for i in batch:
+                    rows[i] = compute(*msgspec.json.decode(keys[i], type=tuple[str, str]))
+
+            run_batches(one, [[i] for i in range(len(keys))], self._threads)
+            return rows
+
+        return remember(
+            self._memo,
+            f"{self.identity}/{what}",
+            [msgspec.json.encode(pair).decode() for pair in pairs],
+            computed,
+            msgspec.json.encode,
+            msgspec.json.Decoder(list[float]).decode,
+        )
+
+    def _logits(self, text: str, second: str) -> list[float]:
+        first = self.read(text, second)[0][0]
+        hidden = np.tanh(self.head["dense"] @ first + self.head["dense_bias"])
+        return list(map(float, self.head["out"] @ hidden + self.head["out_bias"]))
+
+    def _answer(self, question: str, text: str) -> list[float]:
+        states, encoding = self.read(question, text)
+        inside = np.array([side == 1 for side in encoding.sequence_ids])
+        if not inside.any():
+            return [0.0, 0.0, float("-inf")]
+        scores = states @ self.head["out"].T + self.head["out_bias"]
+        starts, ends = (scores[inside, i] - _log_sum(scores[inside, i]) for i in (0, 1))
+        both = np.add.outer(starts, ends)
+        distance = np.subtract.outer(np.arange(len(ends)), np.arange(len(starts))).T
+        both[(distance < 0) | (distance >= LONGEST_ANSWER)] = -np.inf
+        first, last = np.unravel_index(int(both.argmax()), both.shape)
+        offsets = [offset for offset, side in zip(encoding.offsets, inside, strict=True) if side]
+        return [
+            float(offsets[int(first)][0]), float(offsets[int(last)][1]), float(both[first, last])
+        ]  # fmt: skip
+
+
+def _log_sum(values: Array) -> float:
+    most = float(values.max())
+    return most + float(np.log(np.exp(values - most).sum()))
+
+
+@model_kind(
+    "text-classifier",
+    answers="labels",
+    protocol=TextClassifier,
+    settings=ReaderSettings,
+    convert=convert_classifier,
+)
+def text_classifier(bundle: Bundle, settings: ReaderSettings, opener: Opener) -> PublishedReader:
+    """Open a classifier of texts and pairs."""
+    return PublishedReader(bundle, settings, opener.memo, threads=opener.workers)
+
+
+@model_kind(
+    "span-reader",
+    answers="answers",
+    protocol=SpanReader,
+    settings=ReaderSettings,
+    convert=convert_span_reader,
+)
+def span_reader(bundle: Bundle, settings: ReaderSettings, opener: Opener) -> PublishedReader:
+    """Open what answers questions by spans."""
+    return PublishedReader(bundle, settings, opener.memo, threads=opener.workers, cut="only_second")

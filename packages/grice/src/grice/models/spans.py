@@ -1,0 +1,362 @@
+"""Spans of text by a small network on token states and a chain over their tags.
+
+A token is outside every span, begins one or continues one. The network reads the states of a
+token and its neighbours; a linear chain (Lafferty et al., 2001) picks the best sequence of tags
+and says how probable each span is.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError
+from grice.models.mlp import Mlp
+from grice.models.protocols import SpanTagger, TaggedSpan
+from grice.models.registry import Settings, encoder_of, model_kind
+from grice.text.tokens import cut_places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.models.bundle import Bundle
+    from grice.models.memo import MemoSpanTagger
+    from grice.models.registry import Opener
+
+    Array: TypeAlias = NDArray[np.float32]
+    Sums: TypeAlias = NDArray[np.float64]
+    Offsets: TypeAlias = list[tuple[int, int]]
+    State: TypeAlias = tuple[Array, Offsets]
+
+OUTSIDE, BEGIN, INSIDE = range(3)
+TAGS = 3
+
+CHARACTERS = 600
+"""Most characters tagged at once. A longer text is cut at the ends of sentences, so that no part
+of it is lost to the encoder's limit."""
+
+WINDOWS = 512
+"""Stretches read at once: their states take some 20 MB for texts of common length. While these are
+decoded the next ones are read, which needs the engine and hardly the interpreter."""
+
+ALWAYS_READ = 200
+"""A window of so many characters has fewer tokens than any encoder reads: it is never cut."""
+
+NEVER = -1e4
+"""Log weight of a transition that cannot be."""
+
+
+class SpanSettings(Settings, frozen=True):
+    """Of a bundle of kind ``span-head``.
+
+    Attributes:
+        reach: How many neighbours on each side the network reads.
+        transitions: Log weights from each tag to each, in the order outside, begin, inside.
+    """
+
+    label: str
+    reach: int
+    start: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS, max_length=TAGS)]
+    transitions: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS**2, max_length=TAGS**2)]
+
+
+class SpanHead:
+    """Finds labelled spans, each by the tokens around it.
+
+    A span's borders are borders of words. A text that is blank has no spans. A text longer than
+    :data:`CHARACTERS` is tagged in pieces; a span never crosses from one piece to the next.
+
+    Args:
+        hidden: Gives for each text the token states, shape ``(tokens, dimensions)``, and the
+            characters each token covers, ``(0, 0)`` for tokens that stand for no text.
+
+    Raises:
+        BundleError: The network does not give a number for each tag.
+    """
+
+    def __init__(
+        self,
+        settings: SpanSettings,
+        folder: Path,
+        hidden: Callable[[Sequence[str]], Sequence[State]],
+        identity: str,
+    ) -> None:
+        self.identity = identity
+        self._hidden = hidden
+        self._network = Mlp.load(folder / "head.npz")
+        self._label = settings.label
+        self._reach = settings.reach
+        self._start = np.array(settings.start, np.float32)
+        self._start[INSIDE] = NEVER
+        self._transitions = np.array(settings.transitions, np.float32).reshape(TAGS, TAGS)
+        if self._network.layers[-1][0].shape[1] != TAGS:
+            raise BundleError(f"{folder / 'head.npz'}: the network does not give {TAGS} outputs")
+
+    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
+        """Return the spans of each text in order of their start, without overlap.
+
+        The confidence of a span is its probability under the chain: that exactly these
+        characters are a span, whatever the rest of the text is.
+        """
+        tagged: list[list[TaggedSpan]] = [[] for _ in texts]
+        windows = [
+            _Window(i, start, text[start:end])
+            for i, text in enumerate(texts)
+            for start, end in _cut(text, CHARACTERS)
+        ]
+        windows.sort(key=lambda window: len(window.content))
+        for part, answers in self._ahead(windows):
+            for spans, window in self._tagged(part, answers, windows):
+                tagged[window.text] += spans
+        return [tuple(sorted(spans)) for spans in tagged]
+
+    def _ahead(self, windows: list[_Window]) -> Iterator[tuple[list[_Window], Sequence[State]]]:
+        """Take windows from the end with their states; the next ones are already computed."""
+        with ThreadPoolExecutor(1) as thread:
+            waiting: list[tuple[list[_Window], Future[Sequence[State]]]] = []
+            while windows or waiting:
+                if windows:
+                    block = windows[-WINDOWS:]
+                    del windows[-WINDOWS:]
+                    texts = [window.content for window in block]
+                    waiting.append((block, thread.submit(self._hidden, texts)))
+                if len(waiting) > 1 or not windows:
+                    block, answers = waiting.pop(0)
+                    yield block, answers.result()
+
+    def _tagged(
+        self, block: Sequence[_Window], answers: Sequence[State], unread: list[_Window]
+    ) -> Iterator[tuple[list[TaggedSpan], _Window]]:
+        """Yield the spans of each window; halves of those that were not read whole are left."""
+        read = []
+        for window, (states, offsets) in zip(block, answers, strict=True):
+            if _is_unread(window, offsets):
+                unread += window.halves()
+                continue
+            inner = [i for i, (start, end) in enumerate(offsets) if end > start]
+            if inner:
+                read.append(_Read(window, states[inner], [offsets[i] for i in inner]))
+        if read:
+            read.sort(key=lambda stretch: -len(stretch.states))
+            yield from zip(self._spans(read), (stretch.window for stretch in read), strict=True)
+
+    def _spans(self, read: Sequence[_Read]) -> list[list[TaggedSpan]]:
+        """Return the spans of windows, the longest first; each has a token or more."""
+        lengths = np.array([len(stretch.states) for stretch in read])
+        emissions = np.zeros((len(read), lengths[0], TAGS), np.float32)
+        starts = np.ones((len(read), lengths[0]), np.bool_)
+        for row, stretch in enumerate(read):
+            tokens = neighbourhood(stretch.states, self._reach)
+            emissions[row, : len(tokens)] = self._network.together(tokens)
+            starts[row, : len(tokens)] = word_starts(stretch.window.content, stretch.places)
+        weights = _weights_into(self._transitions, starts)
+        chain = _Chain(emissions, self._start, weights, lengths)
+        return [
+            [
+                TaggedSpan(
+                    stretch.window.start + stretch.places[first][0],
+                    stretch.window.start + stretch.places[last][1],
+                    self._label,
+                    chain.probability(row, first, last),
+                )
+                for first, last in _runs(path)
+            ]
+            for row, (stretch, path) in enumerate(
+                zip(read, best_paths(emissions, self._start, weights, lengths), strict=True)
+            )
+        ]
+
+
+class _Chain:
+    """A linear chain over the tags of texts, all at once; see :func:`best_paths`."""
+
+    def __init__(
+        self, emissions: Array, start: Array, weights: Array, lengths: NDArray[np.int64]
+    ) -> None:
+        self._emissions = emissions
+        self._start = start
+        self._weights = weights
+        self._lengths = lengths
+        self._live = _live(lengths, emissions.shape[1])
+        self._forward = np.empty(emissions.shape, np.float64)
+        self._backward = np.zeros(emissions.shape, np.float64)
+        self._add_up()
+
+    def _add_up(self) -> None:
+        """Sum in logarithms over all paths up to each tag, and behind it."""
+        emissions, weights = self._emissions, self._weights
+        forward, backward = self._forward, self._backward
+        forward[:, 0] = self._start + emissions[:, 0]
+        for i in range(1, emissions.shape[1]):
+            live = slice(self._live[i])
+            into = forward[live, i - 1, :, None] + weights[live, i]
+            forward[live, i] = _log_sum(into.swapaxes(1, 2)) + emissions[live, i]
+        for i in range(emissions.shape[1] - 1, 0, -1):
+            live = slice(self._live[i])
+            onward = weights[live, i] + emissions[live, i, None] + backward[live, i, None]
+            backward[live, i - 1] = _log_sum(onward)
+
+    def probability(self, row: int, first: int, last: int) -> float:
+        """Return how probable it is that exactly these tokens of a text are a span."""
+        emissions, weights = self._emissions[row], self._weights[row]
+        end = self._lengths[row]
+        score = self._forward[row, first, BEGIN]
+        for i in range(first + 1, last + 1):
+            score += weights[i, INSIDE if i - 1 > first else BEGIN, INSIDE] + emissions[i, INSIDE]
+        state = INSIDE if last > first else BEGIN
+        if last + 1 < end:  # the next token must not continue the span
+            following = (
+                weights[last + 1, state] + emissions[last + 1] + self._backward[row, last + 1]
+            )
+            score += _log_sum(following[[OUTSIDE, BEGIN]])
+        return min(1.0, float(np.exp(score - _log_sum(self._forward[row, end - 1]))))
+
+
+def best_paths(
+    emissions: Array, start: Array | Sums, weights: Array, lengths: NDArray[np.int64]
+) -> list[list[int]]:
+    """Return the most probable sequence of tags of each text.
+
+    Args:
+        emissions: Log weight of each tag at each token, shape ``(texts, tokens, tags)``.
+        start: Log weight of each first tag.
+        weights: Log weights from each tag to each, shape ``(texts, tokens, tags, tags)``: those
+            into each token, of which the first are not used.
+        lengths: How many tokens each text has, falling; what stands behind them is not read.
+    """
+    counts = _live(lengths, emissions.shape[1])
+    score = start + emissions[:, 0]
+    back = np.zeros(emissions.shape, np.int64)
+    for i in range(1, emissions.shape[1]):
+        live = slice(counts[i])
+        into = score[live, :, None] + weights[live, i]
+        back[live, i] = into.argmax(axis=1)
+        score[live] = into.max(axis=1) + emissions[live, i]
+    tags = np.zeros(emissions.shape[:2], np.int64)
+    tag = score.argmax(axis=1)
+    for i in range(emissions.shape[1] - 1, 0, -1):
+        live = slice(counts[i])
+        tags[live, i] = tag[live]
+        tag[live] = back[np.arange(counts[i]), i, tag[live]]
+    tags[:, 0] = tag
+    return [row[:length].tolist() for row, length in zip(tags, lengths, strict=True)]
+
+
+def _live(lengths: NDArray[np.int64], tokens: int) -> list[int]:
+    """Return of how many texts there is a token in each place; the longest stand first."""
+    counts: list[int] = (lengths[:, None] > np.arange(tokens)).sum(axis=0).tolist()
+    return counts
+
+
+class _Read(NamedTuple):
+    """A window with the states of the tokens that stand for some of its text."""
+
+    window: _Window
+    states: Array
+    places: Offsets
+
+
+class _Window(NamedTuple):
+    """A stretch of a text that is tagged at once."""
+
+    text: int
+    start: int
+    content: str
+
+    def halves(self) -> list[_Window]:
+        """Cut the window near its middle."""
+        cuts = _cut(self.content, -(-len(self.content) // 2))
+        return [_Window(self.text, self.start + a, self.content[a:b]) for a, b in cuts]
+
+
+def neighbourhood(states: Array, reach: int) -> Array:
+    """Return each token's state between those of its neighbours, zeros beyond the text.
+
+    Args:
+        states: Shape ``(tokens, dimensions)``.
+        reach: How many neighbours on each side.
+
+    Returns:
+        Shape ``(tokens, (2 * reach + 1) * dimensions)``.
+    """
+    padded = np.zeros((len(states) + 2 * reach, states.shape[1]), np.float32)
+    padded[reach : reach + len(states)] = states
+    return np.concatenate(
+        [padded[i : i + len(states)] for i in range(2 * reach + 1)], axis=1, dtype=np.float32
+    )
+
+
+def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
+    """Say of each token whether a word or a mark starts with it, rather than goes on."""
+    starts = []
+    end_before = -1
+    for start, end in offsets:
+        inside = start == end_before and text[start].isalnum() and text[start - 1].isalnum()
+        starts.append(not inside)
+        end_before = end
+    return starts
+
+
+def _cut(text: str, most: int) -> list[tuple[int, int]]:
+    """Cut a text into stretches of at most ``most`` characters, between sentences or words."""
+    return [(a, b) for a, b in pairwise(cut_places(text, most, most)) if text[a:b].strip()]
+
+
+def _is_unread(window: _Window, offsets: Offsets) -> bool:
+    """Say whether the encoder left out the beginning of a long window."""
+    if len(window.content) <= ALWAYS_READ:
+        return False
+    first = min((start for start, end in offsets if end > start), default=0)
+    return bool(window.content[:first].strip())
+
+
+def _weights_into(transitions: Array, starts: NDArray[np.bool_]) -> Array:
+    """Return the log weights of the tags into each token, where no tag cuts a word.
+
+    Args:
+        transitions: Shape ``(3, 3)``.
+        starts: Whether a word starts with each token, shape ``(texts, tokens)``.
+    """
+    within = ~starts
+    weights = np.tile(transitions, (*within.shape, 1, 1))
+    weights[:, :, OUTSIDE, INSIDE] = NEVER
+    weights[within, :, BEGIN] = NEVER
+    weights[within, BEGIN, OUTSIDE] = NEVER
+    weights[within, INSIDE, OUTSIDE] = NEVER
+    return weights
+
+
+def _log_sum(values: Array | Sums) -> Sums:
+    top = values.max(axis=-1, keepdims=True)
+    sums: Sums = top[..., 0] + np.log(np.exp(values - top, dtype=np.float64).sum(axis=-1))
+    return sums
+
+
+def _runs(path: list[int]) -> list[tuple[int, int]]:
+    """Return first and last token of each span of a sequence of tags."""
+    runs: list[tuple[int, int]] = []
+    for i, tag in enumerate(path):
+        if tag == BEGIN:
+            runs.append((i, i))
+        elif tag == INSIDE:
+            runs[-1] = (runs[-1][0], i)
+    return runs
+
+
+@model_kind("span-head", answers="events", protocol=SpanTagger, settings=SpanSettings)
+def span_head(bundle: Bundle, settings: SpanSettings, opener: Opener) -> MemoSpanTagger:
+    """Open a tagger whose answers are kept."""
+    # Here, not above: what is kept there reads spans.
+    from grice.models.memo import MemoEncoder, MemoSpanTagger
+
+    encoder = encoder_of(bundle, opener, MemoEncoder)
+    identity = f"{bundle.identity}/{encoder.identity}"
+    return MemoSpanTagger(SpanHead(settings, bundle.folder, encoder.hidden, identity), opener.memo)

@@ -1,0 +1,250 @@
+"""Folders that hold models, each model in a folder of its own, there whole or not at all.
+
+``GRICE_MODELS`` lists such folders as ``PATH`` lists programs: all are read, the first is written.
+Without it there is one, ``models`` in the user's cache folder. A model may also lie in an installed
+package, which names it by the entry point group ``grice.bundles``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import contextmanager
+from importlib import metadata, util
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import BundleError, InputError, ModelError, did_you_mean
+from grice.files import cannot_write, lock, make_folder, open_own, try_lock
+from grice.folders import cache_folder
+from grice.models.bundle import open_bundle
+from grice.models.store.index import known_models
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+GROUP = "grice.bundles"
+"""Entry points of packages that hold a model: its name, and the package whose folder it is."""
+
+CARD = "card.toml"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Stored(NamedTuple):
+    """A model that is here.
+
+    Attributes:
+        package: The installed package that holds it; None for one in a folder of models.
+    """
+
+    name: str
+    folder: Path
+    package: str | None = None
+
+
+def model_folders() -> list[Path]:
+    """Return the folders that hold models, the one that is written first."""
+    stated = [place for place in os.environ.get("GRICE_MODELS", "").split(os.pathsep) if place]
+    return [Path(place) for place in stated] or [cache_folder() / "models"]
+
+
+def check_name(name: str) -> str:
+    """Return the name of a model.
+
+    Raises:
+        InputError: If it is none that a folder could have on every system.
+    """
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"{name!r} is no name of a model: letters, digits, '.', '_' and '-' are, at most 64, "
+            "the first a letter or a digit"
+        )
+    return name
+
+
+def stored_models() -> dict[str, Stored]:
+    """Return every model that is here by name; of two of one name the first that is looked at."""
+    by_name: dict[str, Stored] = {}
+    for folder in model_folders():
+        for card in sorted(folder.glob(f"*/{CARD}")):
+            if NAME.fullmatch(name := card.parent.name):
+                by_name.setdefault(name, Stored(name, card.parent))
+    for name, package in _packaged().items():
+        by_name.setdefault(name, package)
+    return by_name
+
+
+def find_stored(name: str) -> Stored | None:
+    """Return a model that is here by name; None if it is not."""
+    if not NAME.fullmatch(name):
+        return None
+    for folder in model_folders():
+        if (folder / name / CARD).is_file():
+            return Stored(name, folder / name)
+    return _packaged().get(name)
+
+
+def stored(name: str) -> Stored:
+    """Return a model that is here by name.
+
+    Raises:
+        ModelError: If it is not here; the message names the command that fetches it.
+    """
+    if whole := find_stored(name):
+        return whole
+    known = known_models()
+    if name in known:
+        raise ModelError(f"the model {name!r} is not here; fetch it: {known[name].command}")
+    near = did_you_mean(name, {*known, *stored_models()})
+    raise ModelError(f"there is no model {name!r}, here or in the index{near} (grice models list)")
+
+
+def check_stored(names: Sequence[str], preset: str = "") -> None:
+    """Check that models are here by name.
+
+    Args:
+        preset: Name under which all of them are fetched; empty if there is none.
+
+    Raises:
+        ModelError: If some are not; the message names the command that fetches them.
+    """
+    known = known_models()
+    missing = [name for name in names if find_stored(name) is None]
+    if missing and all(name in known and known[name].fetchable for name in missing):
+        several = len(missing) > 1
+        raise ModelError(
+            f"the model{'s' * several} {' and '.join(map(repr, missing))} "
+            f"{'are' if several else 'is'} not here; fetch {'them' if several else 'it'}: "
+            f"grice models get {preset or ' '.join(f'model:{name}' for name in missing)}"
+        )
+    for name in missing:
+        stored(name)
+
+
+def _packaged() -> dict[str, Stored]:
+    by_name: dict[str, Stored] = {}
+    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        spec = util.find_spec(entry.module.partition(".")[0])  # which imports nothing
+        for place in (spec and spec.submodule_search_locations) or ():
+            if (Path(place) / CARD).is_file():
+                package = entry.dist.name if entry.dist else entry.module
+                by_name.setdefault(entry.name, Stored(entry.name, Path(place), package))
+    return by_name
+
+
+def downloads_folder(store: Path) -> Path:
+    """Return where unfinished downloads of a folder of models are kept; made if need be.
+
+    Raises:
+        OutputError: If it cannot be made.
+    """
+    folder = store / ".downloads"
+    make_folder(folder)
+    return folder
+
+
+@contextmanager
+def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[None]:
+    """Let one process at a time write a model.
+
+    Raises:
+        OutputError: If the folder cannot be written.
+    """
+    make_folder(store / ".locks")
+    path = store / ".locks" / name
+    try:
+        file = os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT), "wb")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    with file:
+        if not try_lock(file):
+            waiting()
+            lock(file)
+        yield
+
+
+@contextmanager
+def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
+    """Yield the folder of models that is written, where no other process writes that model.
+
+    Raises:
+        OutputError: If the folder cannot be written.
+    """
+    store = model_folders()[0]
+    with _locked(store, name, lambda: say(f"{name}: waiting for another process that writes it")):
+        yield store
+
+
+@contextmanager
+def workspace(store: Path) -> Iterator[Path]:
+    """Yield an empty folder beside the models, which is removed at the end."""
+    with TemporaryDirectory(dir=downloads_folder(store)) as folder:
+        yield Path(folder)
+
+
+def publish(store: Path, name: str, write: Callable[[Path], None]) -> Stored:
+    """Write a model and give it its name when it is whole; one of that name is replaced.
+
+    Args:
+        write: Writes the bundle into the empty folder it is given.
+
+    Raises:
+        OutputError: If it cannot be written; what was there before is as it was.
+        BundleError: If what was written is no whole bundle.
+    """
+    make_folder(store)
+    target, temporary = store / name, store / f".{name}-{os.urandom(4).hex()}"
+    for left in store.glob(f".{name}-????????"):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        temporary.mkdir()
+        write(temporary)
+        open_bundle(temporary)
+        _replace(temporary, target)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Stored(name, target)
+
+
+def _replace(fresh: Path, target: Path) -> None:
+    if not target.exists():
+        fresh.rename(target)
+        return
+    old = target.with_name(f".{target.name}-{os.urandom(4).hex()}")
+    target.rename(old)
+    try:
+        fresh.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def remove(name: str) -> Path:
+    """Remove a model; a process that has opened it is not disturbed.
+
+    Returns:
+        The folder that it had.
+
+    Raises:
+        ModelError: If it is not here.
+        BundleError: If it belongs to an installed package.
+        OutputError: If its folder cannot be changed.
+    """
+    model = stored(name)
+    if model.package:
+        raise BundleError(
+            f"{name}: belongs to the package {model.package}; pip uninstall {model.package}"
+        )
+    # Gone in one step: nobody sees a model of which a part is missing.
+    gone = model.folder.with_name(f".{name}-{os.urandom(4).hex()}")
+    try:
+        model.folder.rename(gone)
+    except OSError as error:
+        raise cannot_write(model.folder, error) from error
+    shutil.rmtree(gone, ignore_errors=True)
+    return model.folder

@@ -1,0 +1,127 @@
+"""Breaks conversations, one after the other, the same way whatever else is in the file."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+from grice.perturb.declaration import Material
+from grice.perturb.mixture import MIXTURES, mixture
+from grice.perturb.registry import find_perturbations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from grice.models.seq2seq import Seq2Seq
+    from grice.perturb.declaration import Perturbation, Perturbed
+    from grice.records import Conversation
+
+NOTHING = Material()
+
+
+def named(name: str) -> Perturbation:
+    """Return a perturbation, or a mixture, by name.
+
+    Raises:
+        InputError: If there is none of that name.
+    """
+    if name in MIXTURES:
+        return mixture(MIXTURES[name])
+    known = find_perturbations()
+    if name not in known:
+        guess = did_you_mean(name, [*known, *MIXTURES])
+        raise InputError(f"no perturbation or mixture {name!r}{guess}")
+    return known[name]
+
+
+def perturb(
+    conversation: Conversation,
+    kind: Perturbation | str,
+    *,
+    seed: int = 0,
+    material: Material = NOTHING,
+) -> Perturbed | None:
+    """Break a conversation.
+
+    The same conversation, kind and seed give the same result, on any machine. What is drawn from
+    ``material.others`` depends on those others as well.
+
+    Returns:
+        The broken conversation with notes; None if there is nothing to break.
+
+    Raises:
+        InputError: If there is no perturbation of that name.
+    """
+    chosen = named(kind) if isinstance(kind, str) else kind
+    draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
+    perturbed = chosen.apply(conversation, draw, material)
+    unchanged = perturbed is not None and perturbed.conversation.turns == conversation.turns
+    return None if unchanged else perturbed
+
+
+def material_for(
+    kinds: Sequence[Perturbation],
+    others: Sequence[Conversation],
+    graphs: Path | None = None,
+    *,
+    parser: Seq2Seq | None = None,
+    generator: Seq2Seq | None = None,
+) -> Material:
+    """Return what perturbations draw from.
+
+    Args:
+        others: The conversations that are broken, and that turns from elsewhere are drawn from.
+        graphs: AMR graphs of the turns, for kinds that change meaning.
+        parser: Writes these graphs, in place of a file; without either, amrlib parses.
+        generator: Writes texts of changed graphs; without one, they stay in PENMAN notation unless
+            amrlib generates.
+
+    Raises:
+        InputError: If the graphs cannot be read, or amrlib is needed and not installed.
+    """
+    material = Material(others)
+    if all(kind.level != "amr" for kind in kinds):
+        return material
+    from grice.perturb.amr_models import generated_texts, parsed_texts
+    from grice.perturb.meaning import amrlib_models, graphs_of_file
+
+    def sentences(graph: str) -> str:
+        return graph if generator is None else generated_texts(generator, [graph])[0]
+
+    if graphs is not None:
+        return material._replace(graphs=graphs_of_file(graphs).get, sentences=sentences)
+    if parser is not None:
+        texts = [turn.text for conversation in others for turn in conversation.turns]
+        return material._replace(graphs=parsed_texts(parser, texts).get, sentences=sentences)
+    parse, write = amrlib_models()
+    return material._replace(graphs=parse, sentences=write if generator is None else sentences)
+
+
+def perturb_all(
+    conversations: Sequence[Conversation], kind: Perturbation, *, seed: int, material: Material
+) -> Iterator[Conversation]:
+    """Yield each conversation that can be broken, broken and with notes of how."""
+    for conversation in conversations:
+        perturbed = perturb(conversation, kind, seed=seed, material=material)
+        if perturbed is not None:
+            yield annotated(conversation, kind, perturbed, seed)
+
+
+def annotated(
+    conversation: Conversation, kind: Perturbation, perturbed: Perturbed, seed: int
+) -> Conversation:
+    """Return a broken conversation with notes in its ``meta``, under an id of its own."""
+    notes = {
+        "original": conversation.id,
+        "perturbation": kind.name,
+        "seed": seed,
+        "changes": msgspec.to_builtins(perturbed.changes),
+    }
+    broken = perturbed.conversation
+    return msgspec.structs.replace(
+        broken, id=f"{broken.id}/{kind.name}", meta={**broken.meta, **notes}
+    )

@@ -1,0 +1,49 @@
+"""Every way a conversation comes in.
+
+``read`` takes a path, ``-`` or a directory and yields conversations one by one; a broken record
+is yielded as a ``RecordError``, and reading goes on behind it. A format is one module of this
+package that declares ``FORMAT``; nothing else is touched when one is added. Other people's packages
+offer one through the entry point group ``grice.readers``.
+"""
+
+from __future__ import annotations
+
+from grice.readers._arrow import check_arrow, from_table
+from grice.readers._document import document
+from grice.readers._find import find_conversation
+from grice.readers._format import Format, Found, Line
+from grice.readers._objects import from_logs, from_messages, from_objects, from_record
+from grice.readers._reading import (
+    Reading,
+    files_of,
+    from_file,
+    part_read,
+    read,
+    records_of,
+)
+from grice.readers._registry import Formats, find_formats, recognise
+from grice.readers._silence import SilenceError
+
+__all__ = [
+    "Format",
+    "Formats",
+    "Found",
+    "Line",
+    "Reading",
+    "SilenceError",
+    "check_arrow",
+    "document",
+    "files_of",
+    "find_conversation",
+    "find_formats",
+    "from_file",
+    "from_logs",
+    "from_messages",
+    "from_objects",
+    "from_record",
+    "from_table",
+    "part_read",
+    "read",
+    "recognise",
+    "records_of",
+]

@@ -1,0 +1,103 @@
+"""Conversations from the objects of a Python program: messages, or turns, as they stand there."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from grice.errors import RecordError
+from grice.readers import messages, turns
+from grice.readers._chat import ASSISTANT, history_of
+from grice.readers._format import Bad, Line
+from grice.readers._registry import named
+from grice.records import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from grice.readers._format import Found
+
+
+def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
+    """Return the conversation of a list of messages (role and content) or of turns.
+
+    Args:
+        items: As a chat interface takes them, or as the format ``turns`` has them; not changed.
+        name: Its id.
+
+    Raises:
+        RecordError: If one of them is neither.
+    """
+    copies = [deepcopy(dict(item)) for item in items]
+    is_chat = any("role" in item and "content" in item for item in copies)
+    build, field = (messages.build, "messages") if is_chat else (turns.build, "turns")
+    try:
+        return build({field: copies}, name)
+    except Bad as bad:
+        raise RecordError(bad.problem, file=name, field=bad.field) from None
+
+
+def from_record(record: Mapping[str, Any], name: str) -> Conversation:
+    """Return the conversation of an object with ``messages`` or ``turns``, as lines of JSON have.
+
+    Raises:
+        RecordError: If it is none.
+    """
+    build = messages.build if "messages" in record else turns.build
+    try:
+        return build(deepcopy(dict(record)), name)
+    except Bad as bad:
+        raise RecordError(bad.problem, file=name, field=bad.field) from None
+
+
+def from_messages(items: object, name: str, *, whole: bool = False) -> Conversation:
+    """Return the conversation of messages in the layout of any tool.
+
+    Args:
+        items: A list of objects with role and content, or type and content: dictionaries, or
+            messages of LangChain, Inspect or DeepEval; or an object that holds such a list. What
+            tools and functions return is left out, and so is what says nothing.
+        whole: Whether every reply of the assistant is to be judged, and not the last turn alone.
+
+    Raises:
+        RecordError: If one of them cannot be read, or none says anything.
+    """
+    try:
+        spoken = [turn for turn in history_of(_plain(items)) if turn.role != "tool"]
+        if not spoken:
+            raise Bad("messages", "no turn")
+    except Bad as bad:
+        raise RecordError(bad.problem, file=name, field=bad.field) from None
+    replies = tuple(place for place, turn in enumerate(spoken) if turn.role == ASSISTANT)
+    return Conversation(name, tuple(spoken), replies if whole and replies else (len(spoken) - 1,))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
+    """Return the fields of objects of some library."""
+    if isinstance(value, (str, int, float, type(None))):
+        return value
+    if isinstance(value, (list, tuple)):
+        return list(map(_plain, value))
+    if isinstance(value, dict):
+        return value
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json")
+    return dict(getattr(value, "__dict__", {}))
+
+
+def from_logs(records: Iterable[Mapping[str, Any]], form: str, name: str) -> list[Found]:
+    """Return the conversations of objects in the layout of a format of JSON lines.
+
+    Args:
+        records: What would stand a line each; not changed.
+        form: Name of the format.
+        name: What to call them in complaints, and a record without an id.
+
+    Raises:
+        InputError: If there is no such format.
+    """
+    lines = starmap(Line, enumerate(map(msgspec.json.encode, records), 1))
+    return list(named(form).read(lines, name))

@@ -1,0 +1,152 @@
+"""All formats, and choosing among them: the modules of this package, and other people's packages.
+
+A package offers a format through the entry point group ``grice.readers``, under the name of the
+format; the entry point names a :class:`~grice.readers.Format`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import InputError, did_you_mean, excerpt
+from grice.readers._format import Format
+from grice.readers._json import closed, samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+GROUP = "grice.readers"
+
+
+def _built_in() -> Iterator[Format]:
+    for module in iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_"):
+            yield import_module(f"{__package__}.{module.name}").FORMAT
+
+
+class Formats(NamedTuple):
+    """The formats there are.
+
+    Attributes:
+        problems: A line for each of other people's that cannot be used.
+    """
+
+    formats: Mapping[str, Format]
+    problems: tuple[str, ...]
+
+
+@cache  # looking through all installed packages takes longer than reading a conversation
+def find_formats() -> Formats:
+    """Return all formats: built-in and installed."""
+    formats = {form.name: form for form in sorted(_built_in(), key=lambda form: form.name)}
+    problems = []
+    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
+        try:
+            form = entry.load()
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
+            problems.append(f"{title}: {type(error).__name__}: {error}")
+            continue
+        if not isinstance(form, Format) or form.name != entry.name:
+            problems.append(f"{title}: {entry.value} declares no format of that name")
+        elif form.name in formats:
+            problems.append(f"{title} is left out: there is one of that name")
+        else:
+            formats[form.name] = form
+    return Formats(MappingProxyType(formats), tuple(problems))
+
+
+_SURE_ENOUGH = 0.3
+SCORE = frozenset({"conversation", "metric", "signature", "status", "value"})
+"""Fields of a line that ``grice score`` writes."""
+LABEL = frozenset({"conversation", "turn", "rating"})
+"""Fields of a line with what a person gave to a turn."""
+
+
+def named(name: str, columns: Mapping[str, str] | None = None) -> Format:
+    """Return the format of a name, for a table with columns of these names.
+
+    Raises:
+        InputError: There is none of that name, or it is no table and columns are named.
+    """
+    formats = find_formats().formats
+    if name not in formats:
+        raise InputError(f"unknown format {name!r}{did_you_mean(name, formats)}")
+    return _with_columns(formats[name], columns) if columns else formats[name]
+
+
+def recognise(prefix: bytes, name: str, columns: Mapping[str, str] | None = None) -> Format:
+    """Return the format that is surest to read an input with these first bytes.
+
+    Args:
+        prefix: The first bytes.
+        name: Of the input, for complaints.
+        columns: Names of the columns of a table.
+
+    Raises:
+        InputError: None is sure enough, or it is no table and columns are named.
+    """
+    forms = [
+        form.with_columns(columns) if columns and form.with_columns else form
+        for form in find_formats().formats.values()
+    ]
+    best = max(forms, key=lambda form: form.sniff(prefix))
+    if best.sniff(prefix) >= _SURE_ENOUGH:
+        if columns and best.with_columns is None:
+            raise InputError(f"{name}: {_no_columns(best)}")
+        return best
+    raise InputError(f"{name}: {_unknown(prefix)}")
+
+
+def _with_columns(form: Format, columns: Mapping[str, str]) -> Format:
+    if form.with_columns is None:
+        raise InputError(_no_columns(form))
+    return form.with_columns(columns)
+
+
+def _no_columns(form: Format) -> str:
+    tables = ", ".join(name for name, form in find_formats().formats.items() if form.with_columns)
+    return (
+        f"the format {form.name} has no columns: leave out --column (columns=…), which is for "
+        f"tables ({tables})"
+    )
+
+
+def _unknown(prefix: bytes) -> str:
+    if not prefix.strip():
+        return "there is nothing but white space in it"
+    if b"\0" in prefix:
+        return "this is a binary file; conversations are text"
+    objects = samples(prefix) or [closed(prefix)]
+    while isinstance(objects, list) and objects and isinstance(objects[0], list):
+        objects = objects[0]
+    fields = objects[0].keys() if objects and isinstance(objects[0], dict) else frozenset()
+    if fields >= LABEL:
+        return (
+            "holds ratings of turns, where conversations are expected; grice calibrate and "
+            "estimate read ratings, each beside a file of scores"
+        )
+    if fields >= SCORE:
+        return (
+            "holds scores as grice score writes them, where conversations are expected; grice "
+            "review, compare, gate, verify, calibrate and estimate read scores"
+        )
+    if objects and isinstance(objects[0], dict):
+        named_fields = ", ".join(sorted(fields)[:12]) or "none"
+        seen = f"JSON objects with the fields {named_fields}"
+    else:
+        from grice.readers.table import unknown_columns
+
+        if columns := unknown_columns(prefix):
+            return columns
+        line = prefix.strip().split(b"\n", 1)[0].decode("utf-8", "replace")
+        seen = f"text that begins {excerpt(line, 60)!r}"
+    return (
+        f"no format recognised; found {seen}; name its format (--format NAME, or format=NAME in "
+        f"Python), one of {', '.join(find_formats().formats)}"
+    )

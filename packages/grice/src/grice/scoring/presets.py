@@ -1,0 +1,246 @@
+"""Presets: the models and weights of all metrics at once, by a name.
+
+A preset is a TOML file:
+
+    summary = "What it is for."
+    models = ["medium"]               # what has to be fetched: grice models get NAME
+    metrics = ["likelihood"]          # run beside the default ones, unless a run names its own
+
+    [options.relevance]               # a metric, and its options by their names
+    model = "model:medium"
+
+    [commands]                        # a command that opens a model of its own
+    triplets = "bundle:triplets"
+    graphs = "bundle:graphs-medium"   # grice graph generate
+    situated = "bundle:situated-medium"   # grice situated generate, statements
+
+    [add]                             # how a model comes here that is in no index
+    mine = "grice models add FOLDER --kind seq2seq --licence MIT --name mine"
+
+``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
+folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
+than a preset. Every value stands in the signature of its metric, so that scores of two presets are
+distinguished wherever they differ.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from grice.errors import InputError, ModelError, did_you_mean, os_reason
+from grice.files import make_folder, write_text
+from grice.folders import config_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SMALL = "small"
+"""The preset of what ships."""
+
+ENDPOINT = "openai:"
+"""How references of chat models of endpoints begin."""
+
+CONFIG = "config.toml"
+
+MODEL = "model:"
+"""How references of models begin that were fetched."""
+
+T = TypeVar("T")
+
+
+class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """References of the models that commands open beside those of metrics; empty is what ships.
+
+    Attributes:
+        triplets: Of ``grice triplets``, and of links in Python.
+        graphs: Of ``grice graph generate``.
+        situated: Of ``grice situated generate`` and ``statements``.
+    """
+
+    triplets: str = ""
+    graphs: str = ""
+    situated: str = ""
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of metrics, by a name.
+
+    Attributes:
+        summary: What it is for.
+        finds: What it finds more of than :data:`SMALL`; empty where that is not measured.
+        models: Names of models that it needs.
+        metrics: Metrics that run beside the default ones where a run names none.
+        options: Options and model references by name of the metric.
+        commands: Models of commands.
+        add: Commands that take its models from where they are published, by name of the model.
+    """
+
+    summary: str
+    finds: str = ""
+    models: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    options: dict[str, dict[str, str | int | float]] = {}
+    commands: CommandModels = CommandModels()
+    add: dict[str, str] = {}
+    name: str = ""
+
+    def check_models(self) -> None:
+        """Check that the models it needs are here.
+
+        Raises:
+            ModelError: If some are not; the message names the command that fetches them.
+        """
+        if self.models:
+            from grice.models.store.places import check_stored
+
+            self.check_added()
+            check_stored(self.models, self.name if self.name in find_presets() else "")
+
+    def check_added(self) -> None:
+        """Check that the models are here that no index has.
+
+        Raises:
+            ModelError: If one is not; the message names the command that takes it.
+        """
+        from grice.models.store.places import find_stored
+
+        for name in self.models:
+            if name in self.add and find_stored(name) is None:
+                raise ModelError(
+                    f"the preset {self.name} needs the model {name!r}, which is not here: "
+                    f"{self.add[name]}"
+                )
+
+    def with_options(
+        self, given: Mapping[str, Mapping[str, object]]
+    ) -> dict[str, dict[str, object]]:
+        """Return its options by metric, those that are given by themselves in their place."""
+        metrics = {*self.options, *given}
+        return {name: {**self.options.get(name, {}), **given.get(name, {})} for name in metrics}
+
+
+class Config(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a user has chosen for all runs: the name of a preset."""
+
+    models: str = SMALL
+
+
+def find_presets() -> dict[str, Path]:
+    """Return the files of all presets by name; of two of one name the one of the package."""
+    shipped = Path(str(resources.files("grice"))) / "data" / "presets"
+    files = [*sorted(_own().glob("*.toml")), *sorted(shipped.glob("*.toml"))]
+    return {path.stem: path for path in files}
+
+
+def named_preset(name: str) -> Preset:
+    """Return a preset by name, by the path of a file ``NAME.toml``, or by a model of an endpoint.
+
+    ``openai:MODEL@URL`` runs all judges by that model beside the default metrics.
+
+    Raises:
+        InputError: If there is none of that name, or its file is no preset.
+    """
+    if name.startswith(ENDPOINT):
+        return _of_judges(name)
+    files = find_presets()
+    if name.endswith(".toml"):
+        return msgspec.structs.replace(_read(Path(name), Preset), name=Path(name).stem)
+    if name not in files:
+        raise InputError(
+            f"no preset {name!r}{did_you_mean(name, files)}\n"
+            f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
+        )
+    return msgspec.structs.replace(_read(files[name], Preset), name=name)
+
+
+def models_of(names: Iterable[str]) -> list[str]:
+    """Return the models that names stand for, each once.
+
+    Args:
+        names: Each is a preset, which stands for all models it needs, else a model; ``model:NAME``
+            is the model where a preset has the same name.
+
+    Raises:
+        InputError: If a preset cannot be read.
+        ModelError: If a preset needs a model that no index has, and it is not here.
+    """
+    presets = find_presets()
+    models: dict[str, None] = {}
+    for name in names:
+        if name in presets:
+            preset = named_preset(name)
+            preset.check_added()
+            models |= dict.fromkeys(preset.models)
+        else:
+            models[name.removeprefix(MODEL)] = None
+    return list(models)
+
+
+def _of_judges(reference: str) -> Preset:
+    from grice.metrics.judges import JUDGES, MODEL
+
+    return Preset(
+        summary="Judges by a model of an endpoint.",
+        metrics=JUDGES,
+        options={name: {MODEL: reference} for name in JUDGES},
+        name=reference,
+    )
+
+
+def _own() -> Path:
+    return config_folder() / "presets"
+
+
+def default_preset() -> str:
+    """Return the name of the preset that the user has chosen, ``small`` if none.
+
+    Raises:
+        InputError: If the file of choices cannot be read.
+    """
+    path = config_folder() / CONFIG
+    return _read(path, Config).models if path.exists() else SMALL
+
+
+def set_default(name: str) -> Path:
+    """Choose the preset of all runs that name none, and return the file that says so.
+
+    Raises:
+        InputError: If there is none of that name.
+        ModelError: If a model that it needs is not here.
+        OutputError: If the file cannot be written.
+    """
+    if name.endswith(".toml"):
+        raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
+    named_preset(name).check_models()
+    path = config_folder() / CONFIG
+    make_folder(path.parent)
+    write_text(path, f"models = {msgspec.json.encode(name).decode()}\n")
+    return path
+
+
+def check_not_chosen(model: str) -> None:
+    """Refuse to remove a model that every run needs.
+
+    Raises:
+        InputError: If the preset that the user has chosen needs it.
+    """
+    preset = default_preset()
+    if model in named_preset(preset).models:
+        raise InputError(
+            f"{model}: the preset of all runs, {preset}, needs it; choose another one before: "
+            f"grice models use {SMALL}"
+        )
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"{path}: {error}") from error

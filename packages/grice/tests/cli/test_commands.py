@@ -1,0 +1,660 @@
+"""The real command, end to end, as a user runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import itertools
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from grice.cli import main
+from grice.cli._status import MEANINGS
+
+ROOT = Path(__file__).parents[4]
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.jsonl"
+    talks = [
+        ["Do you have any pets?", "Yes, two cats and a parrot.", "What is the parrot called?"],
+        ["How was the exam?", "The moon is made of old shoes."],
+    ]
+    path.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "id": f"t{i}",
+                    "turns": [{"speaker": "AB"[j % 2], "text": t} for j, t in enumerate(talk)],
+                    "channel": i,
+                }
+            )
+            + "\n"
+            for i, talk in enumerate(talks)
+        )
+    )
+    return path
+
+
+def scores_in(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_examples_are_scored_with_a_report(tmp_path, capsys):
+    out, report = tmp_path / "out.jsonl", tmp_path / "report.html"
+    files = [str(EXAMPLES / "chatbots.jsonl"), str(EXAMPLES / "charity.txt")]
+    assert main(["score", *files, "-o", str(out), "--report", str(report)]) == 0
+    shown = capsys.readouterr().out
+    assert "10 conversations, 143 turns" in shown
+    assert "lowest relevance" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    scores = scores_in(out.read_text("utf-8"))
+    assert Counter(score["metric"] for score in scores) == {
+        "relevance": 122,
+        "repetition": 122,
+    }
+    assert {score["meta"]["file"] for score in scores} == set(files)
+    assert "<html" in report.read_text("utf-8")[:500]
+
+
+def test_the_help_describes_the_options_of_the_metrics_asked_for(capsys):
+    for words, listed in ([], False), (["-m", "relevance"], True):
+        with pytest.raises(SystemExit):
+            main(["score", *words, "--help"])
+        assert ("--relevance-history" in capsys.readouterr().out) is listed
+
+
+def test_a_pipe_gets_json_lines_with_the_records_own_fields(chat, capsys):
+    assert main(["score", str(chat), "-m", "relevance"]) == 0
+    captured = capsys.readouterr()
+    scores = scores_in(captured.out)
+    assert [(s["conversation"], s["turn"], s["status"]) for s in scores] == [
+        ("t0", 0, "abstained"),
+        ("t0", 1, "ok"),
+        ("t0", 2, "ok"),
+        ("t1", 0, "abstained"),
+        ("t1", 1, "ok"),
+    ]
+    assert scores[1]["value"] > scores[4]["value"]
+    assert scores[4]["meta"] == {"channel": 1}
+    assert "read as turns" in captured.err
+
+
+def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
+    out = tmp_path / "out.jsonl"
+    assert main(["score", str(chat), "-m", "log_length", "-o", str(out), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    [metric] = summary["metrics"]
+    assert metric["counts"] == {"ok": 5}
+    assert metric["low"] < metric["mean"] < metric["high"]
+    assert summary["conversations"] == 2
+
+
+@pytest.mark.parametrize("number", ["two", "0", "-1", "1.5"])
+def test_a_number_that_is_none_is_named(chat, capsys, number):
+    with pytest.raises(SystemExit) as ended:
+        main(["score", str(chat), "--workers", number])
+    assert ended.value.code == 2
+    assert f"'{number}': an integer of 1 or more is needed" in capsys.readouterr().err
+
+
+def test_scores_are_the_same_for_any_number_of_workers(chat, capsys):
+    printed = []
+    for workers in ("1", "3"):
+        assert main(["score", str(chat), "--workers", workers, "--no-cache"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_standard_input_and_gzip(chat, tmp_path):
+    packed = gzip.compress(chat.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "grice", "score", "-", "-m", "log_length"],
+        input=packed,
+        capture_output=True,
+        check=True,
+    )
+    assert len(done.stdout.splitlines()) == 5
+
+
+def test_a_device_as_an_output_stays_one(chat, tmp_path, capsys):
+    null = tmp_path / "null"
+    try:
+        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except (AttributeError, OSError):
+        pytest.skip("device nodes can be made by root alone")
+    words = ["score", str(chat), "-m", "log_length", "-o", str(null), "--report", str(null)]
+    assert main(words) == 0
+    assert null.is_char_device()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.jsonl", "null"]
+    assert "log_length" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["pipe", "pipe.gz"])
+def test_a_pipe_as_an_output_is_written_through(chat, tmp_path, name):
+    pipe, came = tmp_path / name, []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: came.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert main(["score", str(chat), "-m", "log_length", "-o", str(pipe)]) == 0
+    reader.join(30)
+    text = gzip.decompress(came[0]) if name.endswith(".gz") else came[0]
+    assert len(scores_in(text.decode())) == 5
+    assert pipe.is_fifo()
+
+
+def test_a_full_device_is_named(chat, capsys):
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("this system has no /dev/full")
+    assert main(["score", str(chat), "-m", "log_length", "-o", "/dev/full"]) == 2
+    assert capsys.readouterr().err.startswith("grice: /dev/full: cannot be written: No space left")
+
+
+def test_standard_output_by_its_path_is_standard_output(chat, tmp_path):
+    command = [sys.executable, "-m", "grice", "score", str(chat), "-m", "log_length", "-o"]
+    plain, by_path = (
+        subprocess.run([*command, out], capture_output=True, check=True).stdout
+        for out in ("-", "/dev/stdout")
+    )
+    assert plain == by_path
+    assert len(scores_in(plain.decode())) == 5
+
+
+def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
+    with chat.open("a") as file:
+        file.write('{"id": "broken", "turns": [{"speaker": "A"}]}\nnot json\n')
+    assert main(["score", str(chat), "-m", "log_length"]) == 4
+    captured = capsys.readouterr()
+    assert len(scores_in(captured.out)) == 5
+    assert "chat.jsonl:3: turns[0]" in captured.err
+    assert "2 records could not be read" in captured.err
+
+
+FRAGILE = '''
+from grice.metrics import Example, metric
+from grice.records import Judgement
+
+@metric("fragile", version="1", summary="Breaks.", judges="response", source="Ours.",
+        example=Example(["a", "b"], 0.0, 1.0))
+def fragile(responses, *, word: str = "moon"):
+    """Break on a word.
+
+    Args:
+        word: The word.
+    """
+    for response in responses:
+        if word in response.text.lower():
+            raise RuntimeError(f"{word} in {response.text!r}")
+        yield Judgement(0.5)
+'''
+
+
+@pytest.fixture
+def fragile(tmp_path):
+    path = tmp_path / "fragile.py"
+    path.write_text(FRAGILE)
+    return ["--plugin", str(path), "-m", "fragile,log_length"]
+
+
+def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys):
+    out = tmp_path / "out.jsonl"
+    assert main(["score", str(chat), *fragile, "-o", str(out)]) == 4
+    scores = scores_in(out.read_text())
+    assert Counter(score["status"] for score in scores) == {"ok": 9, "failed": 1}
+    message = (
+        "grice: fragile: 1 of 5 scores failed, the first: t1 #1: RuntimeError: moon in 'The moon"
+    )
+    assert message in capsys.readouterr().err
+    assert main(["score", str(chat), *fragile, "--fragile-word", "not there"]) == 0
+    assert main(["score", str(tmp_path / "nowhere.jsonl"), *fragile]) == 2
+
+
+def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
+    plugin = tmp_path / "shy.py"
+    plugin.write_text(
+        "from grice.metrics import Example, metric\n"
+        "from grice.records import Judgement\n"
+        '@metric("shy", version="1", summary="?", judges="response", source="-",\n'
+        '        example=Example(["a", "b"], 0.0, 1.0))\n'
+        'def shy(responses):\n    """Fail."""\n    for response in responses:\n'
+        '        reason = "no answer" if response.turn else "the first turn"\n'
+        '        yield Judgement(None, "failed", reason)\n'
+    )
+    words = ["--plugin", str(plugin), "-m", "shy"]
+    assert main(["score", str(chat), *words, "-o", str(tmp_path / "out.jsonl"), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert "5 of 5 scores failed, most often (3): no answer; the first: " in shown.err
+    (metric,) = json.loads(shown.out)["metrics"]
+    assert metric["reasons"]["failed"] == {"reason": "no answer", "count": 3}
+
+
+def test_a_run_without_a_single_score_has_failed(chat, tmp_path, fragile, capsys):
+    never = [*fragile[:2], "-m", "fragile", "--fragile-word", ""]
+    assert main(["score", str(chat), *never, "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert "fragile: 5 of 5 scores failed" in capsys.readouterr().err
+    assert main(["score", str(chat), *fragile, "--fragile-word", ""]) == 4
+    chat.write_text('{"turns": []}\n{"turns": 3}\n')
+    words = ["score", str(chat), "-m", "log_length", "--format", "turns"]
+    assert main(words) == 2
+    assert "2 records could not be read" in capsys.readouterr().err
+
+
+def test_explaining_a_reply_tells_whether_it_failed(fragile, capsys):
+    assert main(["explain", "Hello.", "The moon is up.", *fragile]) == 4
+    assert "RuntimeError: moon in 'The moon is up.'" in capsys.readouterr().out
+    assert main(["explain", "Hello.", "The moon is up.", *fragile[:2], "-m", "fragile"]) == 2
+    assert main(["explain", "Hello.", "The sun is up.", *fragile]) == 0
+
+
+def test_every_exit_status_is_in_the_help_and_the_docs(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    page = (ROOT / "docs" / "commands" / "gate.md").read_text("utf-8")
+    for status, meaning in MEANINGS.items():
+        assert f"{status} {meaning}" in shown
+        assert f"| {status} | {meaning.partition(':')[0]}" in page
+
+
+def test_a_broken_record_can_end_the_run(chat, capsys):
+    chat.write_text("{\n" + chat.read_text())
+    assert main(["score", str(chat), "-m", "log_length", "--bad-records", "fail"]) == 2
+    assert "chat.jsonl:1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "nowhere.jsonl"], "nowhere.jsonl: cannot be read: No such file"),
+        (["score", "{chat}", "-m", "relevnce"], "did you mean 'relevance'"),
+        (["score", "{chat}", "--format", "turn"], "did you mean 'turns'"),
+        (["score", "{chat}", "--relevance-model", "gpt"], "model reference 'gpt'"),
+        (["score", "{chat}", "--relevance-model", "bundle:x"], "no bundle 'x' is shipped"),
+        (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere\n"),
+        (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
+        (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),
+        (["explain"], "nothing to explain"),
+        (["explain", "{chat}"], "is a file: give it as --file"),
+        (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
+        (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
+        (["explain", "a", "b", "--turn", "0"], "--id and --turn look into --file"),
+        (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
+        (["list", "coherense"], "no metric 'coherense'"),
+        (
+            ["perturb", "{chat}", "--kind", "deam-amr", "--graphs", "no.amr"],
+            "no.amr: cannot be read: No such file or directory\n",
+        ),
+        (["situated", "mark", "no.txt"], "no.txt: cannot be read: No such file or directory\n"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
+    broken = chat.with_name("broken.jsonl")
+    broken.write_text('{"turns": []}\n')
+    places = {"{chat}": str(chat), "{broken}": str(broken)}
+    assert main([places.get(word, word) for word in arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_explain_shows_the_evidence(capsys):
+    assert main(["explain", "I broke my leg.", "How did it happen?", "I fell off my bike."]) == 0
+    shown = capsys.readouterr().out
+    assert "relevance" in shown
+    assert "repetition" in shown
+    assert "#0 I broke my leg." in shown
+
+
+def test_explain_breaks_a_signature_only_behind_a_bar_or_a_plus(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]
+    assert main(words) == 0
+    assert "mode:" not in capsys.readouterr().out
+    assert main([*words, "--signature"]) == 0
+    out = capsys.readouterr().out
+    *rows, last = out[out.index("  commonsense:") :].rstrip().splitlines()
+    assert len(rows) > 1
+    assert all(row.rstrip().endswith(("|", "+")) for row in rows)
+    assert last.strip().startswith("mode:") or "|mode:" in last
+
+
+def test_explain_finds_a_reply_in_a_file(chat, capsys):
+    words = [
+        "explain",
+        "--file",
+        str(chat),
+        "--id",
+        "t0",
+        "--turn",
+        "1",
+        "-m",
+        "relevance",
+        "--json",
+    ]
+    assert main(words) == 0
+    [score] = scores_in(capsys.readouterr().out)
+    assert (score["conversation"], score["turn"]) == ("t0", 1)
+
+
+def test_hostile_text_cannot_steer_the_terminal(capsys):
+    assert main(["explain", "\x1b[31mred\x07", "\x1b]0;title\x07 [bold]x[/bold]"]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_list_names_metrics_and_formats(capsys):
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out
+    assert "relevance*" in shown
+    assert "messages" in shown
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in listed} >= {"relevance", "commonsense", "log_length"}
+
+
+def test_the_cache_can_be_looked_at_and_cleared(chat, capsys, tmp_path):
+    folder = str(tmp_path / "cache")
+    main(["score", str(chat), "-m", "relevance", "--cache", folder])
+    capsys.readouterr()
+    assert main(["cache", "clear", "--cache", folder]) == 0
+    assert "cleared" in capsys.readouterr().out
+    assert main(["cache", "--cache", folder]) == 0
+    assert "0.0 MiB kept" in capsys.readouterr().out
+
+
+@pytest.fixture
+def _interruptible():
+    # Where a shell starts the tests in the background, they ignore interrupts, and their children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
+    big = tmp_path / "big.jsonl"
+    turns = [
+        {"speaker": "AB"[i % 2], "text": f"We saw {i} birds over the lake."} for i in range(40)
+    ]
+    with big.open("w") as file:
+        for i in range(3000):
+            file.write(json.dumps({"id": str(i), "turns": turns}) + "\n")
+    out = tmp_path / "out.jsonl"
+    command = [
+        sys.executable, "-m", "grice", "score", str(big), "-m", "log_length,turn_count",
+        "-o", str(out),
+    ]  # fmt: skip
+    state = tmp_path / "out.jsonl.state"
+    for stop in (signal.SIGKILL, signal.SIGINT):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        before = state.read_bytes() if state.exists() else b""
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline and process.poll() is None:
+            if state.exists() and state.read_bytes() != before:
+                break
+            time.sleep(0.01)
+        os.kill(process.pid, stop)
+        _, errors = process.communicate(timeout=300)
+        assert not out.exists()
+    assert process.returncode == 130
+    assert "the same command goes on" in errors.decode()
+    subprocess.run(command, check=True, capture_output=True)
+    finished = out.read_bytes()
+    subprocess.run([*command[:-1], str(tmp_path / "whole.jsonl")], check=True, capture_output=True)
+    assert finished == (tmp_path / "whole.jsonl").read_bytes()
+    assert not state.exists()
+
+
+INTERRUPTED_AT_AN_IMPORT = """
+import os, runpy, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "argparse":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+runpy.run_module("grice", run_name="__main__")
+"""
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_an_interrupt_while_modules_are_imported_ends_quietly():
+    command = [sys.executable, "-c", INTERRUPTED_AT_AN_IMPORT]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "grice: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "{chat}", "-m", "log_length", "-o", "{chat}"],
+        ["score", "{chat}", "-m", "log_length", "--report", "{chat}"],
+        ["score", "{folder}", "-m", "log_length", "-o", "{chat}"],
+        ["score", "{link}", "-m", "log_length", "-o", "{chat}"],
+        ["perturb", "{chat}", "-o", "{chat}"],
+        ["triplets", "{chat}", "-o", "{chat}"],
+        ["triplets", "{chat}", "--report", "{chat}"],
+        ["gate", "{chat}", "--min", "relevance=0.1", "--junit", "{chat}"],
+        ["compare", "{chat}", "{chat}", "--report", "{chat}"],
+        ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
+    ],
+)
+def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
+    before = chat.read_bytes()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(chat)
+    places = {"{chat}": str(chat), "{folder}": str(tmp_path), "{link}": str(link)}
+    assert main([places.get(word, word) for word in words]) == 2
+    assert "name another output" in capsys.readouterr().err
+    assert chat.read_bytes() == before
+
+
+def test_the_same_command_again_writes_over_its_own_output(chat, tmp_path):
+    output = tmp_path / "out.jsonl"
+    command = ["score", str(chat), "-m", "log_length", "-o", str(output)]
+    assert main(command) == 0
+    first = output.read_bytes()
+    assert main(command) == 0
+    assert output.read_bytes() == first
+
+
+def test_a_file_called_none_is_no_output(chat, monkeypatch):
+    monkeypatch.chdir(chat.parent)
+    Path("None").write_bytes(chat.read_bytes())
+    assert main(["score", "None", "-m", "log_length"]) == 0
+
+
+def test_a_full_disk_behind_standard_output_is_no_fault_of_grice():
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    for words in (["list"], ["score", str(EXAMPLES / "charity.txt"), "-m", "log_length"]):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "grice", *words],
+                stdout=full, stderr=subprocess.PIPE, check=False, text=True,
+            )  # fmt: skip
+        assert done.returncode == 2
+        assert "the output cannot be written: No space left on device" in done.stderr
+        assert "fault" not in done.stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys):
+    words = ["score", str(chat), "-m", "log_length", "--cache", str(chat / "below")]
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert len(scores_in(shown.out)) == 5
+    [warning] = [line for line in shown.err.splitlines() if "left out" in line]
+    assert warning.startswith("grice: the cache cannot be used and is left out: ")
+
+
+@pytest.mark.parametrize("command", ["kb", "graph", "situated"])
+def test_every_action_has_help(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    actions = re.findall(r"^    ([a-z]+)\b", capsys.readouterr().out, re.MULTILINE)
+    assert len(actions) > 4
+    for action in actions:
+        with pytest.raises(SystemExit) as ended:
+            main([command, action, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: grice {command} {action}" in capsys.readouterr().out
+
+
+def test_names_that_are_to_be_typed_are_never_cut(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["meta-eval", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ grade_empatheticdialogues +turn ", shown, re.MULTILINE)
+    assert "…" not in shown
+    assert main(["bench"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ predictive_engagement +Engagement of replies", shown, re.MULTILINE)
+
+
+def test_a_table_of_figures_moves_together_before_it_folds(chat, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = str(tmp_path / "out.jsonl")
+    assert main(["score", str(chat), "-m", "log_length", "-o", out]) == 0
+    capsys.readouterr()
+    assert main(["compare", out, out]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    [titles] = [line for line in shown if "metric" in line]
+    assert " ".join(titles.split()) == (
+        "metric baseline other difference 95 % interval p (Holm) d_z n"
+    )
+    [row] = [line for line in shown if line.lstrip().startswith("log_length ")]
+    assert "+0.000 – +0.000" in row
+    assert row.split()[-1] == "5"
+
+
+def test_a_speaker_whom_nobody_heard_is_named(chat, capsys):
+    assert main(["score", str(chat), "-m", "log_length,coherence", "--speaker", "Ann"]) == 2
+    assert "no turn is by Ann" in capsys.readouterr().err
+    assert main(["score", str(chat), "-m", "coherence", "--speaker", "Ann"]) == 0
+    assert main(["score", str(chat), "-m", "log_length", "--speaker", "A"]) == 0
+    assert "no turn" not in capsys.readouterr().err
+
+
+def test_labels_and_scores_the_other_way_round_are_told_apart(chat, tmp_path, capsys):
+    labels, out = tmp_path / "labels.jsonl", str(tmp_path / "out.jsonl")
+    labels.write_text('{"conversation": "t0", "turn": 1, "rating": 4}\n')
+    assert main(["score", str(chat), "-m", "log_length", "-o", out]) == 0
+    assert main(["calibrate", out, str(labels), "-o", str(tmp_path / "map.json")]) == 2
+    assert "a score as grice score writes it is expected" in capsys.readouterr().err
+
+
+def test_one_is_not_plural(tmp_path, capsys):
+    file, out = tmp_path / "one.txt", tmp_path / "out.jsonl"
+    file.write_text("Ann: Hello.\n")
+    assert main(["score", str(file), "-m", "log_length", "-o", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "1 conversation, 1 turn"
+
+
+def test_the_help_of_triplets_names_its_other_actions(capsys):
+    with pytest.raises(SystemExit):
+        main(["triplets", "--help"])
+    shown = capsys.readouterr().out
+    assert "grice triplets stats" in shown
+    assert "grice triplets convert" in shown
+
+
+SOFT = """
+from pathlib import Path
+from grice.metrics.baselines import turn_count
+import msgspec
+
+with Path(__file__).with_suffix(".runs").open("a") as runs:
+    runs.write("run ")
+soft = msgspec.structs.replace(turn_count, name="soft")
+del turn_count
+"""
+
+
+def test_a_plugin_is_run_once_a_command(chat, tmp_path):
+    plugin, out = tmp_path / "soft.py", tmp_path / "scores.jsonl"
+    plugin.write_text(SOFT)
+    assert main(["score", str(chat), "-m", "soft", "--plugin", str(plugin), "-o", str(out)]) == 0
+    assert '"metric":"soft"' in out.read_text()
+    assert plugin.with_suffix(".runs").read_text() == "run "
+    assert main(["verify", str(out), str(chat), "--plugin", str(plugin)]) == 0
+    assert plugin.with_suffix(".runs").read_text() == "run run "
+
+
+def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("from grice.metrics.baselines import log_length\n")
+    assert main(["score", str(chat), "-m", "log_length", "--plugin", str(plugin)]) == 0
+    assert f"metric 'log_length' of {plugin} is left out" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_no_fault_of_grice(tmp_path, capsys):
+    source = tmp_path / "cider.jsonl"
+    source.write_text('{"id": "d", "utterances": "A: Hi. B: Hi.", "triplets": []}\n')
+    nowhere = tmp_path / "nowhere" / "out.jsonl"
+    assert main(["triplets", "convert", str(source), "-o", str(nowhere)]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"grice: {nowhere}: cannot be written: there is no folder"
+    )
+
+
+def helps(*words):
+    """Yield every command and action with its help, as wide as it likes."""
+    shown = io.StringIO()
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(shown):
+        main([*words, "--help"])
+    yield words, shown.getvalue()
+    if words in ((), ("kb",), ("graph",), ("situated",)):
+        for name in re.findall(r"^    ([a-z-]+)\b", shown.getvalue(), re.MULTILINE):
+            yield from helps(*words, name)
+
+
+def test_every_argument_has_a_word_of_help(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    bare = []
+    for words, text in (*helps(), *helps("triplets", "stats"), *helps("triplets", "convert")):
+        lines = [*text.split("\n\n", 1)[1].splitlines(), ""]
+        bare += [
+            (*words, line)
+            for line, following in itertools.pairwise(lines)
+            if re.fullmatch(r"  (-|[A-Z{])\S*( \S+)*", line) and not following.startswith("    ")
+            and "--METRIC-OPTION" not in line
+        ]  # fmt: skip
+    assert bare == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"\\u001b[31mred": 1, "stem": 2}\n',
+        '{"turns": [{"speaker": "A", "text": "Hi"}], "\\u001b]0;x\\u0007": 1}\nbroken \x1b[31m\n',
+    ],
+)
+def test_a_hostile_file_cannot_steer_the_terminal_by_errors(tmp_path, capsys, content):
+    file = tmp_path / "evil.jsonl"
+    file.write_text(content)
+    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) in {
+        2,
+        4,
+    }
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.err + shown.out
+    assert "\x07" not in shown.err + shown.out

@@ -1,0 +1,216 @@
+"""The progress bar of ``grice score``: on a terminal alone, by what was read of the inputs."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import re
+import sys
+
+import pytest
+from rich.progress import Task
+
+from grice.cli import main
+from grice.cli._forecast import Announcer, Course
+from grice.cli._progress import Progress, Rate, Stages, TimeLeft
+from grice.progress import track, watched
+from grice.readers import read
+from grice.records import Score
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.txt"
+    path.write_text("".join(f"Ann: Is it {i} o'clock?\nBob: Yes, it is.\n\n" for i in range(40)))
+    return path
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return what makes standard error a terminal: within the test, for pytest takes it back."""
+
+    def take():
+        stream = Terminal()
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys, "stderr", stream)
+        return stream
+
+    return take
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def test_a_terminal_sees_how_far_a_run_has_come(chat, terminal, tmp_path):
+    stream, out = terminal(), tmp_path / "out.jsonl"
+    assert main(["score", str(chat), "-m", "log_length", "-o", str(out)]) == 0
+    shown = plain(stream.getvalue())
+    assert "0 turns" in shown
+    assert "80 replies" in shown
+    assert "100%" in shown
+
+
+def test_a_pipe_sees_no_bar(chat, capsys, tmp_path):
+    assert main(["score", str(chat), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) == 0
+    assert "%" not in capsys.readouterr().err
+
+
+def test_the_bar_follows_what_was_read_of_all_inputs(chat, terminal):
+    terminal()
+    with read(str(chat)) as first, read(str(chat)) as second:
+        with Progress(Course([first, second])) as progress:
+            for reading in (first, second):
+                for record in reading:
+                    progress.add(record, [])
+        task = progress._bar.tasks[0]
+        assert (task.completed, task.total) == (2 * chat.stat().st_size,) * 2
+        assert (task.fields["count"], task.fields["unit"]) == (160, "turns")
+
+
+def task(seconds, completed, total, count=0):
+    clock = iter([0.0, seconds, seconds, seconds, seconds])
+    made = Task(0, "scoring", total, completed, _get_time=lambda: next(clock),
+                fields={"count": count, "unit": "replies"})  # fmt: skip
+    made.start_time = next(clock)
+    return made
+
+
+def test_the_rate_is_that_since_the_start():
+    assert Rate().render(task(2.0, 1, 10, count=5000)).plain == "2,500 replies/s"
+    assert Rate().render(task(2.0, 1, 10, count=5)).plain == "2.5 replies/s"
+    assert Rate().render(task(0.1, 1, 10, count=5000)).plain == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "completed", "total", "left"),
+    [(10.0, 25, 100, "0:30 left"), (60.0, 10, 100, "9:00 left"), (5.0, 0, 100, ""),
+     (5.0, 10, None, ""), (7.0, 100, 100, "0:00 left")],
+)  # fmt: skip
+def test_the_time_left_is_at_the_rate_so_far(seconds, completed, total, left):
+    assert TimeLeft().render(task(seconds, completed, total)).plain == left
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "message"),
+    [(0.5, ""), (10.0, "about 6 min on this machine (0.1 replies/s)\n"),
+     (900.0, "about 9.75 h on this machine (0.00111 replies/s)\n")],
+)  # fmt: skip
+def test_a_run_that_takes_long_says_so_once(tmp_path, capsys, seconds, message):
+    path, clock = tmp_path / "chats.jsonl", Clock()
+    path.write_text('{"turns": ["Is it late?", "Yes, it is."]}\n' * 40)
+    with read(str(path)) as reading:
+        announcer = Announcer(Course([reading]), [], clock)
+        for conversation in reading:
+            clock.now += seconds
+            score = Score("a", 1, "m", 0.5, "ok", None, (), (), "m:1")
+            announcer.add(conversation, [score])
+    assert capsys.readouterr().err.removeprefix("grice: ") == message
+
+
+def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
+    out = tmp_path / "out.jsonl"
+    command = ["score", str(chat), "-m", "log_length", "-o", str(out), "--json", "--sample", "7"]
+    assert main(command) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["conversations"] == 7
+    assert summary["sample"] == {"conversations": 7, "of": 40, "seed": 0}
+    first = out.read_text()
+    assert main(command) == 0
+    assert out.read_text() == first
+    assert main([*command, "--seed", "1"]) == 0
+    assert out.read_text() != first
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Let a second pass between any two looks at the clock, so that all work takes long."""
+    seconds = itertools.count()
+    monkeypatch.setattr(Stages.__init__, "__defaults__", (1.0, lambda: float(next(seconds))))
+
+
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [
+        (["health", "CHAT", "-m", "log_length"], "conversations"),
+        (["sanity", "CHAT", "-m", "log_length"], "conversations"),
+        (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
+        (["verify", "SCORES", "CHAT"], "conversations"),
+        (["triplets", "CHAT"], "conversations"),
+        (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
+        (["graph", "score", "GRAPHS", "GRAPHS", "--judges"], "graphs"),
+        (["situated", "score", "SITUATED", "OUTPUTS"], "outputs"),
+        (["calibrate", "RATED", "SCORES"], None),
+    ],
+    ids=lambda part: part[0] if isinstance(part, list) else "",
+)
+@pytest.mark.parametrize("quiet", [False, True])
+def test_every_command_that_takes_long_shows_rate_and_time_left(
+    chat, terminal, slow, tmp_path, words, unit, quiet
+):
+    files = {"CHAT": chat} | {
+        name: tmp_path / name.lower()
+        for name in ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS")
+    }
+    rated = [{"id": f"t{i}", "turns": ["Is it late?", "Yes. " * (i % 7)], "rating": i % 5}
+             for i in range(40)]  # fmt: skip
+    files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rated))
+    scored = chat if "verify" in words else files["RATED"]
+    assert main(["score", str(scored), "-m", "log_length", "-q", "-o", str(files["SCORES"])]) == 0
+    graph = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
+    files["GRAPHS"].write_text("".join(json.dumps({
+        "id": f"g{i}", "belief": "Tea is good.", "argument": "Tea causes warmth.",
+        "stance": "support", "graph": graph}) + "\n" for i in range(4)))  # fmt: skip
+    files["SITUATED"].write_text("".join(json.dumps({
+        "id": f"s{i}", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
+        "statements": ["Tea is hot.", "July is hot."]}) + "\n" for i in range(4)))  # fmt: skip
+    files["OUTPUTS"].write_text(
+        "".join(f'{{"id": "s{i}", "output": "Tea is hot. July is hot."}}\n' for i in range(4))
+    )
+    stream = terminal()
+    command = [*map(str, (files.get(word, word) for word in words)), *["--quiet"] * quiet]
+    assert main(command) in (0, 1)
+    shown = plain(stream.getvalue())
+    if quiet or unit is None:
+        assert "left" not in shown
+    else:
+        assert re.search(rf"[\d,]+ {unit} .*\d+%.* [\d.,]+ {unit}/s \d+:\d\d left", shown), shown
+
+
+def test_work_within_work_is_not_told_and_what_ends_early_is_taken_away():
+    class Heard(list):
+        def begin(self, unit, total):
+            self.append((unit, total))
+
+        def advance(self, done, part):
+            self.append((done, part))
+
+        def end(self):
+            self.append("end")
+
+    heard = Heard()
+    with watched(heard):
+        for window in track(["ab", "c"], "letters", 3, len, lambda: 0.5):
+            assert list(track(window, "inner")) == list(window)
+        outer = track("xyz", "rest")
+        next(outer)
+        outer.close()
+        assert next(track("a", "again")) == "a"
+    assert list(track("quiet", "letters")) == list("quiet")
+    assert heard == [("letters", 3), (2, 0.5), (1, 0.5), "end", ("rest", None), "end",
+                     ("again", None), "end"]  # fmt: skip

@@ -1,0 +1,197 @@
+"""An option has one meaning in all commands: every parser is walked and compared."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import grice.cli
+from grice.cli import command_names, command_parser, main
+from grice.cli.parser import leaves
+
+CLI = Path(grice.cli.__file__).parent
+
+WORDS = {"triplets": (["triplets"], ["triplets", "stats"], ["triplets", "convert"])}
+"""Commands whose arguments depend on a further word."""
+
+HOMONYMS = {
+    "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",
+    "--blend": "a score made of others (score), or how several choose together (rerank, prefer)",
+    "--file": "a conversation (explain), or a file of a repository (models add)",
+    "--from": "another place to take from: a mirror, a wheel, a file of triples",
+    "--id": "of a conversation, or of a graph",
+    "--judges": "people who answer a task (annotate), or the shipped classifiers of graphs",
+    "--kb": "knowledge to look into, or the file of one's own that is changed",
+    "--kind": "of a perturbation, or of a model",
+    "--most": "the most of conversations, pairs or links; what follows says which",
+    "--on": "what something is held against: a rated set, conversations, knowledge",
+    "--scores": "what is there already: of a rated set, of files, or of the items of a study",
+    "--source": "where triples or questions are from",
+    "--threshold": "a score from which a reply satisfies (train), or below which it has an issue",
+}
+"""Options that two commands mean differently, as one word of the language does."""
+
+JSON_ALWAYS = {"triplets", "annotate export", "situated generate", "situated statements",
+               "situated mark", "situated mine", "situated split", "triplets convert", "graph draw",
+               "graph generate"}  # fmt: skip
+"""What has no form but lines of JSON, or pictures and files."""
+
+
+def parsers():
+    for name in command_names():
+        for words in WORDS.get(name, ([name],)):
+            whole = command_parser(words)
+            yield from leaves(whole.commands()[name], *words)
+
+
+LEAVES = {" ".join(words): parser for words, parser in parsers()}
+
+
+def options(parser):
+    return {
+        option: action
+        for action in parser._actions
+        for option in action.option_strings
+        if option.startswith("--") and action.help != argparse.SUPPRESS
+    }
+
+
+def meaning(action):
+    """Return what two options that are called the same must share; defaults may differ."""
+    words = re.split(r":|;|\(?default", action.help or "")[0].strip()
+    return action.dest, action.type, action.nargs, type(action), action.choices, words
+
+
+def test_an_option_means_the_same_in_every_command():
+    by_option: dict[str, dict[tuple, list[str]]] = {}
+    for name, parser in LEAVES.items():
+        for option, action in options(parser).items():
+            # the options of metrics are theirs, whichever command takes them
+            if "." not in action.dest:
+                key = tuple(map(str, meaning(action)))
+                by_option.setdefault(option, {}).setdefault(key, []).append(name)
+    several = {option: uses for option, uses in by_option.items() if len(uses) > 1}
+    assert {option: uses for option, uses in several.items() if option not in HOMONYMS} == {}
+    assert HOMONYMS.keys() <= several.keys(), "an option that is the same by now needs no excuse"
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_is_quiet_and_gives_json_where_asked(name):
+    known = options(LEAVES[name])
+    assert {"--quiet", "--debug", "--help"} <= known.keys()
+    assert ("--json" in known) != (name in JSON_ALWAYS)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_argument_is_described(name):
+    for action in LEAVES[name]._actions:
+        assert action.help, f"{name}: {action.option_strings or action.dest}"
+
+
+def seeded(source):
+    """Return the functions that a module of commands imports and that take a seed."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grice."):
+            for alias in node.names:
+                imported = getattr(import_module(node.module), alias.name, None)
+                if (
+                    inspect.isfunction(imported)
+                    and "seed" in inspect.signature(imported).parameters
+                ):
+                    yield alias.name
+
+
+@pytest.mark.parametrize(
+    "path", [*CLI.glob("commands/[!_]*.py"), *CLI.glob("_*.py")], ids=lambda path: path.stem
+)
+def test_whatever_draws_at_random_is_given_the_seed_of_the_command(path):
+    tree = ast.parse(source := path.read_text("utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for function in seeded(source):
+        made = [call for call in calls if getattr(call.func, "id", "") == function]
+        passed = [{keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+                  for call in made]  # fmt: skip
+        assert made, function
+        assert all(call.get("seed") in ("arguments.seed", "seed") for call in passed), function
+
+
+def test_help_shows_one_word_for_one_thing():
+    shown = {name: parser.format_help() for name, parser in LEAVES.items()}
+    assert [name for name, text in shown.items() if "--html" in text] == []
+    assert {name for name, text in shown.items() if "--report OUT.html" in text} == {
+        "compare", "graph draw", "meta-eval", "score", "triplets"}  # fmt: skip
+
+
+ROOT = CLI.parents[4]
+EXTRA = re.compile(r"grice\[(\w+)\]")
+
+
+def named_extras(name):
+    return set(EXTRA.findall(" ".join(LEAVES[name].format_help().split())))
+
+
+def test_the_extras_of_help_and_messages_are_those_of_the_package():
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = packaged["optional-dependencies"]
+    there = extras.keys() - {"dev", "docs"}
+    shown = set().union(*map(named_extras, LEAVES))
+    messages = {
+        extra
+        for path in (ROOT / "packages/grice/src/grice").rglob("*.py")
+        for extra in EXTRA.findall(path.read_text("utf-8"))
+    }
+    assert shown == there
+    assert messages <= there
+    few = there - {"all", "dask", "ray", "spark"}  # an engine is what a cluster has already
+    assert extras["all"] == [f"grice[{','.join(sorted(few))}]"]
+
+
+BARE = """
+import sys
+sys.modules.update(dict.fromkeys(("networkx", "nltk", "penman", "scipy")))
+from grice.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""A machine on which nothing is installed but what grice always needs."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["calibrate RATED SCORES", "health RATED -m log_length", "meta-eval log_length --on RATED",
+     "graph score GRAPHS GRAPHS", "situated score SITUATED OUTPUTS",
+     "perturb RATED --kind amr-contradiction --graphs AMR"],
+)  # fmt: skip
+def test_a_message_that_names_an_extra_names_one_of_its_own_help(tmp_path, command):
+    files = {name: tmp_path / name.lower() for name in
+             ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS", "AMR")}  # fmt: skip
+    rows = [{"id": f"c{i}", "turns": ["Do you like tea?", "Yes, " * (1 + i % 9)], "rating": i % 5}
+            for i in range(40)]  # fmt: skip
+    files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    score = ["score", str(files["RATED"]), "-m", "log_length", "-q", "-o", str(files["SCORES"])]
+    assert main(score) == 0
+    files["GRAPHS"].write_text(json.dumps({
+        "id": "a", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
+        "graph": "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"}))  # fmt: skip
+    files["SITUATED"].write_text(json.dumps({
+        "id": "a", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
+        "statements": ["Tea is hot.", "July is hot."]}))  # fmt: skip
+    files["OUTPUTS"].write_text(json.dumps({"id": "a", "output": "Tea is hot. July is hot."}))
+    files["AMR"].write_text("# ::snt Do you like tea?\n(l / like-01)\n")
+    words = [str(files.get(word, word)) for word in command.split()]
+    done = subprocess.run(
+        [sys.executable, "-c", BARE, *words], capture_output=True, text=True, check=False
+    )
+    extras = EXTRA.findall(done.stderr)
+    assert (done.returncode, bool(extras)) == (2, True), done.stderr
+    documented = named_extras(next(name for name in LEAVES if command.startswith(name)))
+    assert {*extras, "all"} <= documented

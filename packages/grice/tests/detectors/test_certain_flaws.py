@@ -1,0 +1,186 @@
+"""Flaws that the text of a reply shows: what is found, with which words, and what is not."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from grice import Conversation, Turn
+from grice.detectors import RULES, certain_flaws, in_words
+from grice.readers import read
+
+ITEMS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "written.jsonl").read_text("utf-8").splitlines()
+]
+MISSED = {"other-language": 3, "cut-off": 1}
+"""Written flaws that a rule does not find: it stays silent where it cannot be sure."""
+ENGLISH = "I would like to know when my parcel will arrive."
+GERMAN = "Ich weiß nicht, ob das eine gute Idee ist."
+
+
+def talk(*texts):
+    roles = ("user", "assistant")
+    turns = (Turn(roles[i % 2], text, role=roles[i % 2]) for i, text in enumerate(texts))
+    return Conversation("talk", tuple(turns))
+
+
+def found(*texts):
+    return [(flaw.rule, flaw.turn) for flaw in certain_flaws(talk(*texts))]
+
+
+def of_rule(rule, *, flaw):
+    items = [item for item in ITEMS if item["rule"] == rule and item["flaw"] is flaw]
+    hits = [rule in [name for name, _ in found(item["user"], item["reply"])] for item in items]
+    return items, hits
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_written_flaws_are_found(rule):
+    items, hits = of_rule(rule, flaw=True)
+    assert len(items) >= 20
+    missed = [item["reply"] for item, hit in zip(items, hits, strict=True) if not hit]
+    assert len(missed) == MISSED.get(rule, 0), missed
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_written_near_misses_are_not(rule):
+    items, hits = of_rule(rule, flaw=False)
+    assert len(items) >= 20
+    assert [item["reply"] for item, hit in zip(items, hits, strict=True) if hit] == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("Dear {{name}}, hello from [Company Name].", ["{{name}}", "[Company Name]"]),
+        ('Look: {"name": "find", "arguments": {}}', ['{"name": "']),
+        ('  {"error": "no"}\n', ['{"error": "no"}']),
+        ("<b>Oh</b> <think>why</think> no", ["<think>", "</think>"]),
+        ("🙂 Open the settings and click on the ", ["the"]),
+        ("Sorry.\nKeyError: 'x'\nTraceback (most recent call last):", ["Traceback (most recent"]),
+    ],
+)
+def test_the_words_stand_at_the_offsets_of_the_text_as_it_came(reply, words):
+    (flaw,) = certain_flaws(talk("Hi", reply))
+    quoted = [reply[span.start : span.end] for span in flaw.spans]
+    assert [text[: len(start)] for text, start in zip(quoted, words, strict=True)] == words
+    assert {span.turn for span in flaw.spans} == {1}
+
+
+def test_only_replies_that_metrics_judge_are_checked():
+    turns = (
+        Turn("system", "You are {{bot}}.", role="system"),
+        Turn("user", "I am {{me}}", role="user"),
+        Turn("assistant", "", role="assistant", meta={"tool_calls": [{"id": "1"}]}),
+        Turn("tool", '{"town": "Leeds"}', role="tool"),
+        Turn("assistant", "Leeds, {{name}}!", role="assistant"),
+    )
+    conversation = Conversation("talk", turns)
+    assert [flaw.turn for flaw in certain_flaws(conversation)] == [4]
+    assert [flaw.turn for flaw in certain_flaws(conversation, [1])] == [1]
+
+
+def test_a_system_turn_that_asks_for_json_makes_it_no_flaw():
+    system = Turn("system", "Answer in JSON.", role="system")
+    reply = talk("When is it?", '{"time": "nine"}')
+    assert [flaw.rule for flaw in certain_flaws(reply)] == ["raw-json"]
+    turns = (system, *reply.turns)
+    assert certain_flaws(Conversation("talk", turns)) == []
+
+
+def test_a_redacted_log_has_no_templates_left_in():
+    assert found("I am [NAME]", "Hello [NAME]!") == []
+    assert found("I am Ann", "Hello [NAME]!") == [("template-left-in", 1)]
+
+
+def test_a_log_of_another_language_throughout_has_no_reply_in_another():
+    assert found(GERMAN, GERMAN, GERMAN, GERMAN) == []
+    assert found("Где мой заказ сейчас?", "Ваш заказ уже в пути.") == []
+
+
+def test_a_reply_in_another_language_needs_a_turn_of_the_user_before_it():
+    assert found(ENGLISH, GERMAN) == [("other-language", 1)]
+    opening = Conversation("talk", tuple(reversed(talk(GERMAN, ENGLISH).turns)))
+    assert certain_flaws(opening) == []
+
+
+def test_a_user_who_writes_in_two_languages_gets_either():
+    assert found(ENGLISH, "Yes.", GERMAN, ENGLISH) == []
+    assert found(ENGLISH, GERMAN, "Danke!", "Sehr gern, und ich bin für Sie da.")[0][1] == 1
+
+
+def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
+    first = Turn("bot", "Open the settings and click on the", role="assistant")
+    second = Turn("bot", "blue button.", role="assistant")
+    user = Turn("user", "How?", role="user")
+    assert certain_flaws(Conversation("1", (user, first, second))) == []
+    assert [flaw.rule for flaw in certain_flaws(Conversation("1", (user, first, user)))] == [
+        "cut-off"
+    ]
+
+
+def test_counts_are_written_in_words():
+    assert in_words({"cut-off": 1, "empty-reply": 1_200}) == "1,200 empty replies, 1 cut-off reply"
+    assert in_words({}) == ""
+
+
+HOSTILE = [
+    *(
+        "{",
+        "{{",
+        "[",
+        "<",
+        "`",
+        "```\n",
+        "<a ",
+        '{ "',
+        "<|",
+        "&lt;",
+        "\n",
+        "at ",
+        'File "',
+        "write ",
+    ),
+    *("a.", "1. ", "\n1. ", "**", "<think>", "</think>", "{%", "[user ", "<NAME ", "aError", " "),
+    *("User: ", "\u200b", "中", "</s>", "[{ ", "a-", "🙂", "\u202e", "مرحبا ", '{"a":"{\\"b\\":'),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_megabyte_of_anything_takes_no_time(piece):
+    long = piece * (1_000_000 // len(piece))
+    start = time.process_time()
+    certain_flaws(talk(ENGLISH, long, long, "{{name}} " + long))
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("reply", ['{"a": 1}', GERMAN, "Click on the", "Fine, thank you."])
+def test_thousands_of_turns_take_time_that_grows_with_them(reply):
+    def seconds(n):
+        start = time.process_time()
+        certain_flaws(talk(*[ENGLISH, reply] * n))
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(5_000) < 3
+
+
+@pytest.mark.parametrize("reply", ["🙂🙂🙂", "😀", "مرحبا بك", "‏שלום", "\ud800", "\x00ok"])
+def test_emojis_and_scripts_from_right_to_left_are_replies(reply):
+    assert found("😀", reply) == []
+
+
+def test_findings_in_the_examples_are_right():
+    with read(Path(__file__).parents[4] / "examples/convai.jsonl") as reading:
+        talks = {each.id: each for each in reading if isinstance(each, Conversation)}
+    flaws = [flaw for each in talks.values() for flaw in certain_flaws(each)]
+    texts = {rule: set() for rule in RULES}
+    for flaw in flaws:
+        text = talks[flaw.conversation].turns[flaw.turn].text
+        texts[flaw.rule] |= {text[span.start : span.end] for span in flaw.spans} or {text}
+    assert {rule: words for rule, words in texts.items() if words} == {
+        "empty-reply": {""},
+        "leaked-tokens": {"<STOP>"},
+    }

@@ -1,0 +1,218 @@
+"""Engines: the values of the run in this process, shards that are kept, files that do not fit."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import grice
+from grice.cli import main
+from grice.errors import InputError
+from grice.evaluation.scores import read_scores
+from grice.integrations import ENGINES, Grading, score_on
+from grice.integrations.shards import planned, score_encoded, score_shard, shard_of
+
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq  # noqa: E402
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "convai.jsonl"
+GRADING = Grading(("log_length", "repetition"))
+
+
+@pytest.fixture
+def chats(tmp_path):
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    lines = EXAMPLE.read_text().splitlines()[:12]
+    for part in range(3):
+        (folder / f"{part}.jsonl").write_text("\n".join(lines[part::3]) + "\n")
+    return folder
+
+
+def scores_of(shards):
+    return [score for shard in shards for _, score in read_scores(shard.shard)]
+
+
+def locally(chats, tmp_path):
+    files = sorted(chats.iterdir())
+    grice.score_files(files, tmp_path / "local.jsonl", metrics=GRADING.metrics)
+    return [score for _, score in read_scores(str(tmp_path / "local.jsonl"))]
+
+
+def test_shards_hold_the_scores_of_a_local_run(chats, tmp_path):
+    tasks, finished = planned([chats], tmp_path / "out", GRADING)
+    assert not finished
+    assert scores_of(map(score_shard, tasks)) == locally(chats, tmp_path)
+
+
+def test_what_an_earlier_run_finished_is_not_scored_again(chats, tmp_path):
+    tasks, _ = planned([chats], tmp_path / "out", GRADING)
+    score_shard(tasks[1])
+    left, finished = planned([chats], tmp_path / "out", GRADING)
+    assert [shard.source for shard in finished] == [tasks[1].source]
+    assert left == [tasks[0], tasks[2]]
+
+
+def test_what_a_killed_worker_left_is_no_shard(chats, tmp_path):
+    tasks, _ = planned([chats], tmp_path / "out", GRADING)
+    (tmp_path / "out" / ".0123-abcd.parquet").write_bytes(b"PAR1")
+    assert planned([chats], tmp_path / "out", GRADING) == (tasks, [])
+
+
+def test_a_changed_file_is_another_shard_and_the_folder_is_refused(chats, tmp_path):
+    tasks, _ = planned([chats], tmp_path / "out", GRADING)
+    score_shard(tasks[0])
+    (chats / "0.jsonl").write_text((chats / "1.jsonl").read_text())
+    with pytest.raises(InputError, match="other inputs or metrics"):
+        planned([chats], tmp_path / "out", GRADING)
+
+
+def test_a_file_that_cannot_be_read_is_said_and_leaves_no_shard(tmp_path):
+    (tmp_path / "odd.bin").write_bytes(b"nothing of the kind")
+    [task], _ = planned([tmp_path / "odd.bin"], tmp_path / "out", GRADING)
+    shard = score_shard(task)
+    assert "no format recognised" in shard.problem
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_broken_records_are_rows_that_failed(tmp_path):
+    file = tmp_path / "some.jsonl"
+    file.write_text('{"turns": ["Is it far?"]}\n{"turns": []}\n')
+    [task], _ = planned([file], tmp_path / "out", GRADING)
+    shard = score_shard(task)
+    rows = pq.read_table(shard.shard).to_pylist()
+    assert shard.failed == 1
+    assert [row["conversation"] for row in rows if row["status"] == "failed"] == [f"{file}:2"]
+    assert len(scores_of([shard])) == len(rows) - 1  # a record is no score
+
+
+def test_files_with_other_columns_are_refused(tmp_path):
+    pq.write_table(pa.table({"id": ["a"], "text": ["Hello."]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"id": ["a"], "txt": ["Hello."]}), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet alone has txt: string"):
+        planned([tmp_path], tmp_path / "out", GRADING)
+
+
+class Here:
+    """An engine whose worker is this process."""
+
+    @staticmethod
+    def shards_of(tasks, score, address):
+        return map(score, tasks)
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Put this process in the place of every engine."""
+    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
+    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_worker_of_another_version_is_refused(engine, here, chats, tmp_path):
+    with pytest.raises(
+        InputError, match=rf"worker has grice {grice.__version__}, .* grice 0\.0\.1"
+    ):
+        list(started_by("0.0.1", engine, chats, tmp_path / "out"))
+    assert not list((tmp_path / "out").glob("*.parquet"))
+
+
+def started_by(version, engine, chats, folder):
+    """Start a run as a command of another version would, whose workers have this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grice.integrations.shard_of", lambda answer: _told(answer, version))
+        yield from score_on(engine, [chats], folder, replace(GRADING, version=version))
+
+
+def _told(answer, version):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grice.integrations.shards.__version__", version)
+        return shard_of(answer)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://127.0.0.1:9", "127.0.0.1:9", "spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:9"],
+)
+def test_an_address_nobody_listens_at_is_refused_at_once(
+    address, here, chats, tmp_path, monkeypatch
+):
+    def refused(place, timeout):
+        assert place == ("127.0.0.1", 9)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("socket.create_connection", refused)
+    with pytest.raises(InputError, match="nobody listens here: Connection refused"):
+        list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
+
+
+def test_of_several_places_it_is_enough_that_one_listens(here, chats, tmp_path, monkeypatch):
+    def refused(place, timeout):
+        if place != ("second", 9):
+            raise ConnectionRefusedError(111, "Connection refused")
+        return BytesIO()  # what can be closed
+
+    monkeypatch.setattr("socket.create_connection", refused)
+    standby = "spark://first:9,second:9"
+    assert len(list(score_on("spark", [chats], tmp_path / "out", GRADING, address=standby))) == 3
+
+
+def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, monkeypatch):
+    class GivesUp:
+        @staticmethod
+        def shards_of(tasks, score, address):
+            yield score(tasks[0])
+            raise RuntimeError("Job aborted: a task failed 4 times\n\tat java.base/Thread.run")
+
+    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
+    monkeypatch.setattr("grice.integrations.import_module", lambda name: GivesUp)
+    with pytest.raises(InputError, match=r"spark gave up: RuntimeError: Job aborted: .* are kept"):
+        list(score_on("spark", [chats], tmp_path / "out", GRADING))
+    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+    again = list(score_on("spark", [chats], tmp_path / "out", GRADING))
+    assert [shard.scores is None for shard in again].count(True) == 1
+
+
+@pytest.mark.parametrize("address", ["auto", "local[2]"])
+def test_what_is_no_place_is_left_to_the_engine(address, here, chats, tmp_path):
+    shards = list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))
+    assert len(shards) == 3
+
+
+def test_a_worker_too_old_to_say_its_version_is_refused():
+    with pytest.raises(InputError, match="an earlier version"):
+        shard_of(b'{"source": "a", "shard": "b", "scores": 3, "failed": 0}')
+
+
+def test_a_task_of_a_later_layout_is_still_refused_by_its_version(tmp_path):
+    task = {"source": "a", "shard": "b", "cut": 3, "grading": {"version": "9.0", "metrics": {}}}
+    with pytest.raises(InputError, match=f"worker has grice {grice.__version__}"):
+        _told(score_encoded(json.dumps(task).encode()), "9.0")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_that_is_not_installed_names_its_extra(engine, chats, tmp_path, monkeypatch):
+    monkeypatch.setattr("grice.integrations.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=rf'pip install "grice\[{engine}\]"'):
+        list(score_on(engine, [chats], tmp_path / "out", GRADING))
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["-o", "out", "--sample", "3"], ["-o", "out", "--report", "page.html"]]
+)
+def test_what_an_engine_cannot_do_is_said(options, chats, capsys):
+    assert main(["score", str(chats), "--engine", "dask", *options]) == 2
+    assert "--engine" in capsys.readouterr().err
+
+
+def test_the_command_says_what_became_of_each_file(here, chats, tmp_path, capsys):
+    command = ["score", str(chats), "-m", "log_length", "--engine", "dask", "--json"]
+    for again in (False, True):
+        assert main([*command, "-o", str(tmp_path / "out")]) == 0
+        shards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert len(shards) == 3
+        assert all((shard["scores"] is None) == again for shard in shards)

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from grice.errors import BundleError, InputError
+from grice.knowledge.generative import (
+    GenerativeKnowledge,
+    GenerativeSettings,
+    as_fragment,
+    plain_event,
+)
+from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.schema import load_schema
+from grice.knowledge.union import KnowledgeUnion
+from grice.models.bundle import Bundle, Card, open_bundle
+from grice.models.embedded import EmbeddedGenerator
+from grice.models.memo import Memo, MemoGenerator
+from grice.models.models import Models
+from grice.models.protocols import Generated
+from grice.models.registry import read_settings
+from grice.records import KnownTail, Triple
+
+SCHEMA = load_schema("atomic2020")
+HEADS = (
+    "PersonX gets fired from the job",
+    "PersonX wins the lottery",
+    "PersonX forgets PersonY's birthday",
+    "PersonX drinks a glass of water",
+)
+
+
+class Written:
+    """A generator whose texts and probabilities are written down."""
+
+    identity = "written"
+
+    def __init__(self, texts=(), probabilities=()):
+        self.texts, self.probabilities = texts, dict(probabilities)
+        self.asked = []
+
+    def generate(self, prompts, *, count, begin=None):
+        self.asked += zip(prompts, begin, strict=True)
+        return [tuple(Generated(text, -1.0) for text in self.texts[:count]) for _ in prompts]
+
+    def log_probabilities(self, prompts, texts, *, begin=None):
+        return [self.probabilities[key] for key in zip(prompts, texts, begin, strict=True)]
+
+
+def bundle_of(tmp_path, **settings):
+    stated = {"schema": "atomic2020", "given": 2.0, "usual": -1.0, "bias": 0.5, **settings}
+    return Bundle(
+        tmp_path, Card("tiny", "generative-knowledge", "1", "-", "-", {}, settings=stated), "0"
+    )
+
+
+def knowledge_of(bundle, generator):
+    return GenerativeKnowledge(bundle, read_settings(bundle, GenerativeSettings), generator)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    bundle = open_bundle("comet")
+    return knowledge_of(bundle, EmbeddedGenerator(bundle, mode="exact", threads=1))
+
+
+@pytest.mark.parametrize(
+    ("relation", "tail", "fragment"),
+    [
+        ("xWant", "PersonX wants to go home.", "to go home"),
+        ("xWant", "to go home", "to go home"),
+        ("xIntent", "PersonX wants PersonY to leave", "PersonY to leave"),
+        ("oWant", "PersonY wants to sleep", "to sleep"),
+        ("xReact", "PersonX feels  proud", "proud"),
+        ("oReact", "person y is sad", "sad"),
+        ("xAttr", "PersonX", "PersonX"),
+        ("xEffect", "PersonX gets wet", "gets wet"),
+        ("oEffect", "PersonX gets wet", "PersonX gets wet"),
+        ("HinderedBy", "PersonX is late!", "PersonX is late"),
+        ("AtLocation", "PersonX's house", "PersonX's house"),
+        ("xNeed", "x to call Y's mother", "to call PersonY's mother"),
+        ("xReact", "", ""),
+    ],
+)
+def test_tails_are_worded_as_in_atomic(relation, tail, fragment):
+    assert as_fragment(tail, SCHEMA[relation]) == fragment
+
+
+def test_persons_have_one_spelling_and_other_letters_stay():
+    assert plain_event(" Person x sees person-Y's x-ray ") == "PersonX sees PersonY's x-ray"
+    assert plain_event("X gives Y the key") == "PersonX gives PersonY the key"
+    assert plain_event("taxi Yes xylophone") == "taxi Yes xylophone"
+
+
+def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
+    texts = ("to see persony ' s mother", "see persony ' s mother", ",", "don ' t know", "to rest")
+    generator = Written(texts)
+    tails = knowledge_of(bundle_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
+    assert [tail.tail for tail in tails[0]] == ["to see PersonY's mother", "don't know", "to rest"]
+    assert tails[0][0] == KnownTail("x runs", "to see PersonY's mother", 1.0, 0.0, "tiny")
+    assert generator.asked == [("PersonX runs", "<xWant>")]
+
+
+def test_an_event_asked_for_twice_is_written_once(tmp_path):
+    generator = Written(("to rest",))
+    knowledge = knowledge_of(bundle_of(tmp_path), generator)
+    first, second, third = knowledge.tails(["x runs", "PersonX runs.", " "], ["xWant"] * 3, 1)
+    assert (first[0].tail, second[0].tail, third) == ("to rest", "to rest", [])
+    assert first[0].head == "x runs"
+    assert len(generator.asked) == 1
+
+
+def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
+    given = ("PersonX runs", "tired", "<xReact>"), -1.0
+    usual = ("", "tired", "<xReact>"), -3.0
+    knowledge = knowledge_of(bundle_of(tmp_path), Written((), [given, usual]))
+    triples = [Triple("PersonX runs", "xReact", "PersonX feels tired"), Triple("", "xReact", "x")]
+    value, nothing = knowledge.plausibility(triples)
+    assert value == pytest.approx(1 / (1 + math.exp(-(2.0 * -1.0 - 1.0 * -3.0 + 0.5))), abs=1e-6)
+    assert nothing == 0.0
+
+
+def test_what_cannot_be_asked_is_refused(tmp_path):
+    knowledge = knowledge_of(bundle_of(tmp_path), Written(("to rest",)))
+    with pytest.raises(InputError, match=r"'xWnat'; did you mean 'xWant'"):
+        knowledge.tails(["PersonX runs"], ["xWnat"], 1)
+    with pytest.raises(InputError, match="xWnat"):
+        knowledge.plausibility([Triple("PersonX runs", "xWnat", "to rest")])
+    with pytest.raises(InputError, match="2 heads and 1 relations"):
+        knowledge.tails(["a", "b"], ["xWant"], 1)
+    with pytest.raises(InputError, match="0 tails"):
+        knowledge.tails(["a"], ["xWant"], 0)
+    with pytest.raises(BundleError, match=r"settings\.usual"):
+        knowledge_of(bundle_of(tmp_path, usual="much"), Written())
+    assert knowledge.tails([], [], 1) == []
+    assert knowledge.plausibility([]) == []
+
+
+def test_tails_of_a_batch_are_those_of_each_alone(shipped):
+    asked = [(head, relation) for head in HEADS for relation in SCHEMA.relations]
+    together = shipped.tails(*map(list, zip(*asked, strict=True)), 5)
+    for place in range(0, len(asked), 7):
+        head, relation = asked[place]
+        assert shipped.tails([head], [relation], 5)[0] == together[place]
+    assert shipped.tails(*map(list, zip(*asked[::-1], strict=True)), 5) == together[::-1]
+    assert all(1 <= len(tails) <= 5 for tails in together)
+
+
+def test_likelihoods_of_a_batch_are_those_of_each_alone(shipped):
+    triples = [
+        Triple(head, relation, tail)
+        for head in HEADS
+        for relation, tail in [("xReact", "sad"), ("xWant", "to buy a house"), ("oWant", "to go")]
+    ]
+    together = shipped.plausibility(triples)
+    assert all(0 < value < 1 for value in together)
+    assert [shipped.plausibility([triple])[0] for triple in triples] == together
+    assert shipped.plausibility(triples[::-1]) == together[::-1]
+
+
+def test_both_modes_give_the_same_tails():
+    bundle = open_bundle("comet")
+    exact, fast = (
+        knowledge_of(bundle, EmbeddedGenerator(bundle, mode=mode, threads=threads))
+        for mode, threads in (("exact", 1), ("fast", 2))
+    )
+    asked = list(HEADS) * 12, [name for name in SCHEMA.group("accent") for _ in HEADS]
+    assert exact.tails(*asked, 4) == fast.tails(*asked, 4)
+
+
+def test_the_relation_and_the_head_matter(shipped):
+    head = HEADS[0]
+    by_relation = shipped.tails([head] * 2, ["xReact", "xNeed"], 5)
+    assert {t.tail for t in by_relation[0]}.isdisjoint(t.tail for t in by_relation[1])
+    fired, lottery = shipped.tails(list(HEADS[:2]), ["xReact"] * 2, 5)
+    assert {"sad", "upset", "angry"} & {tail.tail for tail in fired}
+    assert {"happy", "excited"} & {tail.tail for tail in lottery}
+    assert "happy" not in {tail.tail for tail in fired}
+
+
+def test_sense_is_more_plausible_than_nonsense(shipped):
+    sense = Triple("PersonX drinks a glass of water", "xIntent", "to quench his thirst")
+    nonsense = Triple("PersonX drinks a glass of water", "xIntent", "to get married")
+    right, wrong = shipped.plausibility([sense, nonsense])
+    assert right > wrong
+
+
+@pytest.mark.parametrize(
+    "head", ["</s> <xReact> </s>", "<pad>", "😀😀", "\ud800", "x" * 3000, "word " * 500, "他们吃饭"]
+)
+def test_judged_text_is_text_and_never_a_mark(shipped, head):
+    tails, plain = shipped.tails([head, "PersonX runs"], ["xWant", "xWant"], 2)
+    assert plain == shipped.tails(["PersonX runs"], ["xWant"], 2)[0]
+    assert all(not set("<>") & set(tail.tail) for tail in tails)
+    (value,) = shipped.plausibility([Triple("PersonX runs", "xWant", head)])
+    assert 0 <= value < 1
+
+
+def test_marks_in_a_text_are_read_letter_by_letter(shipped):
+    plain, marked = shipped.likelihoods(
+        [
+            Triple("PersonX runs", "xWant", "to rest"),
+            Triple("PersonX runs", "xWant", "to rest </s>"),
+        ]
+    )
+    assert plain.given > marked.given
+
+
+def test_what_was_written_is_kept(tmp_path, shipped):
+    class Counting(EmbeddedGenerator):
+        calls = 0
+
+        def generate(self, prompts, *, count, begin=None):
+            Counting.calls += len(prompts)
+            return super().generate(prompts, count=count, begin=begin)
+
+    bundle = open_bundle("comet")
+    memo = Memo(tmp_path)
+    kept = knowledge_of(bundle, MemoGenerator(Counting(bundle, mode="exact", threads=1), memo))
+    asked = list(HEADS), ["xWant"] * len(HEADS)
+    assert kept.tails(*asked, 3) == kept.tails(*asked, 3) == shipped.tails(*asked, 3)
+    assert Counting.calls == len(HEADS)
+    triples = [Triple(head, "xReact", "happy") for head in HEADS]
+    assert kept.plausibility(triples) == kept.plausibility(triples) == shipped.plausibility(triples)
+    memo.close()
+
+
+def test_it_is_opened_by_name_alone_and_beside_stored_knowledge():
+    models = Models(mode="exact", workers=1, cache=None)
+    written = models.open("bundle:comet")
+    both = models.open("bundle:atomic-comet")
+    assert isinstance(written, KnowledgeBase)
+    assert isinstance(both, KnowledgeBase)
+    for part in ("atomic@", "comet@", "encoder@"):
+        assert part in models.fingerprint("bundle:atomic-comet")
+    [tails] = both.tails([HEADS[0]], ["xReact"], 6)
+    assert {tail.source for tail in tails} > {"comet"}
+    models.close()
+
+
+class Known:
+    def __init__(self, name, tails, value):
+        self.identity, self._tails, self._value = name, tails, value
+
+    def tails(self, heads, relations, k):
+        known_tails = [KnownTail(heads[0], tail, 1.0, 0.0, self.identity) for tail in self._tails]
+        return [known_tails[:k] for _ in relations]
+
+    def plausibility(self, triples):
+        return [self._value for _ in triples]
+
+
+def test_a_union_takes_from_its_parts_in_turn():
+    both = KnowledgeUnion(
+        [Known("a", ["to rest", "to sleep"], 0.2), Known("b", ["To  rest", "to eat"], 0.6)]
+    )
+    [tails] = both.tails(["h"], ["xWant"], 4)
+    assert [(t.tail, t.source) for t in tails] == [
+        ("to rest", "a"),
+        ("to sleep", "a"),
+        ("to eat", "b"),
+    ]
+    assert len(both.tails(["h"], ["xWant"], 2)[0]) == 2
+    assert both.plausibility([Triple("h", "xWant", "t")]) == pytest.approx([0.4])
+    assert both.identity == "a+b"
+    with pytest.raises(InputError, match="at least one"):
+        KnowledgeUnion([])

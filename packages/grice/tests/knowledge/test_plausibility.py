@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from grice.errors import BundleError, InputError
+from grice.knowledge.plausibility import (
+    NO_RELATION,
+    Bilinear,
+    TripleHead,
+    TripleSettings,
+    triple_features,
+)
+from grice.models.bundle import open_bundle
+from grice.models.embedded import EmbeddedEncoder
+from grice.models.mlp import Mlp
+from grice.models.registry import read_settings
+from grice.records import KnownTail, Span, Triple
+
+SETTINGS = {
+    "schema": "atomic2020",
+    "relations": ["xWant", "xReact"],
+    "typed": ["xWant"],
+    "known_weight": 2.0,
+    "known_centre": 0.5,
+}
+
+
+def head_of(bundle, encoder):
+    return TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
+
+
+@pytest.fixture
+def folder(tmp_path, encoder):
+    draw = np.random.default_rng(3)
+    size, shared, rank = encoder.dimensions, 3, 2
+
+    def matrix(*shape):
+        return draw.normal(size=shape).astype(np.float16).astype(np.float32)
+
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    Bilinear(
+        matrix(size, shared + 2 * rank),
+        matrix(size, shared + 2 * rank),
+        cosine=matrix(2),
+        scale=matrix(2),
+        bias=matrix(2),
+        shared=shared,
+    ).save(folder / "plausibility.npz")
+    Mlp([(matrix(4 * size + 1, 2), matrix(2))]).save(folder / "relations.npz")
+    return folder
+
+
+@pytest.fixture
+def head(folder, encoder, write_card):
+    return head_of(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
+
+
+def test_plausibility_is_the_stated_formula(head, folder, encoder):
+    (value,) = head.plausibility([Triple("PersonX rests", "xReact", "PersonX feels fine")])
+    left, right = (v.astype(float) for v in encoder.encode(["he rests", "he is fine"]))
+    with np.load(folder / "plausibility.npz") as parts:
+        maps = (left @ parts["head"]) * (right @ parts["tail"])
+        form = parts["cosine"][1] * (left @ right) + maps[:3].sum() + maps[5:7].sum()
+        score = parts["scale"][1] * form + parts["bias"][1]
+    assert value == pytest.approx(1 / (1 + np.exp(-score)), abs=1e-4)
+
+
+def test_the_order_of_head_and_tail_matters(head):
+    there = Triple("PersonX eats cake", "xWant", "PersonX sleeps well")
+    back = Triple("PersonX sleeps well", "xWant", "PersonX eats cake")
+    first, second = head.plausibility([there, back])
+    assert first != second
+
+
+def test_spans_and_source_change_nothing(head):
+    bare = Triple("PersonX rests", "xWant", "to sleep")
+    placed = Triple("PersonX rests", "xWant", "to sleep", Span(0, 0, 1), Span(0, 2, 3), "x")
+    assert len(set(head.plausibility([bare, placed]))) == 1
+
+
+def test_a_known_tail_moves_the_score_by_its_similarity(head):
+    triple = Triple("PersonX rests", "xWant", "to sleep")
+    known = [KnownTail("a", "b", 0.5, similarity, "made") for similarity in (0.25, 0.5, 1.0)]
+    plain = head.plausibility([triple])[0]
+    less, same, more, none = head.plausibility([triple] * 4, [*known, None])
+    assert same == none == plain
+
+    def logit(value):
+        return np.log(value / (1 - value))
+
+    assert logit(more) - logit(plain) == pytest.approx(1.0, abs=1e-3)
+    assert logit(less) - logit(plain) == pytest.approx(-0.5, abs=1e-3)
+
+
+def test_relations_are_probabilities_with_none_among_them(head):
+    probabilities = head.relations(
+        [("PersonX rests", "PersonX sleeps"), ("PersonX rests", "it rains")]
+    )
+    for each in probabilities:
+        assert list(each) == ["xWant", NO_RELATION]
+        assert sum(each.values()) == pytest.approx(1)
+    assert probabilities[0] != probabilities[1]
+
+
+def test_nothing_asked_gives_nothing(head):
+    assert head.plausibility([]) == []
+    assert head.relations([]) == []
+
+
+def test_a_relation_that_was_not_learned_is_an_error(head):
+    with pytest.raises(InputError, match="'xNeed'"):
+        head.plausibility([Triple("PersonX rests", "xNeed", "a bed")])
+    with pytest.raises(InputError, match="did you mean 'xWant'"):
+        head.plausibility([Triple("PersonX rests", "xwant", "a bed")])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({**SETTINGS, "relations": ["xWant"]}, "plausibility.npz has 2 outputs, the settings"),
+        ({**SETTINGS, "typed": ["xWant", "xNeed"]}, "relations.npz has 2 outputs"),
+        ({**SETTINGS, "typed": "xWant"}, "settings.typed: expected `array`, got `str`"),
+        ({**SETTINGS, "known_weight": "2"}, "settings.known_weight: expected `float`"),
+        ({**SETTINGS, "relations": [1]}, r"settings.relations\[0\]: expected `str`"),
+    ],
+)  # fmt: skip
+def test_settings_that_do_not_fit_the_networks_are_refused(
+    folder, encoder, write_card, settings, message
+):
+    bundle = open_bundle(write_card(folder, "triple-head", settings))
+    with pytest.raises(BundleError, match=message):
+        head_of(bundle, encoder).relations([("PersonX rests", "PersonX sleeps")])
+
+
+def test_features_hold_both_sides_their_product_difference_and_cosine():
+    left = np.array([[0.6, 0.8]], np.float32)
+    right = np.array([[1.0, 0.0]], np.float32)
+    root = np.sqrt(2)
+    expected = [0.6 * root, 0.8 * root, root, 0, 1.2, 0, 0.4 * root, 0.8 * root, 2.4]
+    assert triple_features(left, right).tolist() == [pytest.approx(expected)]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    return head_of(open_bundle("plausibility"), encoder)
+
+
+def test_the_shipped_head_tells_sense_from_nonsense(shipped):
+    sense = [
+        Triple("PersonX is hungry", "xWant", "to eat"),
+        Triple("PersonX wins the race", "xReact", "proud"),
+        Triple("PersonX goes swimming", "HinderedBy", "the pool is closed"),
+        Triple("PersonX insults PersonY", "oReact", "angry"),
+    ]
+    tails = ["to paint the house", "hungry", "PersonX bakes bread", "sleepy"]
+    nonsense = [
+        Triple(triple.head, triple.relation, tail)
+        for triple, tail in zip(sense, tails, strict=True)
+    ]
+    good, bad = shipped.plausibility(sense), shipped.plausibility(nonsense)
+    assert all(g > b for g, b in zip(good, bad, strict=True))
+
+
+def test_the_shipped_answers_do_not_depend_on_batch_mates(shipped):
+    draw = random.Random(2)
+    words = ["PersonX", "PersonY", "eats", "sees", "fears", "the", "old", "dog", "cake", "rain"]
+    events = [" ".join(draw.choices(words, k=draw.randint(1, 9))) for _ in range(60)]
+    triples = [
+        Triple(draw.choice(events), draw.choice(shipped.known), draw.choice(events))
+        for _ in range(50)
+    ]
+    pairs = [(triple.head, triple.tail) for triple in triples]
+    assert [shipped.plausibility([t])[0] for t in triples] == shipped.plausibility(triples)
+    assert [shipped.relations([p])[0] for p in pairs] == shipped.relations(pairs)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from grice.errors import BundleError
+from grice.metrics.relevance.fluency import FluencyModel
+from grice.models.bundle import file_sha256, open_bundle, shipped_bundles
+from grice.models.models import Models
+from grice.models.protocols import Pair
+
+PIECES = ["<s>", "</s>", "it", "is", "good", "axolotl"]
+USUAL = np.log(np.array([0.01, 0.29, 0.2, 0.2, 0.2, 0.1], np.float32))
+IN_PLACE = {"</s>": -0.5, "it": -1.0, "is": -0.4, "axolotl": -3.0, "good": -7.0}
+
+
+class Model:
+    """Says of every piece the same wherever it stands."""
+
+    identity = "model"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+
+    def piece_log_probabilities(self, prompts, texts, *, begin):
+        self.asked += zip(prompts, texts, begin, strict=True)
+        return [[(piece, IN_PLACE[piece]) for piece in (*text.split(), "</s>")] for text in texts]
+
+
+def folder_of(path, *, usual=USUAL, begin="<s>"):
+    path.mkdir()
+    (path / "shared_vocabulary.json").write_text(json.dumps(PIECES))
+    np.save(path / "usual.npy", usual)
+    sums = "\n".join(f'"{file.name}" = "{file_sha256(file)}"' for file in sorted(path.iterdir()))
+    (path / "card.toml").write_text(
+        'name = "tiny"\nkind = "generator"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
+        f'[settings]\nbegin = "{begin}"\n[files]\n{sums}\n'
+    )
+    return open_bundle(path)
+
+
+@pytest.fixture
+def model():
+    return Model()
+
+
+@pytest.fixture
+def fluency(tmp_path, model):
+    return FluencyModel(folder_of(tmp_path / "bundle"), model)
+
+
+def test_a_piece_is_disfluent_where_it_is_less_likely_than_at_large(fluency):
+    [measured] = fluency.measure(["it is good"])
+    assert measured.piece == "good"
+    assert measured.value == pytest.approx((np.log(0.2) + 7.0 - 1.0) / 4, abs=1e-5)
+
+
+def test_what_is_likely_in_its_place_and_what_is_rare_everywhere_is_fluent(fluency):
+    assert fluency.measure(["it is", "axolotl"]) == [(0.0, ""), (0.0, "")]
+
+
+def test_each_text_is_read_once_and_without_what_was_said_before(fluency, model):
+    first, second, third = fluency.measure(["it is", "good", "it is"])
+    assert first == third
+    assert second.value > 0
+    assert sorted(model.asked) == [("", "good", "<s>"), ("", "it is", "<s>")]
+
+
+def test_no_text_is_no_question(fluency):
+    assert fluency.measure([]) == []
+
+
+@pytest.mark.parametrize(("usual", "begin"), [(USUAL[:-1], "<s>"), (USUAL, "<start>")])
+def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, begin):
+    bundle = folder_of(tmp_path / "bundle", usual=usual, begin=begin)
+    with pytest.raises(BundleError, match=r"usual\.npy has \d numbers for 6 pieces"):
+        FluencyModel(bundle, model)
+
+
+@pytest.fixture(scope="module")
+def judge():
+    models = Models(mode="exact", workers=1, cache=None)
+    yield models.open("bundle:relevance")
+    models.close()
+
+
+def test_a_broken_reply_is_judged_below_the_same_one_well_said(judge):
+    before = ("Do you like tea?",)
+    well, broken = judge.classify(
+        [Pair(before, "Actually, it is good to say."), Pair(before, "Actually, it good to say.")]
+    )
+    assert well > broken + 0.1
+
+
+def test_an_answer_hangs_on_its_own_pair_alone(judge):
+    pairs = [
+        Pair(("Do you like tea?",), "Yes, very much."),
+        Pair(("Where is it?", "Over there."), "Thank you so much for your help with all of this."),
+        Pair(("Hello.",), "blue my yesterday the of"),
+    ]
+    together = judge.classify(pairs * 3)
+    assert together == [value for pair in pairs * 3 for value in judge.classify([pair])]
+
+
+def test_where_there_is_nothing_to_judge_it_says_so(judge):
+    assert judge.classify([Pair((), "Hello there."), Pair(("Hello.",), " ")]) == [0.5, 0.5]
+    assert judge.classify([]) == []
+
+
+def test_weights_must_be_stated(tmp_path):
+    folder = tmp_path / "head"
+    shutil.copytree(shipped_bundles()["relevance"], folder)
+    card = folder / "card.toml"
+    card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
+    with pytest.raises(BundleError, match="weight_shift is missing"):
+        Models(mode="exact", workers=1, cache=None).open(f"file:{folder}")

@@ -1,0 +1,246 @@
+"""A language model of one's own, on a tiny decoder of random weights made here."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from grice.errors import BundleError, InputError
+from grice.models.models import Models
+from grice.models.protocols import (
+    CausalGenerator,
+    CausalLM,
+    Generator,
+    Pair,
+    PairClassifier,
+    Segment,
+    TextScorer,
+)
+from tiny_decoder import SETTINGS, write, write_head
+
+
+@pytest.fixture(scope="module")
+def models():
+    models = Models(mode="exact", workers=1, cache=None)
+    yield models
+    models.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("tiny") / "model")
+
+
+@pytest.fixture(scope="module")
+def model(folder, models):
+    return models.open(f"file:{folder}")
+
+
+@pytest.fixture(scope="module")
+def head(folder, models):
+    return models.open(f"file:{write_head(folder.parent / 'head', folder)}")
+
+
+def test_it_scores_texts_and_its_head_judges_pairs(model, head):
+    assert isinstance(model, CausalLM)
+    assert isinstance(model, TextScorer)
+    assert isinstance(head, PairClassifier)
+
+
+def passage(*texts):
+    return [Segment(text, scored=True) for text in texts]
+
+
+def test_all_turns_of_a_conversation_are_scored_in_one_reading(model):
+    whole = model.token_scores([passage("A:", " i eat", " bread", " happy tired")])[0]
+    (alone,) = model.token_scores(
+        [[*passage("A: i eat bread")[:1], Segment(" happy", scored=True)]]
+    )
+    assert [len(tokens) for tokens in whole] == [1, 2, 1, 2]
+    assert whole[3][0].log_probability == pytest.approx(alone[1][0].log_probability, abs=1e-5)
+
+
+def test_offsets_are_those_of_the_segment(model):
+    text = " i  bread"
+    (tokens,) = model.token_scores([[Segment("A:"), Segment(text, scored=True)]])[0]
+    assert [text[token.start : token.end] for token in tokens] == ["i", "bread"]
+
+
+def test_a_passage_of_any_length_is_read_in_windows(model):
+    words = ["i", "eat", "bread", "sleep", "happy"] * 40
+    tokens = [token for (token,) in model.token_scores([passage(*words)])[0][1:]]
+    assert len(tokens) == len(words) - 1
+    # Windows overlap by half: before the last token stands at least half a window.
+    end = model.token_scores([passage(*words[-40:])])[0][-1][0]
+    assert tokens[-1].log_probability == pytest.approx(end.log_probability, abs=0.5)
+
+
+def test_of_a_scored_segment_the_beginning_is_read_and_of_another_the_end(model):
+    long = "bread " * 30
+    assert len(model.token_scores([passage("i", long)])[0][1]) == 20
+    cut = [Segment("eat " * 30 + "i sleep"), Segment("bread", scored=True)]
+    short = [Segment("eat " * 18 + "i sleep"), Segment("bread", scored=True)]
+    assert model.token_scores([cut]) == model.token_scores([short])
+
+
+def test_what_was_read_is_not_read_again(folder, tmp_path):
+    readings = [passage("i", " eat", " bread")]
+    first = Models(mode="exact", workers=1, cache=tmp_path)
+    scores = first.open(f"file:{folder}").token_scores(readings)
+    first.close()
+    second = Models(mode="exact", workers=1, cache=tmp_path)
+    model = second.open(f"file:{folder}")
+    model._engine = None  # nothing is left to compute with
+    assert model.token_scores(readings) == scores
+    second.close()
+
+
+def test_a_passage_without_tokens_has_no_scores(model):
+    assert model.token_scores([[], passage(""), passage("i"), [Segment("i eat")]]) == [
+        [],
+        [[]],
+        [[]],
+        [],
+    ]
+
+
+def test_a_probability_is_that_of_the_text_alone_after_its_prompt(model):
+    after_eating, after_sleeping = model.log_probabilities(
+        ["A: i eat", "A: i sleep"], ["bread", "bread"]
+    )
+    assert after_eating < 0
+    assert after_eating != after_sleeping
+
+
+def test_what_is_known_of_one_token_after_another_adds_up(model):
+    both = model.log_probabilities(["A:"], ["bread happy"])[0]
+    first = model.log_probabilities(["A:"], ["bread"])[0]
+    second = model.log_probabilities(["A: bread"], ["happy"])[0]
+    assert both == pytest.approx((first + second) / 2, rel=1e-5)
+
+
+def test_neighbours_change_no_bit(head):
+    pairs = [
+        Pair(("i eat bread",), "happy"),
+        Pair(("i", "eat", "sleep happy tired i eat"), "bread i sleep"),
+        Pair(("tired",), "i i i i i i"),
+    ]
+    assert head.classify(pairs) == [head.classify([pair])[0] for pair in pairs]
+
+
+def test_odds_are_the_weighed_sum_of_likelihood_and_gain(model, head):
+    pair = Pair(("i eat bread",), "happy")
+    (after, gain), (value,) = head.likely([pair])[0], head.classify([pair])
+    assert math.log(value / (1 - value)) == pytest.approx(after + 2 * gain + 0.5, abs=1e-3)
+    alone = model.log_probabilities(["A:"], ["happy"])[0]
+    assert gain == pytest.approx(after - alone)
+
+
+@pytest.mark.parametrize("pair", [Pair((), "happy"), Pair(("…", " "), "happy"), Pair(("i",), " !")])
+def test_where_a_side_has_no_word_there_is_nothing_to_judge(head, pair):
+    assert head.classify([pair]) == [0.5]
+
+
+def test_a_text_is_truncated_if_it_is_longer_than_half_a_window(model):
+    assert model.truncated(["sleep " * 60, "i eat"]) == [True, False]
+
+
+def test_half_a_character_is_read_as_an_unknown_one(model):
+    assert model.log_probabilities(["A:"], ["\ud83d"]) == model.log_probabilities(
+        ["A:"], ["\ufffd"]
+    )
+
+
+def test_nothing_asked_nothing_answered(model, head):
+    assert head.classify([]) == []
+    assert model.token_scores([]) == []
+    assert model.log_probabilities([], []) == []
+
+
+def test_as_many_prompts_as_texts(model):
+    with pytest.raises(InputError, match="1 prompts and 2 texts"):
+        model.log_probabilities(["A:"], ["i", "eat"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (SETTINGS.replace("weight_gain = 2.0\n", ""), "weight_gain"),
+        (SETTINGS.replace("weight_gain = 2.0", "weight_gain = nan"), "weight_gain"),
+    ],
+)
+def test_a_head_without_its_weights_is_refused(tmp_path, folder, models, settings, message):
+    head = write_head(tmp_path / "head", folder, settings)
+    with pytest.raises(BundleError, match=message):
+        models.open(f"file:{head}")
+
+
+def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
+    folder = write(tmp_path / "model", max_tokens=4)
+    with pytest.raises(BundleError, match="found 4"):
+        models.open(f"file:{folder}")
+
+
+def test_it_writes_the_likeliest_continuation(model):
+    assert isinstance(model, CausalGenerator)
+    assert isinstance(model, Generator)
+    (texts,) = model.generate(["i eat"], count=3, max_tokens=4, stop="~")
+    scores = [text.log_probability for text in texts]
+    assert len({text.text for text in texts}) == 3
+    assert scores == sorted(scores, reverse=True)
+    (greedy,) = model.generate(["i eat"], max_tokens=4, stop="~")
+    assert len(greedy[0].text.split()) <= 4
+
+
+def test_what_is_written_does_not_depend_on_other_prompts(model, folder):
+    prompts = ["i eat", "A: happy", "", "bread sleep"]
+    together = model.generate(prompts, shown="i sleep", max_tokens=6, stop="~")
+    with Models(mode="exact", workers=2, cache=None) as others:
+        other = others.open(f"file:{folder}")
+        backwards = other.generate(prompts[::-1], shown="i sleep", max_tokens=6, stop="~")
+    assert together == backwards[::-1]
+    assert [len(texts) for texts in together] == [1, 1, 0, 1]
+
+
+def test_what_is_shown_stands_before_the_prompt(model):
+    (shown,) = model.generate(["bread"], shown="i eat happy", max_tokens=5, stop="~")
+    (whole,) = model.generate(["i eat happy bread"], max_tokens=5, stop="~")
+    assert shown[0].text == whole[0].text
+    assert shown[0].log_probability == pytest.approx(whole[0].log_probability, abs=1e-4)
+
+
+def test_alternatives_differ_from_their_first_token_on_and_the_likeliest_comes_first(model):
+    (texts,) = model.alternatives(["i eat"], count=4, max_tokens=4, stop="~")
+    begun = [text.text.split()[0] for text in texts]
+    assert len(set(begun)) == len(begun) >= 3
+    scores = [text.log_probability for text in texts]
+    assert scores == sorted(scores, reverse=True)
+    (best,) = model.generate(["i eat"], max_tokens=4, stop="~")
+    assert texts[0].text == best[0].text
+
+
+def test_alternatives_of_a_prompt_do_not_depend_on_other_prompts(model, folder):
+    prompts = ["i eat", "A : i sleep", "", "happy"]
+    together = model.alternatives(prompts, count=3, max_tokens=4, stop="~")
+    assert together[2] == ()
+    with Models(mode="exact", workers=2, cache=None) as others:
+        other = others.open(f"file:{folder}", CausalGenerator)
+        backwards = other.alternatives(prompts[::-1], count=3, max_tokens=4, stop="~")
+    assert backwards[::-1] == together
+
+
+def test_a_text_ends_before_what_stops_it(model):
+    (whole,) = model.generate(["i eat"], max_tokens=6, stop="~")
+    last = whole[0].text.split()[-1]
+    (cut,) = model.generate(["i eat"], max_tokens=6, stop=last)
+    assert last not in cut[0].text
+    assert whole[0].text.startswith(cut[0].text)
+
+
+@pytest.mark.parametrize("asked", [{"count": 0}, {"max_tokens": 0}, {"max_tokens": 30}])
+def test_texts_that_cannot_be_written_are_refused(model, asked):
+    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
+        model.generate(["i eat"], **asked)
+    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
+        model.alternatives(["i eat"], **{"count": 2, **asked})

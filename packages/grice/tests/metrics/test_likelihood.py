@@ -1,0 +1,196 @@
+"""The metrics of a language model, on a tiny one of random weights: how they read conversations."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grice import Conversation, Turn
+from grice.errors import BundleError
+from grice.metrics.registry import find_metrics
+from grice.models.bundle import write_card
+from grice.models.conversion import convert, convert_states
+from grice.models.mlp import Mlp
+from grice.models.models import Models
+from grice.models.protocols import Segment
+from grice.scoring.loaded import load_metric
+from grice.scoring.run import Scorer
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+from decoders import HIDDEN, LAYERS, write_folder
+
+TALK = Conversation(
+    "talk",
+    tuple(
+        Turn("ab"[i % 2], text)
+        for i, text in enumerate(["a bread", "bad bread", "a red bird", "bread", "dab a bad bird"])
+    ),
+)
+FLAWS = ["any", "contradiction", "repetition"]
+
+
+def card(folder, kind, settings):
+    facts = {"name": folder.name, "kind": kind, "version": "1", "summary": "-", "licence": "-"}
+    names = sorted(path.name for path in folder.iterdir())
+    write_card(folder, facts, {"data": ["-"]}, settings, files=names)
+    return f"file:{folder}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def causal(folder):
+    target = folder / "causal"
+    target.mkdir()
+    convert(write_folder(folder / "source"), target)
+    return card(target, "causal-lm", {"max_tokens": 64})
+
+
+def states_of(folder, name, exponents):
+    target = folder / name
+    target.mkdir()
+    convert_states(write_folder(folder / "source"), target, LAYERS - 1, exponents)
+    scale = "".join(str(exponent + 4) for exponent in exponents)
+    return card(target, "causal-states", {"max_tokens": 64, "layers": LAYERS - 1, "scale": scale})
+
+
+def heads_of(folder, name, base, inputs=HIDDEN):
+    target = folder / name
+    target.mkdir()
+    rng = np.random.default_rng(0)
+    weight = rng.normal(0, 1, (inputs, len(FLAWS))).astype(np.float32)
+    Mlp([(weight, np.zeros(len(FLAWS), np.float32))]).save(target / "head.npz")
+    return card(target, "flaw-heads", {"base": base, "flaws": FLAWS})
+
+
+@pytest.fixture(scope="module")
+def heads(folder):
+    return heads_of(folder, "heads", states_of(folder, "states", [0] * HIDDEN))
+
+
+@pytest.fixture(scope="module")
+def models():
+    models = Models(mode="exact", workers=1, cache=None)
+    yield models
+    models.close()
+
+
+def scored(name, reference, models, *talks):
+    metric = load_metric(find_metrics().named(name), models, {"model": reference})
+    return [score for scores in Scorer([metric]).score(talks or [TALK]) for score in scores]
+
+
+@pytest.fixture(params=["likelihood", "sense"])
+def asked(request, models):
+    reference = request.getfixturevalue({"likelihood": "causal", "sense": "heads"}[request.param])
+    return lambda *talks: scored(request.param, reference, models, *talks)
+
+
+def test_each_reply_has_a_score_of_its_own(asked):
+    first, *others = asked()
+    assert first.status == "abstained"
+    assert len({score.value for score in others}) == len(TALK.turns) - 1
+    assert all(0 <= score.value <= 1 and score.status == "ok" for score in others)
+
+
+def test_a_conversation_that_comes_twice_is_scored_twice(asked):
+    short = Conversation("talk", TALK.turns[:2])
+    alone = [(score.value, score.status) for score in asked(short)]
+    both = asked(short, Conversation("again", short.turns))
+    assert [(score.value, score.status) for score in both] == alone * 2
+
+
+def test_what_comes_later_changes_nothing(asked):
+    whole = asked()
+    for length in range(2, len(TALK.turns)):
+        cut = Conversation("talk", TALK.turns[:length])
+        for score, other in zip(asked(cut), whole, strict=False):
+            assert score.value == pytest.approx(other.value, abs=1e-5)
+
+
+def test_what_was_said_before_counts(asked):
+    other = Conversation("talk", (Turn("a", "big cats"), *TALK.turns[1:]))
+    assert asked(other)[-1].value != asked()[-1].value
+
+
+def test_names_of_speakers_do_not_count(asked):
+    renamed = tuple(Turn("xy"[turn.speaker == "b"], turn.text) for turn in TALK.turns)
+    values = [score.value for score in asked(Conversation("talk", renamed))]
+    assert values == [score.value for score in asked()]
+
+
+def test_a_conversation_longer_than_a_window_is_scored(asked):
+    long = Conversation("long", TALK.turns * 12)
+    assert sum(score.status == "ok" for score in asked(long)) == len(long.turns) - 1
+
+
+def test_a_long_reply_is_cut_and_flagged(asked):
+    talk = Conversation("talk", (TALK.turns[0], Turn("b", "bread and " * 100)))
+    assert tuple(asked(talk)[-1].flags) == ("truncated",)
+
+
+def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
+    for score in scored("likelihood", causal, models)[1:]:
+        text = TALK.turns[score.turn].text
+        after, gain, *words = score.evidence
+        assert after.value < 0
+        assert gain.name == "gain over own turns alone"
+        for word in words:
+            assert word.value < 0
+            assert text[word.span.start : word.span.end] in word.name
+
+
+def test_every_flaw_is_named_the_likeliest_first(models, heads):
+    for score in scored("sense", heads, models)[1:]:
+        values = [piece.value for piece in score.evidence]
+        assert values == sorted(values, reverse=True)
+        possible = set(FLAWS[1:]) if score.turn > 1 else {"contradiction"}
+        assert {piece.name for piece in score.evidence} == possible
+
+
+def test_the_reason_of_a_low_value_is_a_word_that_others_make_less_probable(models, causal):
+    for score in scored("likelihood", causal, models)[1:]:
+        words = [piece.name for piece in score.evidence[2:]]
+        if score.value < 0.5 and words:
+            assert score.reason.startswith(words[0])
+        else:
+            assert "probable" in score.reason
+            assert not any(word in score.reason for word in words)
+
+
+def test_powers_of_two_scale_the_states(folder, models):
+    plain, doubled = (
+        models.open(states_of(folder, name, [exponent] * HIDDEN))
+        for name, exponent in (("plain", 0), ("doubled", 1))
+    )
+    passage = [Segment("A:"), Segment(" a red bird", scored=True)]
+    ((plain_mean,),), ((doubled_mean,),) = (
+        plain.mean_states([passage]),
+        doubled.mean_states([passage]),
+    )
+    np.testing.assert_allclose(2 * plain_mean, doubled_mean, rtol=2e-3, atol=1e-3)
+
+
+def test_segments_without_tokens_have_a_state_of_zeros(folder, models):
+    model = models.open(states_of(folder, "again", [0] * HIDDEN))
+    empty, full = model.mean_states([[Segment("", scored=True), Segment("bread", scored=True)]])[0]
+    assert not empty.any()
+    assert full.any()
+    assert model.mean_states([]) == []
+
+
+def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp_path):
+    source = write_folder(folder / "source")
+    for layers, dimensions in ((LAYERS + 1, HIDDEN), (1, HIDDEN + 1), (0, HIDDEN)):
+        with pytest.raises(BundleError, match=f"{layers} layers and {dimensions} exponents"):
+            convert_states(source, tmp_path, layers, [0] * dimensions)
+
+
+def test_heads_of_another_model_are_refused(folder, models):
+    base = states_of(folder, "base", [0] * HIDDEN)
+    with pytest.raises(BundleError, match="65 dimensions to 3 flaws"):
+        models.open(heads_of(folder, "wrong", base, HIDDEN + 1))

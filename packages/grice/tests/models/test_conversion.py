@@ -1,0 +1,223 @@
+"""Published decoders in the run-time format, against the definition of the model in numpy."""
+
+import json
+
+import ctranslate2
+import numpy as np
+import pytest
+from decoders import (
+    HIDDEN,
+    log_probabilities,
+    q4_1,
+    q8_0,
+    tokenizer,
+    vocabulary,
+    weights,
+    write_folder,
+    write_gguf,
+    write_safetensors,
+)
+from tokenizers import Tokenizer
+
+from grice.errors import BundleError
+from grice.models.conversion import convert, convert_states
+
+TEXT = "we bread a bird, 42 times"
+
+
+def scored(folder, tensors):
+    """Return what the converted model says of a text, and what the definition says."""
+    encoding = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(TEXT)
+    engine = ctranslate2.Generator(str(folder), compute_type="float32")
+    (result,) = engine.score_batch([encoding.tokens])
+    return np.array(result.log_probs), log_probabilities(tensors, np.array(encoding.ids))
+
+
+def converted(source, target, **options):
+    target.mkdir()
+    convert(source, target, **options)
+    return target
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+def test_a_folder_of_each_family_gives_the_numbers_of_the_definition(tmp_path, family):
+    tensors = weights(family)
+    source = write_folder(tmp_path / "source", family, tensors)
+    folder = converted(source, tmp_path / "model", quantization="float32")
+    ours, theirs = scored(folder, tensors)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_int8_weights_move_the_numbers_a_little(tmp_path):
+    tensors = weights()
+    folder = converted(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
+    ours, theirs = scored(folder, tensors)
+    assert 0 < np.abs(ours - theirs).max() < 0.3
+
+
+def test_a_head_of_its_own_is_used(tmp_path):
+    tensors = weights()
+    tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"][::-1].copy()
+    source = write_folder(tmp_path / "source", "llama", tensors)
+    folder = converted(source, tmp_path / "model", quantization="float32")
+    np.testing.assert_allclose(*scored(folder, tensors), atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "error"), [("F16", 0.01), ("BF16", 0.1)])
+def test_weights_of_half_precision_are_read(tmp_path, kind, error):
+    tensors = weights()
+    source = write_folder(tmp_path / "source", "llama", tensors)
+    write_safetensors(source / "model.safetensors", tensors, kind)
+    folder = converted(source, tmp_path / "model", quantization="float32")
+    np.testing.assert_allclose(*scored(folder, tensors), atol=error)
+
+
+def test_weights_in_several_files_are_read(tmp_path):
+    tensors = weights()
+    source = write_folder(tmp_path / "source", "llama", tensors)
+    (source / "model.safetensors").unlink()
+    names = sorted(tensors)
+    write_safetensors(source / "a.safetensors", {name: tensors[name] for name in names[::2]})
+    write_safetensors(source / "b.safetensors", {name: tensors[name] for name in names[1::2]})
+    folder = converted(source, tmp_path / "model", quantization="float32")
+    np.testing.assert_allclose(*scored(folder, tensors), atol=1e-5)
+
+
+def test_a_gguf_file_is_the_same_model_and_tokenizer(tmp_path):
+    tensors = weights()
+    source = write_gguf(tmp_path / "model.gguf", tensors)
+    folder = converted(source, tmp_path / "model", quantization="float32")
+    np.testing.assert_allclose(*scored(folder, tensors), atol=1e-5)
+    made = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert made.encode(TEXT).ids == tokenizer().encode(TEXT).ids
+    assert made.decode(made.encode(TEXT).ids) == TEXT
+
+
+@pytest.mark.parametrize(("number", "store", "error"), [(8, q8_0, 0.1), (3, q4_1, 1.5)])
+def test_blocks_of_few_bits_are_read(tmp_path, number, store, error):
+    tensors = weights()
+
+    def stored(name, values):
+        return (number, store(values)) if values.ndim == 2 else (0, values.tobytes())
+
+    source = write_gguf(tmp_path / "model.gguf", tensors, stored)
+    folder = converted(source, tmp_path / "model", quantization="float32")
+    ours, theirs = scored(folder, tensors)
+    assert 0 < np.abs(ours - theirs).max() < error
+
+
+@pytest.mark.parametrize("kept", [3, 100, 5000, -1])
+def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
+    source = write_gguf(tmp_path / "model.gguf", weights())
+    source.write_bytes(source.read_bytes()[:kept])
+    target = tmp_path / "model"
+    target.mkdir()
+    with pytest.raises(BundleError, match=r"model\.gguf: "):
+        convert(source, target)
+    assert not list(target.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"general.architecture": "mamba"}, "not 'mamba'"),
+        ({"tokenizer.ggml.model": "llama"}, "vocabularies of byte pairs"),
+        ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"),
+        ({"general.alignment": 0}, "alignment"),
+    ],
+)
+def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
+    source = write_gguf(tmp_path / "model.gguf", weights(), **changed)
+    (tmp_path / "model").mkdir()
+    with pytest.raises(BundleError, match=message):
+        convert(source, tmp_path / "model")
+
+
+def test_an_empty_or_missing_file_is_refused(tmp_path):
+    (tmp_path / "empty.gguf").touch()
+    for name in ("empty.gguf", "missing.gguf"):
+        with pytest.raises(BundleError, match=name):
+            convert(tmp_path / name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"model_type": "bert"}, "not 'bert'"),
+        ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
+        ({"num_attention_heads": 0}, "cannot be used"),
+        ({"hidden_size": None}, "cannot be used"),
+    ],
+)
+def test_a_folder_of_another_kind_is_refused(tmp_path, config, message):
+    source = write_folder(tmp_path / "source", **config)
+    (tmp_path / "model").mkdir()
+    with pytest.raises(BundleError, match=message):
+        convert(source, tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_folder_that_lacks_or_cuts_a_file_is_refused(tmp_path, name):
+    source = write_folder(tmp_path / "source")
+    (tmp_path / "model").mkdir()
+    whole = (source / name).read_bytes()
+    (source / name).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(BundleError, match=name.replace(".", r"\.")):
+        convert(source, tmp_path / "model")
+    (source / name).unlink()
+    with pytest.raises(BundleError, match=r"safetensors is missing|No such file"):
+        convert(source, tmp_path / "model")
+
+
+def test_a_missing_or_infinite_weight_is_named(tmp_path):
+    tensors = weights()
+    name = "model.layers.1.mlp.up_proj.weight"
+    (tmp_path / "model").mkdir()
+    tensors[name][0, 0] = np.inf
+    with pytest.raises(BundleError, match=f"{name} holds values"):
+        convert(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
+    del tensors[name]
+    with pytest.raises(BundleError, match=f"{name} is missing"):
+        convert(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
+
+
+def test_a_type_of_numbers_that_is_not_read_is_named(tmp_path):
+    source = write_folder(tmp_path / "source")
+    write_safetensors(source / "model.safetensors", weights(), "F64")
+    (tmp_path / "model").mkdir()
+    with pytest.raises(BundleError, match="F64"):
+        convert(source, tmp_path / "model")
+
+
+def test_rows_without_a_token_get_a_name_of_their_own(tmp_path):
+    tensors = weights()
+    table = tensors["model.embed_tokens.weight"]
+    tensors["model.embed_tokens.weight"] = np.concatenate([table, table[:3]])
+    source = write_folder(tmp_path / "source", "llama", tensors, vocab_size=len(table) + 3)
+    folder = converted(source, tmp_path / "model")
+    names = json.loads((folder / "vocabulary.json").read_text())
+    assert len(set(names)) == len(table) + 3
+
+
+def test_a_shorter_vocabulary_reads_the_same_text_in_more_pieces(tmp_path):
+    tensors, whole = weights(), len(vocabulary())
+    source = write_folder(tmp_path / "source", "llama", tensors)
+    states = {}
+    for count in (whole, whole - 1):
+        target = tmp_path / str(count)
+        target.mkdir()
+        convert_states(source, target, 1, [0] * HIDDEN, vocabulary=count, quantization="float32")
+        tokens = Tokenizer.from_file(str(target / "tokenizer.json")).encode(" bread").tokens
+        engine = ctranslate2.Generator(str(target), compute_type="float32")
+        read = np.asarray(engine.forward_batch([tokens], return_log_probs=False))[0]
+        states["".join(tokens), len(tokens)] = read
+    assert {text for text, _ in states} == {"Ġbread"}
+    assert sorted(length for _, length in states) == [3, 4]
+    longer, shorter = states["Ġbread", 4], states["Ġbread", 3]
+    np.testing.assert_allclose(longer[:2], shorter[:2], atol=1e-6)
+
+
+def test_a_vocabulary_without_bytes_is_refused(tmp_path):
+    source = write_folder(tmp_path / "source")
+    with pytest.raises(BundleError, match="the first 200 tokens are no vocabulary of byte pairs"):
+        convert_states(source, tmp_path, 1, [0] * HIDDEN, vocabulary=200)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import random
+import shutil
+
+import numpy as np
+import pytest
+
+from grice.errors import BundleError
+from grice.models.bundle import open_bundle, shipped_bundles
+from grice.models.embedded import EmbeddedEncoder
+
+WORDS = "we went to the old market by train and bought some fresh bread for dinner".split()  # noqa: SIM905
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = random.Random(3)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(60)]
+
+
+@pytest.fixture(scope="module", params=["exact", "fast"])
+def encoder(request):
+    return EmbeddedEncoder(open_bundle("encoder"), mode=request.param, threads=1)
+
+
+def test_vectors_do_not_depend_on_batch_order_or_threads(encoder, texts):
+    whole = encoder.encode(texts)
+    rng = random.Random(5)
+    for size in (1, 2, 7, 50):
+        order = rng.sample(range(len(texts)), len(texts))
+        for start in range(0, len(texts), size):
+            batch = order[start : start + size]
+            for i, vector in zip(batch, encoder.encode([texts[i] for i in batch]), strict=True):
+                assert np.array_equal(vector, whole[i]), texts[i]
+
+
+def test_more_threads_give_the_same_bits(texts):
+    bundle = open_bundle("encoder")
+    single = EmbeddedEncoder(bundle, mode="fast", threads=1).encode(texts)
+    three = EmbeddedEncoder(bundle, mode="fast", threads=3).encode(texts)
+    assert np.array_equal(single, three)
+
+
+def test_fast_stays_near_exact(texts):
+    bundle = open_bundle("encoder")
+    exact = EmbeddedEncoder(bundle, mode="exact", threads=1)
+    fast = EmbeddedEncoder(bundle, mode="fast", threads=1)
+    assert exact.identity != fast.identity
+    cosines = [a @ b for a, b in zip(exact.encode(texts), fast.encode(texts), strict=True)]
+    assert min(cosines) > 0.95  # the bound that docs/modes.md states
+    assert min(cosines) < 0.99999
+
+
+def test_vectors_are_of_unit_length_and_half_precision(encoder, texts):
+    for vector in encoder.encode(texts[:20]):
+        assert vector.dtype == np.float32
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-3)
+        assert np.array_equal(vector, vector.astype(np.float16).astype(np.float32))
+
+
+def test_meaning_is_near(encoder):
+    cat, kitten, tax = encoder.encode(
+        ["A cat sleeps on the sofa.", "A kitten naps on the couch.", "Taxes are due in April."]
+    )
+    assert cat @ kitten > 0.6 > 0.3 > cat @ tax
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b"])
+def test_a_text_without_a_word_gives_zeros(encoder, text):
+    assert not encoder.encode([text])[0].any()
+    assert encoder.encode([]) == []
+
+
+@pytest.mark.parametrize("text", ["\x00", "\ud800", "😀" * 300, "日本語のテキスト", "a" * 5000])
+def test_odd_texts_are_read(encoder, text):
+    assert np.isfinite(encoder.encode([text, "and a plain one"])[0]).all()
+
+
+def test_of_a_long_text_the_end_is_read(encoder):
+    end = " ".join(["hello there friend"] * 200)
+    same_end = "Something else entirely was said here before. " * 400 + end
+    long, short, very_long = encoder.encode([end, "hello there friend", same_end])
+    assert np.array_equal(long, very_long)
+    assert encoder.truncated([end, "hello there friend", same_end]) == [True, False, True]
+    assert not np.array_equal(long, short)
+
+
+def test_truncation_is_exact_at_the_limit(encoder):
+    assert encoder.truncated(["word " * 254, "word " * 255]) == [False, True]
+
+
+def test_hidden_states_carry_offsets_into_the_text(encoder):
+    text = "Ünïted we stood, 😀 together."
+    (hidden, vector), (nothing, zeros) = encoder.hidden([text, " "])
+    assert hidden.states.shape == (len(hidden.offsets), encoder.dimensions)
+    assert hidden.offsets[0] == hidden.offsets[-1] == (0, 0)
+    pieces = [text[start:end] for start, end in hidden.offsets[1:-1]]
+    assert "".join(pieces) == text.replace(" ", "")
+    assert np.array_equal(vector, encoder.encode([text])[0])
+    assert nothing.states.shape == (0, encoder.dimensions)
+    assert not zeros.any()
+
+
+def test_offsets_of_a_long_text_point_at_its_end(encoder):
+    text = "first words that are cut off. " * 500 + "the very end"
+    hidden, _ = encoder.hidden([text])[0]
+    start, end = hidden.offsets[-2]
+    assert text[start:end] == "end"
+    assert end == len(text)
+
+
+def test_a_card_without_its_settings_is_refused(tmp_path):
+    folder = tmp_path / "encoder"
+    shutil.copytree(shipped_bundles()["encoder"], folder)
+    card = folder / "card.toml"
+    card.write_text(card.read_text().replace("max_tokens = 256", ""))
+    with pytest.raises(BundleError, match=r"settings\.max_tokens is missing"):
+        EmbeddedEncoder(open_bundle(folder), mode="exact", threads=1)

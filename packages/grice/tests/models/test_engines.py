@@ -1,0 +1,245 @@
+"""Models on ONNX Runtime and transformers give what plain transformers gives, to 1e-5."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from decoders import FEED, weights, write_folder
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from grice.errors import BundleError, ModelError
+from grice.models.models import Models
+from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
+from grice.models.store.make import Description, make_bundle
+
+WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "i", "eat", "bread", "sleep", "you", "run", "late"]
+PAIRS = [
+    Pair(("i eat bread", "you sleep"), "i run late"),
+    Pair(("you run",), "i sleep"),
+    Pair((), "bread"),
+    Pair(("i",), "late you eat bread"),
+]
+TEXTS = ["i eat bread", "you sleep late", "run"]
+PASSAGE = [Segment("A:"), Segment(" read a bad bread", scored=True), Segment(" a", scored=True)]
+
+
+def bundle(source, target, kind, **settings):
+    facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "", "licence": "MIT"}
+    target.mkdir()
+    make_bundle(source, target, Description(facts, {"data": []}, settings))
+    return target
+
+
+def opened(folder, protocol, workers=1):
+    return Models(mode="exact", workers=workers, cache=None).open(f"file:{folder}", protocol)
+
+
+def write_tokenizer(folder):
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
+    )  # fmt: skip
+    made.save(str(folder / "tokenizer.json"))
+
+
+FAMILIES = {
+    "Bert": {},
+    "Roberta": {"type_vocab_size": 1, "max_position_embeddings": 66, "pad_token_id": 0},
+    "DebertaV2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"],
+                  "position_biased_input": False, "type_vocab_size": 0},
+    "ModernBert": {"global_attn_every_n_layers": 2, "local_attention": 16, "pad_token_id": 0,
+                   "cls_token_id": 1, "sep_token_id": 2, "bos_token_id": 1, "eos_token_id": 2},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def checkpoint(request, tmp_path_factory):
+    """A small random classifier of pairs in the layout of Hugging Face, and its network."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{request.param}Config")(
+        **{"vocab_size": len(WORDS), "hidden_size": 32, "num_hidden_layers": 2,
+           "num_attention_heads": 4, "intermediate_size": 48, "max_position_embeddings": 64,
+           **FAMILIES[request.param]},
+        id2label={0: "Contradiction", 1: "Entailment", 2: "Neutral"},
+        label2id={"Contradiction": 0, "Entailment": 1, "Neutral": 2},
+        attn_implementation="eager", initializer_range=0.3,
+    )  # fmt: skip
+    network = getattr(transformers, f"{request.param}ForSequenceClassification")(config).eval()
+    folder = tmp_path_factory.mktemp(request.param)
+    network.save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder, network
+
+
+def encoded(folder, *texts):
+    read = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(*texts)
+    return read.ids, read.type_ids
+
+
+def inputs(network, ids, types):
+    import torch
+
+    given = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids)).long()}
+    if network.config.model_type in ("bert",):
+        given["token_type_ids"] = torch.tensor([types])
+    return given
+
+
+def plain(folder, network):
+    import torch
+
+    rows = []
+    for pair in PAIRS:
+        given = inputs(network, *encoded(folder, " ".join(pair.left), pair.right))
+        with torch.inference_mode():
+            rows.append(network(**given).logits[0].softmax(-1).numpy())
+    return np.array(rows)
+
+
+def export(network, path, given):
+    """Write a network as ONNX; the test is left out where the exporter cannot."""
+    import torch
+
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+    class FirstOutput(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.network = network
+
+        def forward(self, *arrays):
+            return self.network(**dict(zip(given, arrays, strict=True)))[0]
+
+    try:
+        torch.onnx.export(
+            FirstOutput().eval(), tuple(given.values()), str(path), input_names=list(given),
+            dynamo=False, opset_version=17,
+            dynamic_axes={name: {0: "batch", 1: "length"} for name in given},
+        )  # fmt: skip
+    except Exception as error:  # noqa: BLE001 - whatever an exporter of another version says
+        pytest.skip(f"torch cannot export it: {type(error).__name__}: {error}")
+
+
+def test_a_classifier_of_transformers_is_opened_as_it_is(checkpoint, tmp_path):
+    source, network = checkpoint
+    model = opened(bundle(source, tmp_path / "b", "transformers-nli"), PairClassifier)
+    assert model.labels == ("contradiction", "entailment", "neutral")
+    expected = plain(source, network)
+    np.testing.assert_allclose(model.label_probabilities(PAIRS), expected, atol=1e-5)
+    assert model.classify(PAIRS) == pytest.approx(expected[:, 1], abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_classifier_on_onnx_runtime_gives_what_transformers_gives(checkpoint, tmp_path):
+    source, network = checkpoint
+    graph = tmp_path / "source"
+    graph.mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (graph / name).write_bytes((source / name).read_bytes())
+    given = inputs(network, *encoded(source, "i eat", "you run"))
+    export(network, graph / "model.onnx", given)
+    model = opened(bundle(graph, tmp_path / "b", "onnx-nli"), PairClassifier, workers=2)
+    np.testing.assert_allclose(model.label_probabilities(PAIRS), plain(source, network), atol=1e-5)
+    assert model.classify(PAIRS[::-1]) == model.classify(PAIRS)[::-1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_an_encoder_on_onnx_runtime_gives_unit_vectors(checkpoint, tmp_path, pooling):
+    import torch
+
+    source, network = checkpoint
+    body = getattr(network, network.base_model_prefix)
+    graph = tmp_path / "source"
+    graph.mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (graph / name).write_bytes((source / name).read_bytes())
+    export(body, graph / "model.onnx", inputs(network, *encoded(source, "i eat")))
+    model = opened(bundle(graph, tmp_path / "b", "onnx-encoder", pooling=pooling), Encoder)
+    vectors = model.encode([*TEXTS, ""])
+    for text, vector in zip(TEXTS, vectors, strict=False):
+        with torch.inference_mode():
+            states = body(**inputs(network, *encoded(source, text)))[0][0].numpy()
+        pooled = states.mean(0) if pooling == "mean" else states[0]
+        np.testing.assert_allclose(vector, pooled / np.linalg.norm(pooled), atol=1e-5)
+    assert not vectors[-1].any()
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+def test_a_language_model_of_transformers_agrees_with_the_converted_one(tmp_path, family):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    source = write_folder(
+        tmp_path / "source", family, intermediate_size=FEED, tie_word_embeddings=True
+    )
+    model = opened(bundle(source, tmp_path / "a", "transformers-lm"), CausalLM)
+    ids = [i for part in PASSAGE for i in encoded_alone(source, part.text)]
+    network = transformers.AutoModelForCausalLM.from_pretrained(source).float().eval()
+    with torch.inference_mode():
+        odds = network(torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
+    expected = [odds[i, token] for i, token in enumerate(ids[1:])]
+    (first, second) = model.token_scores([PASSAGE])[0]
+    log_probabilities = [token.log_probability for token in (*first, *second)]
+    assert log_probabilities == pytest.approx(expected[-len(log_probabilities) :], abs=1e-5)
+    assert model.log_probabilities(["a"], ["bread"])[0] < 0
+
+
+def test_a_language_model_that_lacks_a_weight_is_refused(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    tensors = weights()
+    del tensors["model.norm.weight"]
+    source = write_folder(
+        tmp_path / "source", tensors=tensors, intermediate_size=FEED, tie_word_embeddings=True
+    )
+    with pytest.raises(BundleError, match=r"model\.norm\.weight is missing"):
+        opened(bundle(source, tmp_path / "b", "transformers-lm"), CausalLM)
+
+
+def encoded_alone(folder, text):
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def kept(tmp_path, **config):
+    """A checkpoint whose weights nobody reads."""
+    source = tmp_path / "source"
+    source.mkdir()
+    write_tokenizer(source)
+    facts = {"hidden_size": 4, "max_position_embeddings": 20, "id2label": {"0": "No", "1": "Yes"}}
+    (source / "config.json").write_text(json.dumps(facts | config))
+    (source / "model.safetensors").write_bytes(b"none")
+    (source / "model.onnx").write_bytes(b"none")
+    return source
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "extra"),
+    [("transformers-nli", "torch", "train"), ("onnx-nli", "onnxruntime", "onnx")],
+)
+def test_an_engine_that_is_not_installed_is_named_with_its_extra(
+    tmp_path, monkeypatch, kind, missing, extra
+):
+    monkeypatch.setitem(sys.modules, missing, None)
+    folder = bundle(kept(tmp_path), tmp_path / "b", kind)
+    with pytest.raises(ModelError, match=rf'pip install "grice\[{extra}\]"'):
+        opened(folder, PairClassifier)
+
+
+def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path):
+    source = kept(tmp_path)
+    (source / "model.onnx").unlink()
+    (source / "model.safetensors").unlink()
+    with pytest.raises(BundleError, match=r"neither model\.onnx nor \*\.safetensors"):
+        bundle(source, tmp_path / "b", "onnx-nli")
+    (source / "tokenizer.json").unlink()
+    with pytest.raises(BundleError, match=r"tokenizer\.json is missing"):
+        bundle(source, tmp_path / "c", "onnx-nli")

@@ -1,0 +1,128 @@
+"""The generator, on a tiny encoder-decoder of random weights made here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ctranslate2.specs import transformer_spec
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from grice.errors import InputError
+from grice.models.bundle import file_sha256, open_bundle
+from grice.models.embedded import EmbeddedGenerator
+from grice.models.protocols import Generator, TextScorer
+
+WORDS = ["<unk>", "<s>", "</s>", "to", "sleep", "eat", "bread", "happy", "tired", "run"]
+SIZE = 16
+SHAPES = {
+    "self_attention/linear_0": (3 * SIZE, SIZE),
+    "attention/linear_1": (2 * SIZE, SIZE),
+    "ffn/linear_0": (2 * SIZE, SIZE),
+    "ffn/linear_1": (SIZE, 2 * SIZE),
+}
+
+
+def shape_of(name):
+    if "layer_norm" in name:
+        return (SIZE,)
+    if "embeddings" in name or "projection" in name:
+        return (len(WORDS), SIZE)
+    return next((shape for part, shape in SHAPES.items() if part in name), (SIZE, SIZE))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / "generator"
+    spec = transformer_spec.TransformerSpec.from_config(1, 2)
+    rng = np.random.default_rng(4)
+    for name, value in spec.variables(ordered=True):
+        if value is None:
+            *path, last = name.split("/")
+            part = spec
+            for step in path:
+                part = part[int(step[-1])] if isinstance(part, list) else _child(part, step)
+            setattr(part, last, rng.normal(size=shape_of(name)).astype(np.float32))
+    spec.register_source_vocabulary(WORDS)
+    spec.register_target_vocabulary(WORDS)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
+    spec.config.decoder_start_token = "<s>"
+    spec.validate()
+    folder.mkdir()
+    spec.save(str(folder))
+    tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, "<unk>"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
+    tokenizer.add_special_tokens(["<s>", "</s>"])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
+    (folder / "card.toml").write_text(
+        'name = "tiny"\nkind = "generator"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
+        f"[settings]\nmax_tokens = 6\n[files]\n{sums}\n"
+    )
+    return open_bundle(folder)
+
+
+def _child(part, step):
+    if hasattr(part, step):
+        return getattr(part, step)
+    name, _, number = step.rpartition("_")
+    return getattr(part, name)[int(number)]
+
+
+@pytest.fixture(scope="module")
+def generator(bundle):
+    return EmbeddedGenerator(bundle, mode="exact", threads=1)
+
+
+def test_the_most_probable_texts_come_first_and_are_different(generator):
+    [texts] = generator.generate(["tired to sleep"], count=4)
+    assert len(texts) == 4
+    assert len({text.text for text in texts}) == 4
+    probabilities = [text.log_probability for text in texts]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert max(probabilities) <= 0
+    assert set(" ".join(text.text for text in texts).split()) <= set(WORDS)
+    assert all(len(text.text.split()) <= 6 for text in texts)
+
+
+def test_an_answer_does_not_depend_on_its_neighbours(generator):
+    prompts = ["tired", "to run to eat bread", "happy happy", "sleep"]
+    together = generator.generate(prompts, count=3)
+    assert [generator.generate([prompt], count=3)[0] for prompt in prompts] == together
+    assert generator.generate(prompts[::-1], count=3) == together[::-1]
+
+
+def test_unknown_words_and_nothing_are_prompts_too(generator):
+    for prompt in ("", "zzz", "\x00", "😀"):
+        assert len(generator.generate([prompt], count=2)[0]) == 2
+    assert generator.generate([], count=2) == []
+
+
+def test_scores_are_log_probabilities_of_a_text_and_its_end(generator):
+    words = [word for word in WORDS if not word.startswith("<")]
+    means = generator.log_probabilities(["tired to sleep"] * len(words), words)
+    # Two tokens each, the word and the end: the texts exclude each other.
+    assert 0 < sum(np.exp(2 * mean) for mean in means) <= 1
+    assert means != generator.log_probabilities(["eat bread"] * len(words), words)
+
+
+def test_a_scored_text_does_not_depend_on_its_neighbours(generator):
+    asked = [("tired", "sleep"), ("run", "eat bread"), ("", "happy happy happy")]
+    prompts, texts = map(list, zip(*asked, strict=True))
+    together = generator.log_probabilities(prompts, texts)
+    assert all(value <= 0 for value in together)
+    assert together == [generator.log_probabilities([p], [t])[0] for p, t in asked]
+    assert generator.log_probabilities([], []) == []
+
+
+def test_prompts_and_texts_are_as_many(generator):
+    with pytest.raises(InputError, match="2 prompts and 1 texts"):
+        generator.log_probabilities(["a", "b"], ["c"])
+
+
+def test_a_generator_that_scores_is_both(generator):
+    assert isinstance(generator, Generator)
+    assert isinstance(generator, TextScorer)

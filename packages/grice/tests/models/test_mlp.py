@@ -1,0 +1,44 @@
+"""Small networks give a row the same bits wherever it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.models.mlp import Mlp
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 40))
+def test_outputs_of_a_network_do_not_depend_on_the_batch(seed, count):
+    draw = np.random.default_rng(seed)
+    network = Mlp(
+        [
+            (draw.standard_normal((n, m)).astype(np.float32), draw.standard_normal(m))
+            for n, m in ((50, 20), (20, 3))
+        ]
+    )
+    rows = draw.standard_normal((count, 50)).astype(np.float32)
+    outputs = network(rows)
+    assert outputs.shape == (count, 3)
+    assert outputs.dtype == np.float32
+    for row, output in zip(rows, outputs, strict=True):
+        assert np.array_equal(network(row[None])[0], output)
+        (first, bias), (second, last) = network.layers
+        plain = np.maximum(row @ first + bias, 0) @ second + last
+        assert np.allclose(plain, output, atol=1e-4)
+
+
+def test_weights_come_back_from_int8_within_half_a_step(tmp_path):
+    draw = np.random.default_rng(0)
+    weight = draw.standard_normal((300, 4)).astype(np.float32)
+    weight[:, 2] = 0  # an output that reads nothing has no step
+    network = Mlp([(weight, draw.standard_normal(4))])
+    network.save_int8(tmp_path / "small.npz")
+    network.save(tmp_path / "plain.npz")
+    ((restored, bias),) = Mlp.load(tmp_path / "small.npz").layers
+    steps = np.abs(weight).max(axis=0) / 127
+    assert np.all(np.abs(restored - weight) <= 0.5001 * steps)
+    assert np.array_equal(bias, network.layers[0][1])
+    assert (tmp_path / "small.npz").stat().st_size < (tmp_path / "plain.npz").stat().st_size

@@ -1,0 +1,191 @@
+"""Kinds of models and schemes of references: grice's own, and those of other people's packages."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import grice
+from grice.cli import main
+from grice.errors import BundleError, ModelError
+from grice.metrics.registry import find_metrics
+from grice.models.bundle import Bundle, Card
+from grice.models.models import Models
+from grice.models.protocols import Encoder, PairClassifier
+from grice.models.registry import (
+    KINDS,
+    SCHEMES,
+    Settings,
+    find_kind,
+    plugin_problems,
+    read_settings,
+)
+
+SOURCE = Path(grice.__file__).parent
+PLUGIN = Path(__file__).parents[1] / "plugin_package"
+
+
+@pytest.fixture
+def models():
+    with Models(mode="exact", workers=1, cache=None) as opened:
+        yield opened
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    monkeypatch.syspath_prepend(str(PLUGIN))
+    yield
+    for module in ("grice_shouting", "grice_shouting_models"):
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.jsonl"
+    turns = [{"speaker": "A", "text": "Where were you?"}, {"speaker": "B", "text": "AT home"}]
+    path.write_text(json.dumps({"id": "1", "turns": turns}))
+    return path
+
+
+def declared(decorator):
+    """Return name and place of everything in the package that a decorator declares."""
+    kinds = {}
+    for path in SOURCE.rglob("*.py"):
+        module = ".".join(("grice", *path.relative_to(SOURCE).with_suffix("").parts))
+        for node in ast.parse(path.read_text("utf-8")).body:
+            for name, call in applied(node):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == decorator:
+                    kinds[call.args[0].value] = f"{module}:{name}"
+    return kinds
+
+
+def applied(node):
+    """Yield name and decorator: of ``@decorator(…)``, and of ``name = decorator(…)(function)``."""
+    for call in getattr(node, "decorator_list", ()):
+        yield node.name, call
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        yield getattr(node.targets[0], "id", ""), node.value.func
+
+
+def test_the_tables_name_what_is_declared():
+    assert declared("model_kind") == KINDS
+    assert declared("reference_scheme") == SCHEMES
+    assert [find_kind(name, "-").name for name in KINDS] == list(KINDS)
+
+
+def test_only_the_module_of_the_kind_that_is_opened_is_imported():
+    code = (
+        "import sys; from grice.models.models import Models\n"
+        "Models(mode='exact', workers=1, cache=None).open('bundle:encoder')\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    places = {place.partition(":")[0] for place in KINDS.values()}
+    assert places & set(done.stdout.split()) == {KINDS["encoder"].partition(":")[0]}
+
+
+def test_a_model_is_opened_as_what_is_asked_for(models):
+    assert isinstance(models.open("bundle:encoder", Encoder), Encoder)
+    with pytest.raises(ModelError, match="bundle:encoder: a model of kind 'encoder', where a Pair"):
+        models.open("bundle:encoder", PairClassifier)
+
+
+class Tiny(Settings, frozen=True):
+    size: int
+    weights: tuple[float, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "settings.size is missing"),
+        ({"size": "x"}, "settings.size: expected `int`, got `str`, found 'x'"),
+        ({"size": 1, "weights": [1, "x"]}, "settings.weights[1]: expected `float`, got `str`"),
+        ({"size": 1, "weights": [float("nan")]}, "settings.weights: only finite numbers"),
+    ],
+)
+def test_settings_are_checked_in_one_place(settings, message):
+    bundle = Bundle(Path("here"), Card("t", "t", "1", "-", "-", {}, settings=settings), "0")
+    with pytest.raises(BundleError, match=re.escape(message)):
+        read_settings(bundle, Tiny)
+
+
+def test_settings_that_no_code_reads_are_left_alone():
+    card = Card("t", "t", "1", "-", "-", {}, settings={"size": 1, "note": ["x"]})
+    assert read_settings(Bundle(Path(), card, "0"), Tiny) == Tiny(1)
+
+
+def test_a_foreign_kind_and_scheme_serve_a_foreign_metric(installed, chat, capsys):
+    words = ["score", str(chat), "-m", "calm_model", "--calm-model-model", "shout:0.5"]
+    assert main([*words, "--no-cache"]) == 0
+    scores = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert scores[1]["value"] == pytest.approx(1 - 0.5 * 2 / 6)
+    assert scores[1]["signature"].startswith("calm_model:1|model:shout@")
+
+
+def test_a_foreign_model_serves_a_metric_of_the_package(installed, chat, capsys):
+    words = ["score", str(chat), "-m", "relevance", "--relevance-model", "shout:0.5"]
+    assert main([*words, "--no-cache"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[1])["status"] == "ok"
+
+
+def test_a_model_of_the_package_serves_a_foreign_metric(installed, chat):
+    words = [
+        "score",
+        str(chat),
+        "-m",
+        "calm_model",
+        "--calm-model-model",
+        "bundle:context-relevance",
+    ]
+    assert main([*words, "--no-cache"]) == 0
+
+
+def test_a_model_of_another_kind_is_refused(installed, chat, capsys):
+    words = ["score", str(chat), "-m", "engagement", "--engagement-model", "shout:0.5"]
+    assert main([*words, "--no-cache"]) == 2
+    error = capsys.readouterr().err
+    assert "shout:0.5: a model of relevance, where one of engagement is needed" in error
+
+
+def test_an_unknown_scheme_names_those_there_are(installed, chat, capsys):
+    words = ["score", str(chat), "-m", "relevance", "--relevance-model", "shuot:0.5"]
+    assert main([*words, "--no-cache"]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "write bundle:NAME" in error
+    assert "file:PATH" in error
+    assert "shout:PLACE" in error
+
+
+def test_a_place_that_a_foreign_scheme_cannot_read_is_an_error_of_the_bundle(installed, models):
+    with pytest.raises(BundleError, match="shout:loud: ValueError: could not convert"):
+        models.open("shout:loud")
+
+
+def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(installed, models, capsys):
+    with pytest.raises(ModelError, match="scheme 'broken' of grice-shouting: ModuleNotFoundError"):
+        models.open("broken:thing")
+    with pytest.raises(ModelError, match="kind 'broken-head' of grice-shouting: ModuleNotFound"):
+        find_kind("broken-head", "-")
+    assert models.open("shout:0.5", PairClassifier)
+    problems = "\n".join(plugin_problems())
+    assert "model kind 'broken-head' of grice-shouting: ModuleNotFoundError" in problems
+    assert "model kind 'pair-head' of grice-shouting is left out: grice has one" in problems
+    assert "'whisper-head' of grice-shouting: grice_shouting_models:ShoutHead" in problems
+    assert "reference scheme 'broken' of grice-shouting" in problems
+    assert len(plugin_problems()) == 4
+    assert main(["list"]) == 0
+    assert "model kind 'broken-head'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_metric_that_states_a_protocol_gets_a_model_that_keeps_it(installed, models):
+    from grice.scoring.loaded import load_metric
+
+    loaded = load_metric(find_metrics().named("calm_model"), models, {})
+    assert isinstance(loaded.models["model"], PairClassifier)

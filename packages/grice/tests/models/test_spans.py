@@ -1,0 +1,236 @@
+"""Spans are cut at words, do not depend on batch mates, and state their own probability."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grice.errors import BundleError
+from grice.models.bundle import Bundle, Card, open_bundle
+from grice.models.embedded import EmbeddedEncoder
+from grice.models.mlp import Mlp
+from grice.models.protocols import SpanTagger
+from grice.models.registry import read_settings
+from grice.models.spans import (
+    CHARACTERS,
+    WINDOWS,
+    SpanHead,
+    SpanSettings,
+    neighbourhood,
+    word_starts,
+)
+
+ROOM = 250
+"""Tokens the invented encoder reads; it keeps the end of a longer text."""
+SETTINGS = {
+    "label": "event",
+    "reach": 0,
+    "start": [0.3, -0.2, 0.0],
+    "transitions": [0.5, -0.4, 0.0, -0.3, 0.1, 0.6, 0.2, -0.1, 0.4],
+}
+
+
+def stated(settings):
+    card = Card("tiny", "span-head", "1", "-", "-", {}, settings=settings)
+    return read_settings(Bundle(Path(), card, "0"), SpanSettings)
+
+
+def by_character(texts):
+    """An invented encoder: every character is a token whose state is its three tag weights."""
+    weights = {"B": (0.0, 3.0, 0.0), "I": (0.0, 0.0, 3.0), "?": (0.2, 0.5, 0.4)}
+    answers = []
+    for text in texts:
+        places = [(i, i + 1) for i, c in enumerate(text) if not c.isspace()][-ROOM:]
+        states = [(0.0, 0.0, 0.0), *(weights.get(text[a], (2.0, 0.0, 0.0)) for a, _ in places)]
+        answers.append((np.array(states, np.float32), [(0, 0), *places]))
+    return answers
+
+
+@pytest.fixture
+def folder(tmp_path):
+    Mlp([(np.eye(3, dtype=np.float32), np.zeros(3, np.float32))]).save(tmp_path / "head.npz")
+    return tmp_path
+
+
+@pytest.fixture
+def head(folder):
+    return SpanHead(stated(SETTINGS), folder, by_character, "invented")
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    bundle = open_bundle("events")
+    encoder = EmbeddedEncoder(open_bundle(bundle.card.encoder), mode="exact", threads=1)
+    return SpanHead(
+        read_settings(bundle, SpanSettings),
+        bundle.folder,
+        lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
+        "events",
+    )
+
+
+def cut(text, spans):
+    return [text[span.start : span.end] for span in spans]
+
+
+def brute_force(text):
+    """Return every span's probability and the most probable tags, by trying all sequences."""
+    ((states, places),) = by_character([text])
+    weights = np.array(SETTINGS["transitions"]).reshape(3, 3)
+    scores = {}
+    for tags in itertools.product(range(3), repeat=len(places) - 1):
+        if tags[0] == 2 or any(a == 0 and b == 2 for a, b in itertools.pairwise(tags)):
+            continue
+        score = SETTINGS["start"][tags[0]] + sum(states[i + 1, t] for i, t in enumerate(tags))
+        scores[tags] = score + sum(weights[a, b] for a, b in itertools.pairwise(tags))
+    total = sum(np.exp(score) for score in scores.values())
+    spans: dict[tuple[int, int], float] = {}
+    for tags, score in scores.items():
+        for begin in (i for i, t in enumerate(tags) if t == 1):
+            end = begin + 1
+            while end < len(tags) and tags[end] == 2:
+                end += 1
+            key = (places[begin + 1][0], places[end][1])
+            spans[key] = spans.get(key, 0.0) + float(np.exp(score) / total)
+    return spans, max(scores, key=scores.__getitem__)
+
+
+@pytest.mark.parametrize("text", ["? ? ?", "B I . ? I", ". ? B ? I .", "? B ? ? . ?", "B"])
+def test_confidence_is_the_span_s_probability_under_the_chain(head, text):
+    probabilities, _ = brute_force(text)
+    for span in head.tag([text])[0]:
+        assert span.confidence == pytest.approx(probabilities[span.start, span.end], abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["B I . ? I", ". ? B ? I .", "? B ? ? . ?"])
+def test_spans_are_those_of_the_best_sequence(head, text):
+    _, best = brute_force(text)
+    assert len(head.tag([text])[0]) == best.count(1)
+
+
+@pytest.mark.parametrize("text", ["Bx Ix", "BxB xI"])  # weights want borders inside of words
+def test_a_span_never_cuts_a_word(head, text):
+    assert cut(text, head.tag([text])[0]) == [text]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \u00a0"])
+def test_a_blank_text_has_no_spans(head, shipped, text):
+    assert head.tag([text]) == [()]
+    assert shipped.tag([text, "I like tea."])[0] == ()
+
+
+def test_no_texts_give_no_answers(head):
+    assert head.tag([]) == []
+
+
+def test_nothing_of_a_long_text_is_lost(head):
+    text = "B I . " * 1000
+    spans = head.tag([text])[0]
+    assert len(text) > 5 * CHARACTERS
+    assert cut(text, spans) == ["B I"] * 1000
+
+
+def test_many_texts_are_read_in_blocks_and_answered_in_order(folder):
+    asked = []
+
+    def counting(texts):
+        asked.append(len(texts))
+        return by_character(texts)
+
+    texts = ["B I " * (i % 7) + "." for i in range(1000)]
+    spans = SpanHead(stated(SETTINGS), folder, counting, "invented").tag(texts)
+    assert [len(group) for group in spans] == [i % 7 for i in range(1000)]
+    assert max(asked) < 1000
+
+
+def test_nothing_is_lost_where_every_character_is_a_token(head):
+    text = ("B I" + "." * 7) * 400  # without a blank between most tokens
+    ((_, offsets),) = by_character([text[:CHARACTERS]])
+    assert offsets[1][0] > 0, "the invented encoder would leave out the beginning"
+    assert len(head.tag([text])[0]) == 400
+
+
+def test_spans_come_in_order_without_overlap(shipped):
+    text = "I lost my job, so I moved home and my parents helped me. " * 40
+    spans = shipped.tag([text])[0]
+    assert len(spans) >= 80
+    assert all(a.end <= b.start for a, b in itertools.pairwise(spans))
+    assert all(0 < span.confidence <= 1 for span in spans)
+
+
+def test_the_shipped_bundle_finds_clauses(shipped):
+    text = "Well, I just got fired because I made a mistake. My wife is angry!"
+    assert cut(text, shipped.tag([text])[0]) == [
+        "I just got fired",
+        "I made a mistake",
+        "My wife is angry",
+    ]
+
+
+def test_courtesies_are_no_events(shipped):
+    assert shipped.tag(["Thank you!", "Hello, how are you?", "lol"]) == [(), (), ()]
+
+
+def test_a_text_s_spans_have_the_same_bits_in_every_batch(shipped):
+    texts = [
+        "i quit my job and now i travel",
+        "She adopted a dog.",
+        "Do you like hiking? I climbed a mountain last year.",
+        "",
+        "ok",
+        "my dad was a pianist and i played for a bit",
+    ]
+    together = shipped.tag(texts)
+    assert together == [shipped.tag([text])[0] for text in texts]
+    assert together[::-1] == shipped.tag(texts[::-1])
+
+
+def test_a_head_is_a_span_tagger(head):
+    assert isinstance(head, SpanTagger)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({k: v for k, v in SETTINGS.items() if k != "start"}, "settings.start is missing"),
+        (
+            SETTINGS | {"transitions": [0.0]},
+            "settings.transitions: expected `array` of length >= 9",
+        ),
+        (SETTINGS | {"reach": "two"}, "settings.reach"),
+    ],
+)
+def test_a_card_that_does_not_fit_is_refused(folder, settings, message):
+    with pytest.raises(BundleError, match=message):
+        SpanHead(stated(settings), folder, by_character, "invented")
+
+
+def test_a_network_of_other_outputs_is_refused(tmp_path):
+    Mlp([(np.eye(3, 2, dtype=np.float32), np.zeros(2, np.float32))]).save(tmp_path / "head.npz")
+    with pytest.raises(BundleError, match="3 outputs"):
+        SpanHead(stated(SETTINGS), tmp_path, by_character, "invented")
+
+
+def test_a_neighbourhood_has_zeros_beyond_the_text():
+    states = np.array([[1.0], [2.0]], np.float32)
+    assert neighbourhood(states, 1).tolist() == [[0, 1, 2], [1, 2, 0]]
+
+
+def test_pieces_of_a_word_are_no_starts():
+    assert word_starts("play ing it's", [(0, 2), (2, 4), (5, 8), (9, 11), (11, 12)]) == [
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_a_text_has_the_spans_it_has_alone_among_hundreds_of_others(head):
+    texts = ["".join(draw) for draw in itertools.product("BI?.", repeat=6)]
+    assert len(texts) > 3 * WINDOWS
+    together = head.tag(texts)
+    assert together == [head.tag([text])[0] for text in texts]

@@ -1,0 +1,112 @@
+"""Texts whose tokens a function chooses, and texts that are drawn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tiny_decoder
+from grice.errors import InputError
+from grice.models.models import Models
+from grice.models.protocols import SteerableLM
+from grice.models.stepwise import Chosen, Sampler, drawn
+
+PROMPTS = ["i eat", "A : i sleep", "happy"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_decoder.write(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    with Models(mode="exact", workers=1, cache=None) as models:
+        yield models.open(f"file:{folder}", SteerableLM)
+
+
+def likeliest(logits, before):
+    return int(logits.argmax())
+
+
+def third_word(logits):
+    """Return the third likeliest token that stands for text."""
+    return 3 + int(np.argsort(-logits[3:])[2])
+
+
+def test_the_likeliest_token_each_time_is_what_the_model_writes(model):
+    chosen = model.choose(PROMPTS, [likeliest] * 3, stop="~", max_tokens=6)
+    written = model.generate(PROMPTS, stop="~", max_tokens=6)
+    assert [each.text for each in chosen] == [texts[0].text for texts in written]
+
+
+def test_whatever_is_chosen_the_logits_are_those_behind_it(model):
+    seen = []
+
+    def third(logits, before):
+        seen.append(logits.copy())
+        return third_word(logits)
+
+    (chosen,) = model.choose(["i eat"], [third], stop="~", max_tokens=5)
+    (read,) = model.read_logits(["i eat"], [chosen.text], lambda logits, ids: (logits, ids))
+    assert chosen.tokens == 5
+    assert np.stack(seen) == pytest.approx(read[0], abs=1e-3)
+    assert read[1] == [third_word(logits) for logits in seen]
+
+
+def test_a_text_ends_with_the_token_that_stops_it(model):
+    end = model.vocabulary.index("sleep")
+
+    def at_last(logits, before):
+        return end if len(before) == 2 else 6
+
+    (chosen,) = model.choose(["i eat"], [at_last], stop="sleep", max_tokens=6)
+    assert chosen == Chosen("i i", 3, ended=True)
+
+
+def test_a_prompt_without_a_token_is_not_continued(model):
+    assert model.choose([""], [likeliest], max_tokens=4) == [Chosen("", 0, ended=False)]
+    (size,) = model.read_logits([""], ["eat"], lambda logits, ids: logits.shape)
+    assert size == (0, len(model.vocabulary))
+
+
+def test_what_is_drawn_depends_on_seed_and_prompt_alone(model, folder):
+    asked = {"count": 3, "temperature": 1.5, "stop": "~", "max_tokens": 5}
+    first = model.sample(PROMPTS, seed=1, **asked)
+    with Models(mode="exact", workers=2, cache=None) as others:
+        other = others.open(f"file:{folder}", SteerableLM)
+        assert other.sample(PROMPTS[::-1], seed=1, **asked)[::-1] == first
+        assert other.sample(PROMPTS, seed=2, **asked) != first
+    assert len({reply.text for replies in first for reply in replies}) > 3
+
+
+def test_what_was_drawn_is_not_drawn_again(folder, tmp_path):
+    asked = {"count": 2, "seed": 0, "stop": "~", "max_tokens": 4}
+    with Models(mode="exact", workers=1, cache=tmp_path) as models:
+        first = models.open(f"file:{folder}", SteerableLM).sample(PROMPTS, **asked)
+    with Models(mode="exact", workers=1, cache=tmp_path) as models:
+        again = models.open(f"file:{folder}", SteerableLM)
+        again.choose = None
+        assert again.sample(PROMPTS, **asked) == first
+
+
+def test_tokens_are_drawn_by_their_probability():
+    logits = np.log(np.array([0.7, 0.2, 0.1], np.float32))
+    choose = Sampler(1.0, [0])
+    counts = np.bincount([choose(logits, ()) for _ in range(4000)], minlength=3) / 4000
+    assert counts == pytest.approx([0.7, 0.2, 0.1], abs=0.03)
+    assert [drawn(logits, number) for number in (0.0, 0.69, 0.71, 0.91, 1.0)] == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
+def test_a_temperature_that_means_nothing_is_refused(model, temperature):
+    with pytest.raises(InputError, match="a temperature is above 0"):
+        model.sample(["i eat"], count=1, seed=0, temperature=temperature, max_tokens=4)
+
+
+@pytest.mark.parametrize("asked", [{"max_tokens": 0}, {"max_tokens": 30}])
+def test_texts_that_cannot_be_written_are_refused(model, asked):
+    with pytest.raises(InputError, match="of 1 to 20 tokens"):
+        model.choose(["i eat"], [likeliest], **asked)

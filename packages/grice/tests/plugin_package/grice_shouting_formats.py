@@ -1,0 +1,30 @@
+"""A format in somebody else's package: a conversation a line, its turns behind arrows."""
+
+from grice.errors import RecordError
+from grice.readers import Format
+from grice.records import Conversation, Turn
+
+
+def _sniff(prefix):
+    return 0.9 if prefix.startswith(b"-> ") else 0.0
+
+
+def _read(lines, name):
+    for line in lines:
+        if isinstance(line, RecordError):
+            yield line
+            continue
+        turns = [text.strip() for text in line.data.decode().split("->") if text.strip()]
+        if turns:
+            speakers = zip("AB" * len(turns), turns, strict=False)
+            yield Conversation(f"{name}:{line.number}", tuple(Turn(*turn) for turn in speakers))
+
+
+FORMAT = Format(
+    name="arrows",
+    summary="a conversation a line, its turns behind arrows",
+    description="Speakers take turns.",
+    example="-> Where were you? -> AT HOME.\n",
+    sniff=_sniff,
+    read=_read,
+)

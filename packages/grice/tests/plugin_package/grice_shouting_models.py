@@ -1,0 +1,51 @@
+"""A kind of model and a scheme of references, as somebody else would publish them."""
+
+from hashlib import sha256
+from pathlib import Path
+
+from grice.models.bundle import Bundle, Card
+from grice.models.protocols import PairClassifier
+from grice.models.registry import Settings, model_kind, reference_scheme
+
+
+class ShoutSettings(Settings, frozen=True):
+    """How much a capital counts."""
+
+    weight: float
+
+
+class ShoutHead:
+    """Judges a reply by its capitals alone."""
+
+    def __init__(self, identity, weight):
+        self.identity = identity
+        self._weight = weight
+
+    def classify(self, pairs):
+        """Return one less the weighted share of capitals, 0 to 1."""
+        return [max(0.0, 1 - self._weight * share(pair.right)) for pair in pairs]
+
+    def truncated(self, texts):
+        """Return false: every text is read whole."""
+        return [False for _ in texts]
+
+
+def share(text):
+    """Return the share of capitals among the letters."""
+    letters = [c for c in text if c.isalpha()]
+    return sum(c.isupper() for c in letters) / max(1, len(letters))
+
+
+@model_kind("shout-head", answers="relevance", protocol=PairClassifier, settings=ShoutSettings)
+def shout_head(bundle, settings, opener):
+    """Open a judge by capitals."""
+    return ShoutHead(f"{bundle.card.name}@{bundle.digest}", settings.weight)
+
+
+@reference_scheme("shout")
+def shout(place):
+    """Return the model of ``shout:WEIGHT``; there is nothing on disk."""
+    summary = f"a capital counts {place}"
+    settings = {"weight": float(place)}
+    card = Card("shout", "shout-head", "1", summary, "MIT", {}, settings=settings)
+    return Bundle(Path(), card, sha256(place.encode()).hexdigest()[:8])

@@ -1,0 +1,190 @@
+"""What holds for every input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grice.errors import InputError, RecordError
+from grice.readers import find_formats, read
+from grice.records import Conversation, Turn, to_json
+
+FORMATS = {name: form for name, form in find_formats().formats.items() if form.example}
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
+json_value = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+meta = st.dictionaries(text, json_value, max_size=3)
+turn = st.builds(
+    Turn,
+    word,
+    text,
+    st.none() | text,
+    st.none() | text,
+    st.lists(text, max_size=2).map(tuple),
+    meta,
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Conversation:
+    turns = tuple(draw(st.lists(turn, min_size=1, max_size=5)))
+    indices = st.lists(st.integers(0, len(turns) - 1), max_size=3).map(tuple)
+    return Conversation(draw(word), turns, draw(st.none() | indices), draw(meta))
+
+
+relaxed = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@relaxed
+@given(
+    st.lists(
+        conversations(), min_size=1, max_size=5, unique_by=lambda conversation: conversation.id
+    ),
+    st.booleans(),
+)
+def test_what_is_written_is_read_back(tmp_path: Path, written: list[Conversation], packed: bool):  # noqa: FBT001
+    path = tmp_path / "file"
+    data = "".join(to_json(conversation) + "\n" for conversation in written).encode()
+    path.write_bytes(gzip.compress(data, 1) if packed else data)
+    reader = read(path)
+    assert reader.format == "turns"
+    assert list(reader) == written
+
+
+def everything(path: Path, format: str | None) -> list[Conversation | RecordError]:  # noqa: A002
+    try:
+        records = list(read(path, format=format))
+    except InputError:
+        return []
+    assert all(isinstance(record, (Conversation, RecordError)) for record in records)
+    for item in records:
+        if isinstance(item, Conversation):
+            assert item.turns
+            assert all(0 <= target < len(item.turns) for target in item.targets or ())
+            to_json(item)
+    ids = [record.id for record in records if isinstance(record, Conversation)]
+    assert len(ids) == len(set(ids))
+    return records
+
+
+junk = st.binary(max_size=200) | st.sampled_from(
+    [b"\x1f\x8b", b"\xef\xbb\xbf", b'"', b"[", b"{", b"]}", b"\\", b"\r", b"A: ", b"a,b", b"\t",
+     b'{"turns": [', b"</UTT>", b"__eou__", b"text:", b"# ", b"\n\n", b'{"a": {"content": [']
+)  # fmt: skip
+mess = st.lists(junk, max_size=6).map(b"".join)
+
+
+@pytest.mark.parametrize("name", [None, *FORMATS])
+@relaxed
+@given(mess)
+def test_bytes_of_any_kind_raise_nothing_but_input_errors(
+    tmp_path: Path, name: str | None, data: bytes
+):
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    everything(path, name)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@relaxed
+@given(st.data())
+def test_damaged_examples_raise_nothing_but_input_errors(
+    tmp_path: Path, name: str, data: st.DataObject
+):
+    example = FORMATS[name].example.encode()
+    start = data.draw(st.integers(0, len(example)))
+    end = data.draw(st.integers(start, len(example)))
+    path = tmp_path / "file"
+    path.write_bytes(example[:start] + data.draw(mess) + example[end:])
+    everything(path, None)
+    everything(path, name)
+
+
+JSON_LINES = ["turns", "messages", "sharegpt", "response", "deco", "parlai_log"]
+
+
+@pytest.mark.parametrize("name", [*JSON_LINES, "dailydialog", "parlai", "table"])
+@relaxed
+@given(st.lists(mess.map(lambda data: data.replace(b"\n", b" ")), min_size=1, max_size=4))
+def test_no_good_record_is_lost_beside_junk(tmp_path: Path, name: str, lines: list[bytes]):
+    good = {
+        "turns": b'{"id": "g", "turns": ["good one"]}',
+        "messages": b'{"id": "g", "messages": [{"role": "user", "content": "good one"}]}',
+        "sharegpt": b'{"id": "g", "conversations": [{"from": "human", "value": "good one"}]}',
+        "response": b'{"id": "g", "context": ["a"], "response": "good one"}',
+        "deco": b'{"id": "g", "history": "a</UTT>", "response": "good one"}',
+        "parlai_log": b'{"id": "g", "dialog": [[{"id": "a", "text": "good one"}]]}',
+        "dailydialog": b"good one __eou__",
+        "parlai": b"text:good one\tepisode_done:True",
+        "table": b"g,a,good one",
+    }[name]
+    if name == "parlai":  # a piece of an episode belongs to the episode behind it
+        lines = [line for line in lines if b"text:" not in line and b"labels" not in line]
+    if name == "table":  # a quote that opens a cell may hold the lines behind it
+        lines = [line.replace(b'"', b"") for line in lines]
+    head = b"id,context,response\n" if name == "table" else b""
+    path = tmp_path / "file"
+    path.write_bytes(head + good + b"\n" + b"".join(line + b"\n" + good + b"\n" for line in lines))
+    records = everything(path, name)
+    kept = [
+        record for record in records
+        if isinstance(record, Conversation) and record.turns[-1].text == "good one"
+    ]  # fmt: skip
+    assert len(kept) >= len(lines) + 1
+
+
+def test_memory_stays_flat(tmp_path: Path):
+    path = tmp_path / "many.jsonl"
+    record = {"turns": [{"speaker": "AB"[n % 2], "text": "word " * 12} for n in range(10)]}
+    count = 20_000  # 200,000 turns
+    with path.open("w") as file:
+        for number in range(count):
+            file.write(json.dumps({"id": f"conversation {number}", **record}) + "\n")
+    tracemalloc.start()
+    try:
+        read_turns = sum(len(conversation.turns) for conversation in read(path))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert read_turns == 10 * count
+    # The file has 17 MB. Two blocks, one record and 32 bytes per id are held.
+    assert peak < 3_000_000
+
+
+def peak_of(path: Path, layout: str, count: int) -> int:
+    """Write one big value with so many conversations, and return the peak of reading it."""
+    content = [{"message": "word " * 12, "agent": "a"} for _ in range(10)]
+    with path.open("w") as file:
+        file.write("[" if layout == "json" else "{")
+        for number in range(count):
+            key = "" if layout == "json" else f'"t_{number}": '
+            record = {"turns": content} if layout == "json" else {"content": content}
+            file.write(("," if number else "") + key + json.dumps(record))
+        file.write("]" if layout == "json" else "}")
+    tracemalloc.start()
+    try:
+        reader = read(path)
+        assert reader.format == layout
+        assert sum(isinstance(item, Conversation) for item in reader) == count
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("layout", ["json", "topical_chat"])
+def test_memory_stays_flat_in_one_big_value(tmp_path: Path, layout: str):
+    few = peak_of(tmp_path / "few.json", layout, 300)
+    many = peak_of(tmp_path / "many.json", layout, 2_000)  # 1.6 MB more
+    assert many < few + 300_000

@@ -1,0 +1,290 @@
+"""Opening inputs: paths, gzip, standard input, directories, and what cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pickle
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from grice.errors import InputError, RecordError
+from grice.readers import document, find_formats, read
+from grice.readers._bytes import LONGEST_LINE
+from grice.records import Conversation
+
+FORMATS = find_formats().formats
+
+GOOD = b'{"id": "x", "turns": [{"speaker": "A", "text": "Hi"}]}\n'
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def names(records) -> list[str]:
+    return [
+        record.id if isinstance(record, Conversation) else str(record.line) for record in records
+    ]
+
+
+def test_gzip_is_known_by_its_content(tmp_path):
+    path = write(tmp_path / "plain.jsonl", gzip.compress(GOOD) + gzip.compress(GOOD))
+    assert names(read(path)) == ["x", "x#2"]
+
+
+def test_gzip_by_name_only_is_read_as_it_is(tmp_path):
+    assert names(read(write(tmp_path / "plain.jsonl.gz", GOOD))) == ["x"]
+
+
+@pytest.mark.parametrize("given", [None, "turns"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(monkeypatch, given, pack):
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(GOOD * 3000 + b'{"turns": ["a"]}'))))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with read("-", format=given) as reader:
+        assert (reader.format, reader.source) == ("turns", "-")
+        ids = names(reader)
+    assert len(ids) == 3001
+    assert ids[-1] == "stdin:3001"
+    assert not stdin.closed
+
+
+def test_a_named_format_does_not_wait_for_more_than_a_line(monkeypatch):
+    inward, outward = os.pipe()
+    with open(inward) as stdin, open(outward, "wb", buffering=0) as pipe:  # noqa: PTH123 - descriptors
+        monkeypatch.setattr(sys, "stdin", stdin)
+        pipe.write(GOOD)
+        reader = read("-", format="turns")
+        assert next(reader).id == "x"
+        pipe.write(GOOD)
+        assert next(reader).id == "x#2"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_read_like_standard_input(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(GOOD * 3,))
+    writer.start()
+    reader = read(path)
+    writer.join()
+    next(reader)
+    assert (reader.size, reader.position) == (None, 0)
+    assert names(reader) == ["x#2", "x#3"]
+
+
+def test_a_directory_in_order_each_file_in_its_format(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".git").mkdir()
+    write(tmp_path / "b" / "2.txt", b"Ann: Hi\nBob: Ho\n")
+    write(tmp_path / "a.jsonl", GOOD)
+    write(tmp_path / "c.bin", b"\x00\x01\x02")
+    write(tmp_path / "d.gz", gzip.compress(GOOD + GOOD))
+    write(tmp_path / ".hidden", GOOD)
+    write(tmp_path / ".git" / "x", GOOD)
+    reader = read(tmp_path)
+    assert reader.format == "directory"
+    first, second, bad, *last = reader
+    assert (first.id, second.id) == ("x", "2:1")
+    assert isinstance(bad, RecordError)
+    assert str(bad) == f"{tmp_path / 'c.bin'}: this is a binary file; conversations are text"
+    assert names(last) == ["x#2", "x#3"]
+
+
+def test_an_empty_directory(tmp_path):
+    with pytest.raises(InputError, match="no file to read in this directory"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "the file is empty"),
+        (gzip.compress(b"", mtime=0), "the file is empty"),
+        (b"\xef\xbb\xbf", "the file is empty"),
+        (b" \n\t\r\n", "nothing but white space"),
+        (b"\x89PNG\r\n\x1a\n0000", "PNG image"),
+        (b"PK\x03\x04rest", "zip archive"),
+        (gzip.compress(gzip.compress(GOOD, mtime=0), mtime=0), "twice"),
+        ("Ann: Hi\n".encode("utf-16"), "UTF-16"),
+        (b"abc\x00\x01\x02", "binary file"),
+        (b"Ann: Hi\rBob: Hello\r", "end in CR alone"),
+        (b"\x1f\x8b\x08", "cut off"),
+        (b"\x1f\x8b\x00 broken header", "damaged"),
+        (b"Once upon a time there was a file.\n" * 9, "text that begins 'Once upon a time"),
+        (b"Once upon a time there was a file.\n" * 9, "name its format .--format NAME, or"),
+        (b'{"stem": 1, "choices": []}\n', "JSON objects with the fields choices, stem"),
+        (b'{\n "stem": 1,\n "choices": []\n}\n', "JSON objects with the fields choices, stem"),
+        (b"\xff" * 100, "no format recognised"),
+    ],
+)
+def test_what_is_no_conversation_is_refused_at_once(tmp_path, data, says):
+    path = write(tmp_path / "file", data)
+    with pytest.raises(InputError, match=says) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert not isinstance(caught.value, RecordError)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputError, match="No such file or directory"):
+        read(tmp_path / "none.jsonl")
+
+
+def test_a_path_that_cannot_be_one():
+    with pytest.raises(InputError, match="cannot be read"):
+        read("a\0b")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(tmp_path):
+    path = write(tmp_path / "file", GOOD)
+    path.chmod(0)
+    with pytest.raises(InputError, match="Permission denied"):
+        read(path)
+
+
+def test_permission_denied_is_reported(tmp_path, monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    path = write(tmp_path / "file", GOOD)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match=r"file: cannot be read: Permission denied"):
+        read(path)
+
+
+def test_an_unknown_format_names_the_nearest():
+    with pytest.raises(InputError, match=r"unknown format 'turn'; did you mean 'turns'\?"):
+        read("anything", format="turn")
+
+
+def test_the_file_is_closed_however_reading_ends(tmp_path):
+    path = write(tmp_path / "file.jsonl", GOOD * 100)
+    with read(path) as reader:
+        next(reader)
+    assert list(reader) == []
+    next(read(path))  # an open file that is forgotten warns, and warnings are errors
+
+
+def test_a_truncated_gzip_gives_what_stood_before_the_break(tmp_path):
+    records = [json.dumps({"id": str(n), "turns": [os.urandom(40).hex()]}) for n in range(5000)]
+    whole = gzip.compress("\n".join(records).encode())
+    path = write(tmp_path / "file.gz", whole[: len(whole) // 2])
+    *good, bad = read(path)
+    assert names(good) == [str(n) for n in range(len(good))]
+    assert 2300 < len(good) < 2600
+    assert isinstance(bad, RecordError)
+    assert (bad.line, "cut off" in bad.problem) == (len(good) + 1, True)
+
+
+@pytest.mark.parametrize("cut", [4, 8, 12])
+def test_a_gzip_without_its_end_is_not_taken_for_whole(tmp_path, cut):
+    path = write(tmp_path / "file.gz", gzip.compress(GOOD * 3)[:-cut])
+    records = list(read(path, format="turns"))
+    assert isinstance(records[-1], RecordError)
+
+
+def test_a_damaged_gzip_is_said_once_and_in_its_place(tmp_path):
+    packed = bytearray(gzip.compress(GOOD * 3))
+    packed[-8] ^= 1  # the check sum
+    records = list(read(write(tmp_path / "file.gz", bytes(packed))))
+    assert names(records) == ["x", "x#2", "x#3", "4"]
+    assert "damaged" in records[-1].problem
+
+
+def test_a_line_over_the_limit_is_skipped_without_being_held(tmp_path):
+    path = tmp_path / "file.jsonl"
+    with path.open("wb") as file:
+        file.write(GOOD)
+        file.write(b'{"turns": ["')
+        for _ in range((LONGEST_LINE >> 20) + 3):
+            file.write(b"x" * (1 << 20))
+        file.write(b'"]}\n')
+        file.write(GOOD)
+    first, bad, last = read(path)
+    assert names([first, last]) == ["x", "x#2"]
+    assert (bad.line, "longer than 64 MiB" in bad.problem) == (2, True)
+
+
+def test_a_long_line_under_the_limit_is_recognised_and_read(tmp_path):
+    turns = [{"speaker": "A", "text": "é" * 1000}] * 1000
+    path = write(tmp_path / "file.jsonl", json.dumps({"turns": turns}).encode() + b"\n" + GOOD)
+    first, second = read(path)
+    assert (len(first.turns), second.id) == (1000, "x")
+
+
+def test_ids_of_the_same_name_are_told_apart(tmp_path):
+    data = b"".join(b'{"id": "%s", "turns": ["a"]}\n' % name for name in
+                    [b"x", b"x#2", b"x", b"x", b"x#2", b"y"])  # fmt: skip
+    path = write(tmp_path / "file.jsonl", data)
+    assert names(read(path)) == ["x", "x#2", "x#3", "x#4", "x#2#2", "y"]
+
+
+def test_a_hundred_thousand_records_of_one_name(tmp_path):
+    path = write(tmp_path / "file.jsonl", b'{"id": "x", "turns": ["a"]}\n' * 100_000)
+    ids = names(read(path))
+    assert len(set(ids)) == 100_000
+    assert ids[-1] == "x#100000"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b'{"turns": ["\xc3\x28"]}', "not UTF-8: byte 0xc3 at byte 12 of the line"),
+        (b'{"turns": ["a"], "\xff": 1}', "byte 18 of the line"),
+        (b'{"turns": ["a\x00"]}', "not JSON: invalid character"),
+        (rb'{"turns": ["\ud83d"]}', "lone surrogate"),
+        (rb'{"turns": ["\udc00 x"]}', "lone surrogate"),
+        (b'{"turns": ["a"], "n": NaN}', "NaN at byte 22; write null"),
+        (b'{"turns": ["a"], "n": -Infinity}', "Infinity at byte"),
+        (b"{'turns': ['a']}", "json.dumps"),
+        (b'{"turns": None}', "json.dumps"),
+        (b'{"turns": ["a"], "n": 1e999}', "out of range"),
+        (b'{"turns": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+        (b'{"turns": ["a"]', "truncated"),
+        (b'{"turns": ["a"]} {"turns": ["b"]}', "trailing characters"),
+        (b"[1]", "found a list"),
+        (b"17", "found the number 17"),
+        (b"hello", "expected an object"),
+        (b"\x89PNG", "not UTF-8"),
+    ],
+)
+def test_a_broken_line_costs_itself_only(tmp_path, line, says):
+    path = write(tmp_path / "file.jsonl", GOOD + line + b"\n" + GOOD)
+    first, bad, last = read(path)
+    assert names([first, last]) == ["x", "x#2"]
+    assert isinstance(bad, RecordError)
+    assert bad.line == 2
+    assert says in bad.problem
+    assert str(pickle.loads(pickle.dumps(bad))) == str(bad)
+
+
+def test_escaped_backslashes_are_no_surrogates(tmp_path):
+    path = write(tmp_path / "file.jsonl", rb'{"turns": ["\\ud800", "\ud83d\ude00"]}')
+    [conversation] = read(path)
+    assert [turn.text for turn in conversation.turns] == ["\\ud800", "😀"]
+
+
+@pytest.mark.parametrize("name", ["transcript", "dailydialog", "parlai", "table"])
+def test_text_with_nul_or_latin1_bytes_is_said(tmp_path, name):
+    example = FORMATS[name].example.encode()
+    for junk, says in ((b"A: \x00\n", "NUL byte"), (b"A: \xe9\n", "not UTF-8")):
+        path = write(tmp_path / "file", example + junk)
+        records = list(read(path, format=name))
+        assert any(isinstance(record, RecordError) and says in record.problem for record in records)
+
+
+def test_the_page_of_formats_is_up_to_date():
+    page = Path(__file__).parents[4] / "docs" / "formats.md"
+    assert page.read_text() == document(), (
+        "write it again: python -c 'import grice.readers as f; print(f.document(), end=\"\")' "
+        "> docs/formats.md"
+    )

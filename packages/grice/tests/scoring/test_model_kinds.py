@@ -1,0 +1,399 @@
+"""Which model may stand where, and what is refused before a run begins."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from grice.cli import main
+from grice.errors import BundleError, GriceError, MetricError, ModelError
+from grice.evaluation.review_stack import STACKS, open_stack
+from grice.knowledge.build import Author, build
+from grice.knowledge.sources import open_triples
+from grice.metrics import Example, metric
+from grice.metrics.registry import find_metrics
+from grice.models.bundle import open_bundle, shipped_bundles
+from grice.models.models import Models
+from grice.records import Judgement
+from grice.scoring.loaded import load_metric
+
+METRICS = find_metrics().metrics
+UNSHIPPED = {("accent", "embedder")}
+"""Options whose metric needs other models that do not ship, so that it cannot be loaded here."""
+OPTIONS = [
+    (name, option)
+    for name, registered in METRICS.items()
+    for option in registered.models
+    if (name, option) not in UNSHIPPED
+]
+
+RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
+KNOWLEDGE = {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"}
+ACCEPTED = {
+    "accent extractor": set(),
+    "accent comet": set(),
+    **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
+    "likelihood model": {"causal-lm"},
+    "sense model": {"flaw-heads"},
+    "contradiction model": {"decomposable-attention"},
+    "fluency model": {"fluency"},
+    "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
+    "plausibility": {"triple-head"} | KNOWLEDGE,
+    "knowledge": KNOWLEDGE,
+    "encoder": {"encoder"},
+    "embedder": {"encoder", "word-encoder"},
+    "relevance": RELEVANCE,
+    "relevance model": RELEVANCE,
+    "engagement model": {"reply-head"},
+    "coherence model": {"thread-head"},
+    "cross_encoder model": {"rating-regressor"},
+    "mlp_regressor model": {"rating-regressor"},
+    "fed_appropriate model": RELEVANCE | {"generator"},
+    "fed_understandable model": RELEVANCE | {"generator"},
+}
+"""The kinds of models that each option may name, by option, or metric and option."""
+
+
+def accepted(name, option):
+    own = f"{name} {option}"
+    return ACCEPTED[own if own in ACCEPTED or option == "model" else option]
+
+
+def remade(folder, new, change=lambda card: card, **files):
+    """Copy a bundle with other files, whose sums its card states, and another card."""
+    shutil.copytree(folder, new)
+    card = (new / "card.toml").read_text("utf-8")
+    for name, content in files.items():
+        file = name.replace("__", ".")
+        old = hashlib.sha256((new / file).read_bytes()).hexdigest()
+        (new / file).write_bytes(content)
+        card = card.replace(old, hashlib.sha256(content).hexdigest())
+    (new / "card.toml").write_text(change(card), "utf-8")
+    return f"file:{new}"
+
+
+def own_knowledge(path):
+    rows = path.with_suffix(".tsv")
+    rows.write_text("head\trelation\ttail\nPersonX bakes a cake\txWant\tto eat the cake\n")
+    opened = open_triples(str(rows))
+    build(path, [opened], opened.schema, Author("ann", "2026-01-01T00:00:00Z"))
+    return path
+
+
+FETCHED = {
+    "flaw-heads",
+    "language-model-dialogues",
+    "language-model-graphs",
+    "language-model-knowledge",
+    "language-model-links",
+    "language-model-situated",
+    "likelihood-extractor",
+    "published-graphs",
+    "published-links",
+}
+"""Kinds that stand on a model that does not ship."""
+
+
+@pytest.fixture(scope="module")
+def references(tmp_path_factory):
+    """A model of every kind, by reference."""
+    folder = tmp_path_factory.mktemp("kinds")
+    kinds = {f"bundle:{name}": open_bundle(name).card.kind for name in shipped_bundles()}
+    kinds = {name: kind for name, kind in kinds.items() if kind not in FETCHED}
+    kinds[f"file:{own_knowledge(folder / 'own.kb')}"] = "knowledge-file"
+    plain = remade(
+        shipped_bundles()["relevance"], folder / "plain",
+        lambda card: re.sub("parts = .*|fluent-", "", card),
+    )  # fmt: skip
+    kinds[plain] = "pair-head"
+    return kinds
+
+
+@pytest.fixture(scope="module")
+def models():
+    opened = Models(mode="exact", workers=1, cache=None)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_every_model_option_takes_models_of_its_kind_and_no_other(name, option, references, models):
+    registered = METRICS[name]
+    for reference, kind in references.items():
+        if kind not in accepted(name, option):
+            with pytest.raises(ModelError, match=re.escape(reference)):
+                load_metric(registered, models, {option: reference})
+            continue
+        loaded = load_metric(registered, models, {option: reference})
+        [scores] = loaded.score([registered.example.conversation()])
+        assert [score.reason for score in scores if score.status == "failed"] == []
+
+
+def test_the_refusal_says_what_is_needed(models):
+    message = (
+        "--relevance-model bundle:engagement: a model of engagement, where one of relevance is "
+        "needed, such as bundle:relevance"
+    )
+    with pytest.raises(ModelError, match=message):
+        load_metric(METRICS["relevance"], models, {"model": "bundle:engagement"})
+
+
+def test_a_metric_that_names_what_it_accepts_takes_that(models):
+    @metric("either", version="1", summary="?", judges="response", source="-",
+            example=Example(["a", "b"], 0.0, 1.0), models={"model": "bundle:relevance"},
+            accepts={"model": ("engagement",)})  # fmt: skip
+    def either(responses, *, model):
+        return [Judgement(0.5) for _ in responses]
+
+    load_metric(either, models, {"model": "bundle:engagement"})
+    load_metric(either, models, {})
+    with pytest.raises(ModelError, match="one of engagement is needed"):
+        load_metric(either, models, {"model": "bundle:context-relevance"})
+
+
+def test_a_declaration_accepts_only_for_its_models():
+    with pytest.raises(MetricError, match="accepts names 'other', models has no such"):
+        metric("odd", version="1", summary="?", judges="response", source="-",
+               example=Example(["a", "b"], 0.0, 1.0), accepts={"other": ("relevance",)})(
+                   lambda responses: [])  # fmt: skip
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.txt"
+    path.write_text("Ann: Is it far?\nBob: Ten minutes.\n")
+    return path
+
+
+def test_a_wrong_model_ends_the_command_before_it_begins(chat, tmp_path, capsys):
+    out = tmp_path / "out.jsonl"
+    folder = shipped_bundles()["engagement"]
+    words = ["score", str(chat), "-m", "relevance", "--relevance-model", f"file:{folder}"]
+    assert main([*words, "-o", str(out)]) == 2
+    assert "a model of engagement, where one of relevance is needed" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["chat.txt"]
+
+
+INNER = [
+    ("engagement", 'encoder = "encoder"', 'encoder = "engagement"', "stands on itself|engagement"),
+    ("engagement", 'encoder = "encoder"', 'encoder = "atomic"', "sentence vectors is needed"),
+    ("extraction", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
+    ("patterns", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
+    ("links", "bundle:triplets", "bundle:events", "links is needed"),
+    ("search", "bundle:atomic", "bundle:encoder", "knowledge is needed"),
+    ("search", "bundle:atomic", "bundle:comet", "no store of known triples"),
+    ("atomic-comet", "bundle:comet", "bundle:encoder", "knowledge is needed"),
+    ("relevance", "bundle:dialogue", "bundle:atomic", "likelihood is needed"),
+    ("context-relevance", "bundle:relevance", "bundle:engagement", "relevance is needed"),
+    ("context-relevance", 'base = "bundle:relevance"', "base = 7", "model reference '7'"),
+    (
+        "context-relevance",
+        'base = "bundle:relevance"',
+        "parts = []",
+        "does not hold what a bundle of kind",
+    ),
+    ("engagement", "[settings]", '[settings]\nbase = "bundle:atomic"', "run grice train again"),
+    ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
+    ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "not 'reply-tail'"),
+    ("coherence", "decay = 0.6", 'decay = "fast"', "settings.decay"),
+    ("encoder", 'name = "encoder"', 'name = "a|b"', "is no name"),
+    ("encoder", 'name = "encoder"', 'name = "\\u001b[31m"', "is no name"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "message"), INNER)
+def test_a_card_that_contradicts_itself_is_refused(tmp_path, models, name, old, new, message):
+    changed = remade(
+        shipped_bundles()[name], tmp_path / "m", lambda card: card.replace(old, new, 1)
+    )
+    with pytest.raises(GriceError, match=message):
+        models.open(changed)
+
+
+def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
+    digest = models.bundle("bundle:atomic").digest
+    stated = f'[settings]\nbase = "bundle:atomic"\nbase_digest = "{digest}"'
+    changed = remade(
+        shipped_bundles()["engagement"], tmp_path / "m",
+        lambda card: card.replace("[settings]", stated),
+    )  # fmt: skip
+    with pytest.raises(BundleError, match="where one of relevance or engagement is needed"):
+        models.open(changed)
+
+
+def write_card(folder, settings, kind="knowledge-union"):
+    folder.mkdir(exist_ok=True)
+    (folder / "card.toml").write_text(
+        f'name = "{folder.name}"\nkind = "{kind}"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
+        f"[settings]\n{settings}\n[files]\n"
+    )
+    return f"file:{folder}"
+
+
+def test_cards_in_a_circle_are_refused(tmp_path, models):
+    first, second = tmp_path / "one", tmp_path / "two"
+    write_card(first, f'parts = ["file:{second}"]')
+    reference = write_card(second, f'parts = ["file:{first}", "bundle:atomic"]')
+    with pytest.raises(BundleError, match=r"stands on itself: .*one"):
+        models.open(reference)
+    with pytest.raises(BundleError, match="stands on itself"):
+        models.fingerprint(reference)
+
+
+def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
+    below = "bundle:atomic"
+    for i in range(9):
+        below = write_card(tmp_path / f"chain{i}", f'parts = ["{below}"]')
+    with pytest.raises(BundleError, match="more than 8 models one on another"):
+        models.open(below)
+    below = "bundle:atomic"
+    for i in range(7):
+        below = write_card(tmp_path / f"tree{i}", f'parts = ["{below}", "{below}"]')
+    with pytest.raises(BundleError, match="stands on more than 64 models"):
+        models.fingerprint(below)
+
+
+def test_knowledge_that_lies_on_itself_is_refused(tmp_path, models):
+    path = own_knowledge(tmp_path / "own.kb")
+    lie_on(path, "file:own.kb")
+    with pytest.raises(BundleError, match="stands on itself"):
+        models.open(f"file:{path}")
+
+
+def lie_on(path, base):
+    """State what a file lies on, with a seal that fits, as only its maker's code would."""
+    from grice.knowledge.layout import seal, state
+
+    with closing(sqlite3.connect(path)) as connection, connection:
+        state(connection, "base", base)
+        state(connection, "seal", seal(connection))
+
+
+@pytest.mark.parametrize(
+    "settings", ["x = " + "[" * 4000 + "]" * 4000, "x = " + "{a=" * 400 + "1" + "}" * 400]
+)
+def test_a_card_that_is_nested_without_end_is_refused(tmp_path, models, settings):
+    reference = write_card(tmp_path / "deep", settings)
+    with pytest.raises(BundleError, match=r"nested too deeply|does not hold"):
+        models.open(reference)
+
+
+def test_a_card_that_is_no_file_is_refused_without_waiting(tmp_path, models):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "card.toml")
+    (tmp_path / "folder" / "card.toml").mkdir(parents=True)
+    for name in ("pipe", "folder"):
+        with pytest.raises(BundleError, match="no regular file"):
+            models.open(f"file:{tmp_path / name}")
+
+
+def test_a_card_without_end_is_refused(tmp_path, models):
+    (tmp_path / "card.toml").write_text("# " + "x" * 2_000_000)
+    with pytest.raises(BundleError, match="no regular file of at most"):
+        models.open(f"file:{tmp_path}")
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", "..", "", "a\\\\b"])
+def test_files_outside_the_folder_are_no_part_of_a_bundle(tmp_path, name):
+    (tmp_path / "secret").write_bytes(b"x")
+    sha = hashlib.sha256(b"x").hexdigest()
+    shutil.copytree(shipped_bundles()["engagement"], tmp_path / "m")
+    card = tmp_path / "m" / "card.toml"
+    whole = card.read_text()
+    card.write_text(whole.replace("[files]", f'[files]\n"{name}" = "{sha}"'))
+    with pytest.raises(BundleError, match="no name of a file in its folder"):
+        open_bundle(tmp_path / "m")
+    stated = open_bundle("engagement").card.training.texts
+    card.write_text(whole.replace(f'texts = "{stated}"', f'texts = "{name or "/"}"'))
+    with pytest.raises(BundleError, match="no name of a file in its folder"):
+        open_bundle(tmp_path / "m").training_texts()
+
+
+def test_a_listed_file_that_is_a_pipe_is_refused_without_waiting(tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    shutil.copytree(shipped_bundles()["engagement"], tmp_path / "m")
+    (tmp_path / "m" / "head.npz").unlink()
+    os.mkfifo(tmp_path / "m" / "head.npz")
+    with pytest.raises(BundleError, match="is no regular file"):
+        open_bundle(tmp_path / "m")
+
+
+DAMAGED = [
+    (name, file)
+    for name in shipped_bundles()
+    for file in open_bundle(name).card.files
+    if file.endswith((".npz", ".npy", ".gz", ".json", ".sqlite")) or file == "model.bin"
+]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93 garbage \x00" * 500], ids=["empty", "garbage"])
+@pytest.mark.parametrize(("name", "file"), DAMAGED)
+def test_a_damaged_file_with_a_sum_that_fits_is_refused(tmp_path, models, name, file, content):
+    folder = shipped_bundles()[name]
+    changed = remade(folder, tmp_path / "m", **{file.replace(".", "__"): content})
+    with pytest.raises(BundleError):
+        open_stack(tmp_path / "m") if name in STACKS else models.open(changed)
+
+
+ENDLESS = (
+    "CREATE VIEW {name} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    " SELECT i AS id, 'x' AS text, 'x' AS name, 1 AS head, 1 AS relation, 1 AS tail, 1 AS source,"
+    " 1 AS change, 'a' AS key, 'b' AS value, 'c' AS kind, 1 AS block, x'00' AS mark FROM n"
+)
+
+
+@pytest.mark.parametrize("table", ["texts", "names", "triples", "about", "marks", "vectors"])
+def test_a_knowledge_file_with_an_endless_view_is_refused(tmp_path, models, chat, capsys, table):
+    path = own_knowledge(tmp_path / "own.kb")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(ENDLESS.format(name=table))
+    with pytest.raises(BundleError, match=f"it defines the view '{table}'"):
+        models.open(f"file:{path}")
+    for words, status in (
+        (["score", str(chat), "-m", "commonsense", "--commonsense-knowledge", f"file:{path}"], 2),
+        (["kb", "verify", str(path)], 1),
+        (["kb", "verify", str(path), "--drop-vectors"], 1),
+        (["kb", "info", str(path)], 2),
+        (["kb", "add", "--to", str(path), "PersonX runs", "xWant", "to rest"], 2),
+    ):
+        assert main(words) == status
+        assert "it defines the view" in " ".join("".join(capsys.readouterr()).split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON triples BEGIN DELETE FROM changes; END",
+        "CREATE INDEX odd ON texts (hex(text))",
+        "ALTER TABLE texts ADD COLUMN more GENERATED ALWAYS AS (hex(zeroblob(900000000)))",
+        "CREATE VIRTUAL TABLE more USING fts5(a)",
+    ],
+)
+def test_a_knowledge_file_that_defines_anything_else_is_refused(tmp_path, models, statement):
+    path = own_knowledge(tmp_path / "own.kb")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    with pytest.raises(BundleError, match="which no file of knowledge has"):
+        models.open(f"file:{path}")
+
+
+@pytest.mark.parametrize("table", ["relations", "sources", "heads", "triples"])
+def test_a_store_with_an_endless_view_is_refused(tmp_path, models, table):
+    copy = tmp_path / "copy.sqlite"
+    shutil.copyfile(shipped_bundles()["atomic"] / "triples.sqlite", copy)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(ENDLESS.format(name=table))
+    changed = remade(shipped_bundles()["atomic"], tmp_path / "m", triples__sqlite=copy.read_bytes())
+    with pytest.raises(BundleError, match="it defines more than tables"):
+        models.open(changed)

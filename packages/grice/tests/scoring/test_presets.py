@@ -1,0 +1,270 @@
+"""Presets: models and weights of all metrics by one name, which every run says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import grice
+from grice.cli import main
+from grice.errors import InputError, ModelError
+from grice.models.store.index import known_models
+from grice.scoring.presets import named_preset
+
+OWN = """
+summary = "Short histories."
+[options.relevance]
+history = 1
+"""
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """A folder of settings with a preset ``short``."""
+    folder = tmp_path / "config"
+    (folder / "presets").mkdir(parents=True)
+    (folder / "presets" / "short.toml").write_text(OWN)
+    monkeypatch.setenv("GRICE_CONFIG", str(folder))
+    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
+    return folder
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.txt"
+    path.write_text("Ann: Where were you?\nBob: At home, all day.\nAnn: And your dog?\n")
+    return path
+
+
+def score(chat, *words, metric="relevance"):
+    return main(["score", str(chat), "-m", metric, "--no-cache", *map(str, words)])
+
+
+def signature(capsys):
+    return json.loads(capsys.readouterr().out.splitlines()[0])["signature"]
+
+
+def test_a_preset_sets_options_of_metrics(config, chat, capsys):
+    assert score(chat) == 0
+    assert "history:4" in signature(capsys)
+    assert score(chat, "--models", "short") == 0
+    assert "history:1" in signature(capsys)
+
+
+def test_an_option_of_its_own_counts_more_than_a_preset(config, chat, capsys):
+    assert score(chat, "--models", "short", "--relevance-history", "2") == 0
+    assert "history:2" in signature(capsys)
+
+
+def test_small_is_what_runs_without_a_preset(config, chat, capsys):
+    assert score(chat) == 0
+    plain = capsys.readouterr()
+    assert score(chat, "--models", "small") == 0
+    assert capsys.readouterr() == plain
+    assert "models:" not in plain.err
+
+
+def test_a_file_is_a_preset(config, chat, tmp_path, capsys):
+    (tmp_path / "team.toml").write_text(OWN)
+    assert score(chat, "--models", tmp_path / "team.toml") == 0
+    assert "history:1" in signature(capsys)
+
+
+def test_a_chosen_preset_serves_every_run_and_says_so(config, chat, capsys):
+    assert main(["models", "use", "short"]) == 0
+    capsys.readouterr()
+    assert score(chat) == 0
+    shown = capsys.readouterr()
+    assert "models: short (chosen by grice models use)" in shown.err
+    assert "history:1" in json.loads(shown.out.splitlines()[0])["signature"]
+    assert main(["explain", "Where are you?", "At home.", "-m", "relevance", "--no-cache"]) == 0
+    assert "models: short" in capsys.readouterr().err
+    assert score(chat, "--models", "small") == 0
+    assert "history:4" in signature(capsys)
+    assert main(["models", "use", "small"]) == 0
+    capsys.readouterr()
+    assert score(chat) == 0
+    assert "history:4" in signature(capsys)
+
+
+def test_use_without_a_name_shows_the_presets_and_the_chosen_one(config, capsys):
+    assert main(["models", "use", "short"]) == 0
+    capsys.readouterr()
+    assert main(["models", "use"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[:2] for row in rows if row.startswith("*")] == [["*", "short"]]
+    assert {"large", "medium", "small"} <= {row.split()[0] for row in rows}
+
+
+def test_the_choice_of_a_user_does_not_reach_python(config, chat):
+    assert main(["models", "use", "short"]) == 0
+    with grice.load("relevance") as small, grice.load("relevance", models="short") as short:
+        assert "history:4" in small.signatures["relevance"]
+        assert "history:1" in short.signatures["relevance"]
+    assert grice.score_files(chat, metrics=["log_length"]).models == "small"
+    assert grice.score_files(chat, metrics=["log_length"], models="short").models == "short"
+
+
+def test_the_summary_says_which_preset_was_used(config, chat, tmp_path, capsys):
+    words = ("--models", "short", "-o", tmp_path / "out.jsonl", "--json")
+    assert score(chat, *words) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == "short"
+
+
+def test_an_unfinished_run_is_not_finished_with_another_preset(
+    config, chat, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "out.jsonl"
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    # The metric has no option of the preset, and so the same signature with it and without.
+    with monkeypatch.context() as patch:
+        patch.setattr("grice.scoring.sink.ScoreFile.finish", stopped)
+        assert score(chat, "-o", out, metric="log_length") == 130
+    assert score(chat, "-o", out, "--models", "short", metric="log_length") == 2
+    assert "other metrics, models, options or inputs" in capsys.readouterr().err
+    assert score(chat, "-o", out, metric="log_length") == 0
+
+
+@pytest.mark.parametrize(
+    ("preset", "command"),
+    [
+        ("medium", "fetch them: grice models get medium\n"),
+        ("large", "fetch them: grice models get large\n"),
+    ],
+)
+def test_a_preset_whose_models_are_missing_names_the_command(config, chat, capsys, preset, command):
+    assert score(chat, "--models", preset) == 2
+    assert command in capsys.readouterr().err
+    assert main(["models", "use", preset]) == 2
+    assert command in capsys.readouterr().err
+    with pytest.raises(ModelError, match="are not here"):
+        grice.load("log_length", models=preset)
+
+
+def test_a_preset_of_which_one_model_is_missing_names_that_one(config, chat, tmp_path, capsys):
+    own = tmp_path / "own.toml"
+    own.write_text('summary = "one"\nmodels = ["qwen2.5-0.5b"]\n', "utf-8")
+    assert score(chat, "--models", own) == 2
+    assert "the model 'qwen2.5-0.5b' is not here; fetch it: grice models add hf:" in (
+        capsys.readouterr().err
+    )
+
+
+def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):
+    from grice.models.bundle import shipped_bundles
+
+    (config / "presets" / "mine.toml").write_text('summary = "Mine."\nmodels = ["mine"]\n')
+    assert main(["models", "add", str(shipped_bundles()["domain"]), "--name", "mine"]) == 0
+    assert main(["models", "use", "mine"]) == 0
+    assert main(["models", "rm", "mine"]) == 2
+    assert "grice models use small" in capsys.readouterr().err
+    assert main(["models", "use", "small"]) == 0
+    assert main(["models", "rm", "mine"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-m", "log_length,sense"), True),
+        (("-m", "log_length"), False),
+        (("-m", "log_length,sense", "-q"), False),
+        (("-m", "log_length,sense", "--models", "short"), False),
+    ],
+    ids=["another model", "same scores", "quiet", "another preset"],
+)
+def test_a_run_with_small_names_what_large_finds_more(config, chat, capsys, words, told):
+    assert main(["score", str(chat), "--no-cache", *words]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("large finds more ") == told
+    assert "large finds" not in shown.out
+    if told:
+        fetched = sum(known_models()[name].download for name in named_preset("large").models)
+        assert shown.err.endswith(
+            f": grice models get large ({fetched / 1e9:.1f} GB to fetch), "
+            "then grice score --models large\n"
+        )
+
+
+def test_the_default_metrics_are_told_what_large_finds_more(config, chat, capsys, tmp_path):
+    assert main(["score", str(chat), "--no-cache", "--json", "-o", str(tmp_path / "s.jsonl")]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("large finds more ") == 1
+    assert json.loads(shown.out)["models"] == "small"
+
+
+def test_models_that_are_here_need_not_be_fetched(config, chat, capsys):
+    from grice.models.bundle import shipped_bundles
+
+    for name in ("medium", "large-states"):
+        words = ["models", "add", str(shipped_bundles()["domain"]), "--name", name]
+        assert main(words) == 0
+    capsys.readouterr()
+    assert score(chat, metric="sense") == 0
+    told = capsys.readouterr().err
+    assert told.endswith(" what was said: grice score --models large\n")
+    assert "models get" not in told
+    assert main(["models", "rm", "medium"]) == 0
+    capsys.readouterr()
+    assert score(chat, metric="sense") == 0
+    assert "grice models get large (0.1 GB to fetch)" in capsys.readouterr().err
+
+
+def test_a_broken_index_of_the_user_does_not_fail_a_finished_run(config, chat, capsys):
+    (config / "models.toml").write_text("[tiny")
+    assert score(chat, metric="sense") == 0
+    assert "large finds" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["commonsense contradiction", "partner contradiction", "ignore"])
+def test_what_large_is_said_to_find_more_is_recorded(kind):
+    recorded = Path(__file__).parents[4] / "docs" / "results" / "abc-eval.json"
+    figures = json.loads(recorded.read_text("utf-8"))["figures"]
+    small, large = (
+        next(f for f in figures if (f["row"], f["on"], f["measure"]) == (row, kind, "AUC"))
+        for row in ("review-small", "review-large")
+    )
+    assert large["low"] > small["value"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("summary = 3", "Expected `str`"),
+        ("summary", "team.toml"),
+        ('summary = "x"\nextra = 1', "unknown field"),
+        ('summary = "x"\n[options.relevnce]\nhistory = 1', "did you mean 'relevance'"),
+        ('summary = "x"\n[options.relevance]\nhistroy = 1', "did you mean 'history'"),
+    ],
+)
+def test_a_preset_that_is_none_says_why(config, chat, tmp_path, capsys, text, message):
+    (tmp_path / "team.toml").write_text(text)
+    assert score(chat, "--models", tmp_path / "team.toml") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_preset_names_the_model_of_a_command(config, chat, capsys):
+    (config / "presets" / "links.toml").write_text(
+        'summary = "x"\n[commands]\ntriplets = "model:nowhere"\n'
+    )
+    words = ["triplets", str(chat)]
+    assert main([*words, "--models", "links"]) == 2
+    assert "no model 'nowhere'" in capsys.readouterr().err
+    assert main([*words, "--models", "links", "--model", "bundle:triplets"]) == 0
+
+
+def test_an_unknown_preset_names_its_neighbour(config, chat, capsys):
+    assert score(chat, "--models", "smal") == 2
+    assert "did you mean 'small'" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"missing\.toml"):
+        grice.load("log_length", models="missing.toml")
+
+
+def test_settings_that_cannot_be_read_are_named(config, chat, capsys):
+    (config / "config.toml").write_text("models = 3")
+    assert score(chat) == 2
+    assert str(config / "config.toml") in capsys.readouterr().err

@@ -1,0 +1,428 @@
+"""The loop: order, resume, durability, what is counted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grice.errors import InputError, OutputError, RecordError
+from grice.metrics import Example, metric
+from grice.metrics.registry import find_metrics
+from grice.models.models import Models
+from grice.records import (
+    Conversation,
+    FeatureEvidence,
+    Judgement,
+    Score,
+    Span,
+    Triple,
+    TripleEvidence,
+    Turn,
+    TurnEvidence,
+)
+from grice.scoring.loaded import LoadedMetric, load_metric
+from grice.scoring.run import Scorer, run
+from grice.scoring.sink import NoSink, ScoreFile
+
+RUN = "run-1"
+
+
+@metric(
+    "fragile",
+    version="1",
+    summary="Breaks on purpose.",
+    judges="response",
+    source="none",
+    example=Example(["a", "b"], 0.0, 1.0),
+)
+def fragile(responses):
+    for response in responses:
+        if "boom" in response.text:
+            raise RuntimeError("boom")
+        yield Judgement(len(response.text) % 10 / 10)
+
+
+@pytest.fixture(scope="module")
+def scorer():
+    models = Models(mode="exact", workers=1, cache=None)
+    built_in = find_metrics().metrics
+    metrics = [fragile, built_in["log_length"], built_in["turn_count"]]
+    yield Scorer([load_metric(known, models, {}) for known in metrics])
+    models.close()
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = random.Random(11)
+    made = []
+    for i in range(700):
+        if rng.random() < 0.05:
+            made.append(RecordError("no turn", file="chats.jsonl", line=i + 1, field="turns"))
+            continue
+        turns = tuple(
+            Turn("AB"[j % 2], " ".join(["word"] * rng.randint(0, 12)))
+            for j in range(rng.randint(1, 14))
+        )
+        made.append(Conversation(f"c{i}", turns, meta={"rank": i}))
+    return made
+
+
+class KilledError(Exception):
+    pass
+
+
+class KillAfter:
+    """A listener that ends the run after so many conversations."""
+
+    def __init__(self, count):
+        self.left = count
+
+    def add(self, conversation, scores):
+        if not self.left:
+            raise KilledError
+        self.left -= 1
+
+
+class Collector:
+    def __init__(self):
+        self.seen = []
+
+    def add(self, conversation, scores):
+        self.seen.append((conversation.id, len(scores)))
+
+
+def score_to(path, records, scorer, *listeners, run_name=RUN, resume=True):
+    return run(records, scorer, ScoreFile(path, run_name, resume=resume), listeners)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
+    whole = tmp_path / f"whole-{name}"
+    expected_summary = score_to(whole, records, scorer, everything := Collector())
+    rng = random.Random(2)
+    for attempt in range(10):
+        path = tmp_path / f"{attempt}-{name}"
+        with pytest.raises(KilledError):
+            score_to(path, records, scorer, KillAfter(rng.randrange(640)))
+        partial = path.with_name(path.name + ".partial")
+        with partial.open("ab") as file:  # what a kill in the middle of a write leaves behind
+            file.write(b'{"conversation":"c1","tu')
+        assert not path.exists()
+        summary = score_to(path, records, scorer, collector := Collector())
+        assert path.read_bytes() == whole.read_bytes()
+        assert summary == expected_summary
+        assert collector.seen == everything.seen
+    assert sorted(p.name for p in tmp_path.iterdir() if "partial" in p.name) == []
+
+
+def test_a_run_can_be_killed_many_times(tmp_path, records, scorer):
+    score_to(tmp_path / "whole.jsonl", records, scorer)
+    path = tmp_path / "out.jsonl"
+    for count in (150, 300, 450):
+        with pytest.raises(KilledError):
+            score_to(path, records, scorer, KillAfter(count))
+    score_to(path, records, scorer)
+    assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_what_is_done_is_not_scored_again(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl"
+    with pytest.raises(KilledError):
+        score_to(path, records, scorer, KillAfter(400))
+    done = json.loads((tmp_path / "out.jsonl.state").read_text())["records"]
+    assert done > 300
+    asked = []
+
+    class Counting(Scorer):
+        def score(self, conversations):
+            asked.extend(conversations)
+            return super().score(conversations)
+
+    score_to(path, records, Counting(*scorer))
+    readable = [record for record in records[done:] if isinstance(record, Conversation)]
+    assert asked == readable
+
+
+def test_scores_stand_in_input_order_with_everything_they_need(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl"
+    score_to(path, records, scorer)
+    scores = [msgspec.json.decode(line, type=Score) for line in path.read_bytes().splitlines()]
+    conversations = [record for record in records if isinstance(record, Conversation)]
+    expected = [
+        (conversation.id, turn, name)
+        for conversation in conversations
+        for turn, name in (
+            *(
+                (i, name)
+                for i in range(len(conversation.turns))
+                for name in ("fragile", "log_length")
+            ),
+            (None, "turn_count"),
+        )
+    ]
+    assert [(score.conversation, score.turn, score.metric) for score in scores] == expected
+    assert scores[0].meta == {"rank": 0}
+    assert scores[0].signature == "fragile:1"
+
+
+def test_a_changed_input_is_noticed(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl"
+    with pytest.raises(KilledError):
+        score_to(path, records, scorer, KillAfter(400))
+    changed = [records[1], records[0], *records[2:]]
+    with pytest.raises(InputError, match="the input has changed"):
+        score_to(path, changed, scorer)
+    with pytest.raises(InputError, match="the input has changed"):
+        score_to(path, records[:10], scorer)
+    score_to(path, records, scorer)
+
+
+def test_an_unfinished_file_of_another_run_is_not_continued(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl"
+    with pytest.raises(KilledError):
+        score_to(path, records, scorer, KillAfter(400))
+    with pytest.raises(InputError, match="left by a run with other metrics"):
+        score_to(path, records, scorer, run_name="run-2")
+    score_to(path, records, scorer, run_name="run-2", resume=False)
+    assert path.exists()
+
+
+def test_a_broken_state_is_named(tmp_path, records, scorer):
+    (tmp_path / "out.jsonl.state").write_text("{")
+    with pytest.raises(InputError, match="not the state of a run"):
+        score_to(tmp_path / "out.jsonl", records, scorer)
+
+
+def test_a_full_disk_says_so_and_keeps_what_was_scored(tmp_path, records, scorer):
+    resource = pytest.importorskip("resource", reason="this system bounds no file sizes")
+    path, whole = tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    score_to(whole, records, scorer)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole.stat().st_size - 100, hard))
+    try:
+        with pytest.raises(OutputError, match="File too large; what was scored before is kept"):
+            score_to(path, records, scorer)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / "out.jsonl.state").exists()
+    score_to(path, records, scorer)
+    assert path.read_bytes() == whole.read_bytes()
+
+
+def test_two_runs_do_not_write_one_file(tmp_path, records, scorer):
+    pytest.importorskip("fcntl", reason="this system has no locks of files")
+    path, whole = tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    score_to(whole, records, scorer)
+    first = ScoreFile(path, RUN, resume=True)
+    for resume in (True, False):
+        with pytest.raises(OutputError, match=r"out\.jsonl: another run is writing it"):
+            ScoreFile(path, RUN, resume=resume)
+    run(records, scorer, first)
+    assert path.read_bytes() == whole.read_bytes()
+    score_to(path, records, scorer)
+
+
+def test_an_output_in_an_impossible_place_is_named(tmp_path):
+    with pytest.raises(OutputError, match=r"nowhere.*cannot be written"):
+        ScoreFile(tmp_path / "nowhere" / "out.jsonl", RUN, resume=True)
+
+
+PLANTED = ["symbolic link", "hard link", "pipe", "folder"]
+
+
+def plant(kind, path, victim):
+    {
+        "symbolic link": lambda: path.symlink_to(victim),
+        "hard link": lambda: path.hardlink_to(victim),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+    }[kind]()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes are those of POSIX")
+@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("name", ["out.jsonl.partial", "out.jsonl.state"])
+def test_nothing_is_reached_through_what_somebody_planted(tmp_path, records, scorer, kind, name):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    plant(kind, tmp_path / name, victim)
+    with pytest.raises(OutputError, match="is a link or no regular file"):
+        score_to(tmp_path / "out.jsonl", records, scorer)
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are those of POSIX")
+def test_a_state_that_becomes_a_link_on_the_way_is_replaced_not_followed(tmp_path, records, scorer):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+
+    class Planting:
+        def add(self, conversation, scores):
+            (tmp_path / "out.jsonl.state").unlink(missing_ok=True)
+            (tmp_path / "out.jsonl.state").symlink_to(victim)
+
+    score_to(tmp_path / "out.jsonl", records, scorer, Planting())
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are those of POSIX")
+def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, records, scorer):
+    whole, link = tmp_path / "whole.jsonl", tmp_path / "link.jsonl"
+    score_to(whole, records, scorer)
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "target.jsonl"
+    link.symlink_to(target)
+    with pytest.raises(KilledError):
+        score_to(link, records, scorer, KillAfter(400))
+    assert (tmp_path / "real" / "target.jsonl.partial").exists()
+    score_to(link, records, scorer)
+    assert link.is_symlink()
+    assert target.read_bytes() == whole.read_bytes()
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["target.jsonl"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_replaced_file_of_scores_stays_private(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl"
+    path.touch(0o600)
+    with pytest.raises(KilledError):
+        score_to(path, records, scorer, KillAfter(400))
+    assert (tmp_path / "out.jsonl.partial").stat().st_mode & 0o777 == 0o600
+    score_to(path, records, scorer)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_device_keeps_no_unfinished_file():
+    with pytest.raises(OutputError, match="keeps no unfinished file"):
+        ScoreFile(Path(os.devnull), RUN, resume=True)
+
+
+def test_one_broken_reply_costs_no_other(scorer):
+    texts = ["fine", "boom", "good", "also good"]
+    talk = Conversation("t", tuple(Turn("A", text) for text in texts))
+    summary = run([talk], scorer, NoSink(RUN))
+    fragile_summary = summary.metrics[0]
+    assert fragile_summary.counts == {"ok": 3, "failed": 1}
+    assert summary.failed == 1
+    [scores] = scorer.score([talk])
+    [failed] = [score for score in scores if score.status == "failed"]
+    assert (failed.turn, failed.value, failed.reason) == (1, None, "RuntimeError: boom")
+
+
+def test_broken_records_are_counted_and_named(records, scorer):
+    summary = run(records, scorer, NoSink(RUN))
+    broken = [record for record in records if isinstance(record, RecordError)]
+    assert summary.skipped == len(broken) > 0
+    assert summary.problems[0] == str(broken[0])
+    assert summary.conversations == len(records) - len(broken)
+
+
+def test_broken_records_do_not_fill_a_window(records, scorer):
+    asked = []
+
+    class Counting(Scorer):
+        def score(self, conversations):
+            asked.append(len(conversations))
+            return super().score(conversations)
+
+    broken = [record for record in records if isinstance(record, RecordError)]
+    talk = Conversation("t", (Turn("A", "Hi"), Turn("B", "Hello")))
+    run([*broken[:16], talk, talk], Counting(*scorer), NoSink(RUN))
+    assert asked == [2]
+
+
+def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
+    summary = score_to(tmp_path / "out.jsonl", [], scorer)
+    assert summary.conversations == 0
+    assert summary.metrics[0].mean is None
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
+def test_only_the_asked_speakers_are_judged(scorer):
+    turns = (Turn("Ann", "hi", role="user"), Turn("bot", "hello", role="assistant"))
+    by_name = Scorer(scorer.metrics, frozenset({"Ann"}))
+    by_role = Scorer(scorer.metrics, frozenset({"assistant"}))
+    talk = Conversation("t", turns)
+    assert {score.turn for score in by_name.score([talk])[0]} == {0, None}
+    assert {score.turn for score in by_role.score([talk])[0]} == {1, None}
+    assert by_role.count(talk) == 3
+
+
+def test_instructions_are_no_part_of_the_conversation(scorer):
+    turns = (
+        Turn("system", "You are a pirate.", role="system"),
+        Turn("user", "Hi", role="user"),
+        Turn("tool", "{}", role="tool"),
+        Turn("assistant", "Ahoy", role="assistant"),
+    )
+    [scores] = scorer.score([Conversation("t", turns)])
+    assert [score.turn for score in scores if score.turn is not None] == [3, 3]
+    assert scores[-1].value == 2
+
+
+def test_evidence_on_a_conversation_points_into_it_as_it_came():
+    turns = (
+        Turn("system", "Be kind.", role="system"),
+        Turn("user", "Hi", role="user"),
+        Turn("tool", "{}", role="tool"),
+        Turn("assistant", "Ahoy", role="assistant"),
+    )
+
+    @metric("last", version="1", summary="?", judges="conversation", source="-",
+            example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
+    def last(conversations):
+        for conversation in conversations:
+            turn = len(conversation.turns) - 1
+            triple = Triple("a", "Causes", "b", Span(turn, 0, 2), Span(0, 0, 1))
+            yield Judgement(
+                0.5,
+                reason=f"turn {turn} is the last, after turn 0",
+                evidence=(
+                    TurnEvidence(turn, 0.1),
+                    FeatureEvidence("odd", 1.0, span=Span(turn, 1, 3)),
+                    TripleEvidence(triple, 0.5),
+                ),
+            )
+
+    loaded = LoadedMetric(last, "last:1", {})
+    [[score]] = loaded.score([Conversation("t", turns)])
+    assert score.reason == "turn 3 is the last, after turn 1"
+    at, feature, triple = score.evidence
+    assert (at.turn, feature.span) == (3, Span(3, 1, 3))
+    assert (triple.triple.head_span, triple.triple.tail_span) == (Span(3, 0, 2), Span(1, 0, 1))
+    [[plain]] = loaded.score([Conversation("t", turns[1::2])])
+    assert plain.reason == "turn 1 is the last, after turn 0"
+
+
+def test_gzipped_output_can_be_read(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl.gz"
+    score_to(path, records, scorer)
+    with gzip.open(path, "rb") as lines:
+        assert sum(1 for _ in lines) > 1000
+
+
+def test_the_lowest_replies_are_named_with_their_text(scorer):
+    texts = ["x" * 8, "x" * 3, "x" * 11, "x" * 5, "x" * 9, "x" * 7, "x" * 21]
+    talk = Conversation("t", tuple(Turn("A", text) for text in texts))
+    lowest = run([talk], scorer, NoSink(RUN)).metrics[0].lowest
+    assert [low.value for low in lowest] == [0.1, 0.1, 0.3]
+    assert [low.turn for low in lowest] == [2, 6, 1]
+    assert lowest[0].text == "x" * 11
+
+
+def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
+    talks = [
+        Conversation(str(i), tuple(Turn("A", "x" * 9) for _ in range(n)))
+        for i, n in enumerate((1, 9))
+    ]
+    talks.append(Conversation("low", (Turn("A", "x" * 2),)))
+    mean = run(talks, scorer, NoSink(RUN)).metrics[0].mean
+    assert mean.value > 0.8
+    assert 0 < mean.low < mean.value < mean.high < 1

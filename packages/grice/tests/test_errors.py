@@ -1,0 +1,109 @@
+"""Messages: short whatever they quote, and the same after pickling."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import pickle
+import time
+
+import pytest
+
+import grice.errors
+from grice.cli import main
+from grice.errors import (
+    LONGEST,
+    QUOTED,
+    GriceError,
+    InputError,
+    RecordError,
+    did_you_mean,
+    excerpt,
+    shortened,
+)
+from grice.readers import read
+
+HUGE = "k" * 3_000_000
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(grice.errors).failed == 0
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError(HUGE),
+        RecordError(HUGE, file="chats.jsonl", line=3, field=f"turns[0].{HUGE}"),
+        RecordError("no turn", file="chats.jsonl"),
+        GriceError(),
+    ],
+)
+def test_a_message_is_short_and_survives_pickling(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (type(error), str(error))
+    assert len(str(error)) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {HUGE: 1, "turns": 5},
+        {"turns": [{HUGE: 1}]},
+        {"turns": [{"text": {HUGE: 1}}]},
+        {"turns": ["a"], "targets": [HUGE]},
+        {HUGE: []},
+        {"turns": ["a"], "id": {HUGE: 1}},
+    ],
+)
+def test_a_huge_key_or_value_makes_a_short_message(tmp_path, capsys, record):
+    file = tmp_path / "chats.jsonl"
+    file.write_text(json.dumps(record) + '\n{"turns": ["a", "b"]}\n')
+    (problem,) = [item for item in read(file, format="turns") if isinstance(item, RecordError)]
+    assert len(str(problem)) <= len(str(file)) + 2 * QUOTED + 20
+    assert main(["score", str(file), "-m", "log_length", "--format", "turns"]) == 4
+    assert len(capsys.readouterr().err) < 5000
+
+
+@pytest.mark.parametrize("most", range(16, 45))
+def test_text_is_cut_at_the_end_of_a_word(most):
+    text = "The parcel was left with your neighbour, Mrs. Miller, at number twelve."
+    cut = excerpt(text, most)
+    assert len(cut) <= most
+    assert cut.endswith("…")
+    assert text[len(cut) - 1] in " ,."
+    assert text.startswith(cut[:-1])
+    message = shortened(text * 3, most + 17)
+    assert len(message) <= most + 17
+    assert f"{text} ".startswith(message[: message.index("…")] + " ")
+
+
+def test_a_text_without_blanks_is_cut_where_it_must_be():
+    assert excerpt("x" * 50, 10) == "x" * 9 + "…"
+    assert excerpt("see " + "x" * 50, 20) == "see " + "x" * 15 + "…"
+    assert excerpt("  a\n b ", 3) == "a b"
+    assert excerpt(" " * 100 + "word", 10) == "word"
+
+
+def test_the_name_nearest_to_a_huge_one_takes_no_time():
+    start = time.process_time()
+    assert "known: " in did_you_mean(HUGE, ["relevance", "log_length"])
+    assert time.process_time() - start < 1
+
+
+def test_a_failed_score_has_a_short_reason(tmp_path, capsys):
+    plugin = tmp_path / "loud.py"
+    plugin.write_text(
+        "from grice.metrics import Example, metric\n"
+        '@metric("loud", version="1", summary="?", judges="response", source="-",\n'
+        '        example=Example(["a", "b"], 0.0, 0.0))\n'
+        'def loud(responses):\n    """Fail."""\n    raise ValueError(responses[0].text)\n'
+    )
+    file = tmp_path / "chats.jsonl"
+    file.write_text(json.dumps({"turns": [HUGE]}))
+    words = ["--format", "turns", "--plugin", str(plugin), "-m", "loud,log_length"]
+    assert main(["score", str(file), *words]) == 4
+    shown = capsys.readouterr()
+    failed, _ = map(json.loads, shown.out.splitlines())
+    assert len(failed["reason"]) <= LONGEST
+    assert len(shown.err) < 5000

@@ -1,0 +1,255 @@
+"""Where outputs go: complete or not there, through devices, never through a planted link."""
+
+from __future__ import annotations
+
+import ast
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import grice
+from grice.errors import OutputError
+from grice.files import destination, replacing, write_lines, write_text, writing
+
+PACKAGE = Path(grice.__file__).parent
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices and links are those of POSIX")
+
+
+@pytest.fixture
+def null(tmp_path):
+    """Return a node of our own of the null device: the system's must survive these tests."""
+    path = tmp_path / "null"
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except OSError:
+        pytest.skip("device nodes can be made by root alone")
+    return path
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """Return a named pipe and what comes out of it at the end."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    came: list[bytes] = []
+    reader = threading.Thread(target=lambda: came.append(path.read_bytes()), daemon=True)
+    reader.start()
+
+    def read() -> bytes:
+        reader.join(10)
+        return came[0]
+
+    return path, read
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def test_a_file_appears_complete(tmp_path):
+    path = tmp_path / "out.txt"
+    with writing(path) as file:
+        file.write(b"half")
+        assert not path.exists()
+        file.write(b" and half")
+    assert path.read_bytes() == b"half and half"
+    assert leftovers(tmp_path) == []
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("before")
+
+    def lines():
+        yield b"after"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(path, lines())
+    assert path.read_text() == "before"
+    assert leftovers(tmp_path) == []
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "private.txt"
+    path.write_text("before")
+    path.chmod(0o600)
+    write_text(path, "after")
+    assert path.read_text() == "after"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    write_text(tmp_path / "ours", "x")
+    (tmp_path / "plain").write_text("x")
+    ours, plain = (stat.S_IMODE((tmp_path / n).stat().st_mode) for n in ("ours", "plain"))
+    assert ours == plain
+
+
+def test_a_name_of_any_length_can_be_written(tmp_path):
+    path = tmp_path / ("n" * 251 + ".txt")
+    write_text(path, "x")
+    assert path.read_text() == "x"
+
+
+def test_a_device_is_written_through(null):
+    write_text(null, "gone")
+    assert stat.S_ISCHR(null.stat().st_mode)
+
+
+def test_a_pipe_is_written_through(pipe):
+    path, read = pipe
+    write_lines(path, [b"one\n", b"two\n"])
+    assert read() == b"one\ntwo\n"
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_full_device_is_an_error_that_names_it():
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(OutputError, match="/dev/full: cannot be written: No space left"):
+        write_text(Path("/dev/full"), "x")
+
+
+def test_a_link_stands_for_its_file(tmp_path):
+    target, link = tmp_path / "real" / "target.txt", tmp_path / "link.txt"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    for text in ("new", "replaced"):
+        write_text(link, text)
+        assert link.is_symlink()
+        assert target.read_text() == text
+    assert leftovers(tmp_path) == leftovers(target.parent) == []
+
+
+def test_links_in_a_circle_are_refused(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(OutputError, match=r"a: cannot be written: .*[Ll]inks"):
+        write_text(tmp_path / "a", "x")
+
+
+def test_what_cannot_be_replaced_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(OutputError, match="it is a folder; name a file"):
+        write_text(tmp_path, "x")
+    with socket.socket(socket.AF_UNIX) as listening:
+        monkeypatch.chdir(tmp_path)  # the name of a socket is bounded to a hundred bytes
+        listening.bind("socket")
+        with pytest.raises(OutputError, match="it is neither a file nor a pipe"):
+            write_text(tmp_path / "socket", "x")
+    with pytest.raises(OutputError, match="there is no folder"):
+        write_text(tmp_path / "nowhere" / "out", "x")
+
+
+def test_a_write_protected_file_stays(tmp_path):
+    path = tmp_path / "kept.txt"
+    path.write_text("before")
+    path.chmod(0o444)
+    if os.access(path, os.W_OK):
+        pytest.skip("root may write everything")
+    with pytest.raises(OutputError, match="write-protected"):
+        write_text(path, "after")
+    assert path.read_text() == "before"
+
+
+def test_a_data_base_cannot_be_written_to_a_device(null):
+    with pytest.raises(OutputError, match="it is a device or a pipe"), replacing(null):
+        pass
+
+
+def test_standard_output_by_its_path_is_written_in_order(tmp_path):
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom grice.files import write_text\n"
+        "print('first', flush=True)\n"
+        "write_text(Path('/dev/stdout'), 'second\\n')\n"
+        "print('third')\n"
+    )
+    with (tmp_path / "out.txt").open("wb") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
+    assert (tmp_path / "out.txt").read_text() == "first\nsecond\nthird\n"
+
+
+def test_what_an_output_stands_for(tmp_path):
+    plain, link = tmp_path / "out", tmp_path / "link"
+    link.symlink_to("not-there")
+    assert destination(plain) == plain
+    assert destination(link) == tmp_path / "not-there"
+    assert destination(Path("/dev/null")) is None
+    assert destination(Path("/dev/stdout")) is None
+    assert destination(Path("/dev/fd/1")) is None
+
+
+ELSEWHERE = {
+    "grice/files.py": "the helper itself",
+    "grice/models/mlp.py": "writes where its caller made room with grice.files",
+    "grice_tasks/steering/guide.py": "writes into a folder that its caller has made",
+    "grice_tasks/situatedgen/java.py": "writes into a temporary folder of its own",
+    "grice/report/spool.py": "a nameless temporary file",
+    "grice/models/conversion/encoder.py": "into an empty folder that its caller has made",
+    "grice/models/conversion/heads.py": "into an empty folder that its caller has made",
+    "grice/models/conversion/saturation.py": "rewrites the file that has just been written",
+    "grice/models/conversion/written.py": "into an empty folder that its caller has made",
+    "grice/models/store/archive.py": "unpacks into a temporary folder of the store",
+    "grice/models/store/packages.py": "unpacks into a temporary folder of the store",
+    "grice/models/store/places.py": "renames whole folders inside the store, which is locked",
+    "grice/models/store/wheel.py": "builds in a temporary folder",
+}
+WRITES = {"write_text", "write_bytes", "savez_compressed", "savez", "save", "rename", "touch"}
+MODES = set("wax+")
+
+
+def writes(tree: ast.AST) -> list[int]:
+    """Return the lines on which files are written without the helper."""
+    inside: set[ast.AST] = set()
+    for block in ast.walk(tree):
+        if isinstance(block, ast.With) and any(through_helper(item) for item in block.items):
+            inside.update(ast.walk(block))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node not in inside)
+    return [call.lineno for call in calls if writes_itself(call)]
+
+
+def through_helper(item: ast.withitem) -> bool:
+    call = item.context_expr
+    named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    return named and call.func.id in {"writing", "replacing", "renaming"}
+
+
+def writes_itself(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else None
+    if name in WRITES:
+        return not (name == "save" and owner(call) != "np")
+    if name == "open" or (isinstance(call.func, ast.Name) and call.func.id == "open"):
+        texts = [a.value for a in (*call.args, *(k.value for k in call.keywords))
+                 if isinstance(a, ast.Constant)]  # fmt: skip
+        return any(isinstance(t, str) and len(t) < 4 and set(t) & MODES for t in texts)
+    return False
+
+
+def owner(call: ast.Call) -> str:
+    value = call.func.value
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def test_every_file_is_written_through_the_helper():
+    places = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE.parent).as_posix()
+        if name not in ELSEWHERE:
+            places += [f"{name}:{line}" for line in writes(ast.parse(path.read_text("utf-8")))]
+    assert places == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["p.write_text('x')", "open(p, 'w')", "p.open('ab')", "np.save(p, a)", "gzip.open(p, 'wt')"],
+)
+def test_a_file_that_is_written_otherwise_is_found(code):
+    assert writes(ast.parse(code)) == [1]
+    assert writes(ast.parse(f"with replacing(p) as p:\n    {code}")) == []

@@ -1,0 +1,155 @@
+"""``make portability``: where the promise is broken the status says so, and the page how far."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from grice.scoring.reference import reference_scores
+
+pytest.importorskip("scipy", reason="rank correlations need scipy")
+
+METRICS = tuple(reference_scores().scores["fast"])
+KERNELS = {"ctranslate2": "AVX2, float32 DNNL, int8 DNNL"}
+
+
+@pytest.fixture
+def bench(monkeypatch, tmp_path):
+    """The bench with three environments, whose processes do what a test says."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "bench"))
+    import portability
+
+    tried = [
+        portability.Environment(),
+        portability.Environment(workers=2),
+        portability.Environment("OMP_NUM_THREADS=4", tested=True),
+        portability.Environment("CT2_FORCE_CPU_ISA=AVX9000", ("AVX-9000",)),
+    ]
+    monkeypatch.setattr(portability, "environments", lambda: tried)
+    monkeypatch.setattr(portability, "PAGE", tmp_path / "portability.md")
+    monkeypatch.setattr(portability, "processor_time", lambda: {"fast": 2.0, "exact": 5.0})
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    yield portability
+    for name in ("portability", "environments", "run"):
+        sys.modules.pop(name, None)
+
+
+def doctor(differing=0, problems=()):
+    tried = {"metric": "relevance", "differing": differing}
+    report = {"arrangements": [tried], "problems": problems, "machine": {"kernels": KERNELS}}
+    return CompletedProcess([], 0, json.dumps(report), "")
+
+
+def write_scores(path, shift=0.0):
+    rows = [
+        {"metric": metric, "value": i / 8 + (shift if i == 5 else 0), "status": "ok",
+         "signature": f"{metric}:1|model:relevance@12345678+encoder@9abcdef0|mode:fast"}
+        for metric in METRICS
+        for i in range(6)
+    ]  # fmt: skip
+    Path(path).write_text("\n".join(map(json.dumps, rows)))
+    return CompletedProcess([], 0, "", "")
+
+
+def outcome(bench, monkeypatch, answers, *words):
+    """Return exit status and page where each kind of process answers so in an environment."""
+
+    def call(environment, *words):
+        kind = words[2] if words[1] == "grice" else "pytest"
+        usual = {"doctor": doctor, "pytest": lambda: CompletedProcess([], 0, "9 passed", "")}
+        usual["score"] = lambda: write_scores(words[-1])
+        special = answers.get((kind, environment.name))
+        return special(words) if special else usual[kind]()
+
+    monkeypatch.setattr(bench, "call", call)
+    with pytest.raises(SystemExit) as end:
+        bench.main(words)
+    return end.value.code, bench.PAGE.read_text("utf-8")
+
+
+THREADS = "`OMP_NUM_THREADS=4`"
+
+
+def test_a_promise_that_is_kept_everywhere(bench, monkeypatch):
+    status, page = outcome(bench, monkeypatch, {})
+    assert status == 0
+    assert "is kept in 3 of 3 environments" in page
+    assert "none in `fast`, none in `exact`" in page
+    assert (
+        f"| {THREADS} | {'ctranslate2: AVX2, float32 DNNL, int8 DNNL'} | kept | kept | passed |"
+        in page
+    )
+    assert "Not on this processor: `CT2_FORCE_CPU_ISA=AVX9000`." in page
+    assert "- models: encoder@9abcdef0, relevance@12345678" in page
+    assert "takes 2.5 times the processor time" in page
+
+
+def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch):
+    shifted = {("score", THREADS): lambda words: write_scores(words[-1], shift=-0.1875)}
+    status, page = outcome(bench, monkeypatch, shifted)
+    assert status == 0
+    moved = "0.19 / 0.031 / 0.9429"
+    assert f"| {THREADS} | {' | '.join([moved] * len(METRICS))} |" in page
+    assert f"| default, 2 workers |{' same |' * len(METRICS)}" in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "answer", "message"),
+    [
+        ("doctor", THREADS, lambda _: doctor(differing=3), "| broken: relevance |"),
+        ("doctor", THREADS, lambda _: doctor(problems=["no model"]), "| no model |"),
+        ("doctor", "2 workers", lambda _: CompletedProcess([], -6, "", "x\nabort"), "-6: abort"),
+        ("pytest", THREADS, lambda _: CompletedProcess([], 1, "FAILED a.py::b - c", ""),
+         "| failed: a.py::b |"),
+        ("score", "2 workers", lambda words: write_scores(words[-1], shift=1e-9), "1e-09"),
+        ("score", THREADS, lambda _: CompletedProcess([], 3, "", ""), "not scored"),
+    ],
+)  # fmt: skip
+def test_a_broken_promise_changes_the_status(bench, monkeypatch, kind, where, answer, message):
+    status, page = outcome(bench, monkeypatch, {(kind, where): answer})
+    assert status == 1
+    assert "is kept in 2 of 3 environments" in page
+    assert message in page
+
+
+def test_an_instruction_set_is_forced_only_where_it_is(bench):
+    from environments import environments, possible
+
+    forced = next(env for env in environments() if env.variables == "CT2_FORCE_CPU_ISA=AVX512")
+    assert not possible(forced, ("AVX", "AVX2"))
+    assert possible(forced._replace(needs=("AVX-512",)), ("AVX", "AVX2", "AVX-512"))
+    assert environments()[0] == bench.Environment(tested=True)
+
+
+def test_the_tests_that_it_runs_are_there(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "bench"))
+    import portability
+
+    assert [test for test in portability.TESTS if not (portability.ROOT / test).is_file()] == []
+
+
+def test_a_stopped_run_goes_on_after_the_last_finished_environment(bench, monkeypatch, tmp_path):
+    words = ("--state", str(tmp_path / "state.json"))
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        outcome(bench, monkeypatch, {("pytest", THREADS): stop}, *words)
+    broken = {("doctor", name): lambda _: doctor(differing=1) for name in ("default", "2 workers")}
+    status, page = outcome(bench, monkeypatch, broken, *words)
+    assert status == 0, "what was finished is not asked again"
+    assert "is kept in 3 of 3 environments" in page
+
+
+def test_a_state_of_another_machine_is_refused(bench, monkeypatch, tmp_path):
+    path = tmp_path / "state.json"
+    outcome(bench, monkeypatch, {}, "--state", str(path))
+    path.write_text(path.read_text().replace('"processor":"', '"processor":"another '))
+    with pytest.raises(SystemExit, match="another machine"):
+        bench.main(("--state", str(path)))

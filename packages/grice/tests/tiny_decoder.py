@@ -1,0 +1,86 @@
+"""A tiny decoder of random weights as a bundle, and bundles that stand on it."""
+
+from __future__ import annotations
+
+import numpy as np
+from ctranslate2.specs import transformer_spec
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from grice.models.bundle import file_sha256
+
+WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
+SIZE = 16
+SHAPES = {
+    "self_attention/linear_0": (3 * SIZE, SIZE),
+    "ffn/linear_0": (2 * SIZE, SIZE),
+    "ffn/linear_1": (SIZE, 2 * SIZE),
+}
+SETTINGS = "weight_after = 1.0\nweight_gain = 2.0\nweight_shift = 0.5\n"
+
+
+def shape_of(name, positions):
+    if "layer_norm" in name:
+        return (SIZE,)
+    if "embeddings" in name or "projection" in name:
+        return (len(WORDS), SIZE)
+    if "encodings" in name:
+        return (positions, SIZE)
+    return next((shape for part, shape in SHAPES.items() if part in name), (SIZE, SIZE))
+
+
+def child(part, step):
+    if hasattr(part, step):
+        return getattr(part, step)
+    name, _, number = step.rpartition("_")
+    return getattr(part, name)[int(number)]
+
+
+def write(folder, max_tokens=40):
+    positions = max(64, max_tokens)
+    spec = transformer_spec.TransformerDecoderModelSpec.from_config(2, 2)
+    rng = np.random.default_rng(7)
+    for name, value in spec.variables(ordered=True):
+        if value is None:
+            *path, last = name.split("/")
+            part = spec
+            for step in path:
+                part = child(part, step)
+            setattr(part, last, rng.normal(size=shape_of(name, positions)).astype(np.float32))
+    spec.register_vocabulary(WORDS)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
+    spec.validate()
+    folder.mkdir()
+    spec.save(str(folder))
+    tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, "<unk>"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
+    (folder / "card.toml").write_text(
+        'name = "tiny"\nkind = "causal-lm"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
+        f"[settings]\nmax_tokens = {max_tokens}\n[files]\n{sums}\n"
+    )
+    return folder
+
+
+def write_head(folder, base, settings=SETTINGS):
+    folder.mkdir()
+    (folder / "card.toml").write_text(
+        'name = "tiny-head"\nkind = "language-model"\nversion = "1"\nsummary = "-"\n'
+        f'licence = "-"\n[settings]\nbase = "file:{base}"\n{settings}[files]\n'
+    )
+    return folder
+
+
+def write_place(folder, kind, base, settings, **files):
+    """Write a bundle that puts a decoder in a place; keyword arguments are its text files."""
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
+    (folder / "card.toml").write_text(
+        f'name = "tiny-{kind}"\nkind = "{kind}"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
+        f'[settings]\nbase = "file:{base}"\n{settings}\n[files]\n{sums}\n'
+    )
+    return folder
