@@ -38,6 +38,40 @@ TALKS: list[dict[str, object]] = [
      "If you are ready, you can come with me."]},
 ]  # fmt: skip
 
+OPEN = [
+    {"id": "cooking", "turns": [
+        {"speaker": "A", "text": "Do you like to cook?"},
+        {"speaker": "B", "text": "I love it. I made pasta for my sister yesterday."},
+        {"speaker": "A", "text": "Lucky sister! What sauce did you make?"},
+        {"speaker": "B", "text": "The train to London leaves at nine."},
+        {"speaker": "A", "text": "What has that to do with the sauce?"},
+        {"speaker": "B", "text": "Sorry, I misread you. It was a sauce of tomatoes and basil."}]},
+    {"id": "pets", "turns": [
+        {"speaker": "A", "text": "I have two cats and a dog. Do you have pets?"},
+        {"speaker": "B", "text": "I have no pets because I am allergic to fur."},
+        {"speaker": "A", "text": "That is a pity."},
+        {"speaker": "B", "text": "My dog sleeps on my bed every night."},
+        {"speaker": "A", "text": "I thought you had no pets?"},
+        {"speaker": "B", "text": "My dog sleeps on my bed every night."}]},
+]  # fmt: skip
+SUPPORT = [
+    {"id": "parcel", "turns": [
+        {"role": "customer", "text": "Where is my parcel? The order number is 4711."},
+        {"role": "agent", "text": "It left the warehouse on Monday and arrives tomorrow."},
+        {"role": "customer", "text": "Can I have it sent to my office?"},
+        {"role": "agent", "text": "Yes. Please tell me the address of your office."},
+        {"role": "customer", "text": "12 Mill Lane, second floor."},
+        {"role": "agent", "text": "Please tell me the address of your office."}]},
+    {"id": "refund", "turns": [
+        {"role": "system", "text": "Be brief and polite."},
+        {"role": "customer", "text": "The kettle leaks. I want my money back."},
+        {"role": "agent", "text": "I am sorry. I have started the refund of 39 euros."},
+        {"role": "customer", "text": "How long does it take?"},
+        {"role": "agent", "text": "{{duration}}"},
+        {"role": "customer", "text": "Pardon?"},
+        {"role": "agent", "text": ""}]},
+]  # fmt: skip
+
 BROKEN = '{"id": "good", "turns": ["Hi.", "Hello."]}\n{"turns": 3}\nno json\n{"turns": []}\n'
 
 PLUGIN = '''from grice.metrics import Example, metric
@@ -138,20 +172,14 @@ def write_inputs(folder: Path) -> None:
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
     shutil.copytree(ROOT / "examples", folder / "examples")
-    graphs = (ROOT / "docs" / "conversations.amr").read_text("utf-8")
-    (folder / "graphs.amr").write_text(graphs, "utf-8")
-    sentences = re.findall(r"^# ::snt (.*)", graphs, re.MULTILINE)
-    lines(
-        "graphs.jsonl",
-        [{"id": "amr", "turns": sentences[:8]}, {"id": "amr2", "turns": sentences[8:]}],
-    )
     lines("talks.jsonl", TALKS)
+    lines("open.jsonl", OPEN)
+    lines("support.jsonl", SUPPORT)
     lines("few.jsonl", [TALKS[0], TALKS[1], TALKS[6]])
     lines("samples.jsonl", GRAPHS)  # type: ignore[arg-type]
     lines("predicted.jsonl", PREDICTED)  # type: ignore[arg-type]
     lines("questions.jsonl", QUESTIONS)
     lines("situated.jsonl", SITUATED)
-    lines("links_to_add.jsonl", [{"head": "overslept", "relation": "Causes", "tail": "missed it"}])
     lines("generated_outputs.jsonl", [{"id": "0", "output": "July is summer in China."}])
     for name, text in (("broken.jsonl", BROKEN), ("calm.py", PLUGIN), ("api.py", API),
                        ("triples.tsv", TRIPLES), ("outputs.txt", OUTPUTS), ("empty.jsonl", ""),

@@ -57,7 +57,7 @@ def read_groups() -> dict[str, list[Case]]:
     """Return the commands by group, with those that ask for help."""
     lines = (HERE / "golden_outputs.txt").read_text("utf-8").splitlines()
     groups: dict[str, list[Case]] = {}
-    for line in (*lines, "[help pages]", *helps()):
+    for line in (*lines, "[metric pages]", *metric_pages()):
         if line.startswith("["):
             name = line.strip("[]")
             groups[name] = []
@@ -75,20 +75,11 @@ def case(line: str) -> Case:
     return Case(name, words, files.get("<"), files.get(">"))
 
 
-def helps() -> list[str]:
-    """Return commands that ask every command, action and metric for help."""
-    commands = re.findall(r"^    ([a-z-]+)", run(["--help"], Path.cwd()).stdout, re.MULTILINE)
-    lines = [f"help {name}: {name} --help" for name in commands]
-    actions = {"kb": "build info find tails add remove edit verify",
-               "graph": "check score repair draw stats generate",
-               "situated": "score generate build statements mark mine split describe",
-               "triplets": "stats convert"}  # fmt: skip
-    lines += [f"help {name} {action}: {name} {action} --help"
-              for name, some in actions.items() for action in some.split()]  # fmt: skip
+def metric_pages() -> list[str]:
+    """Return commands that describe every metric."""
     table = run(["list"], Path.cwd()).stdout.partition(" format ")[0].partition(" metric ")[2]
     metrics = re.findall(r"^ ([a-z_]+)\*? ", table, re.MULTILINE)
-    lines += [f"list {name}: list {name}" for name in metrics]
-    return lines
+    return [f"list {name}: list {name}" for name in metrics]
 
 
 def run(

@@ -1,11 +1,11 @@
-"""Build the wheel and the sdist twice, compare them, check them, and say what they are made of.
+"""Build every distribution twice, compare, check, and say what the files are made of.
 
 Needs ``pip install build twine cyclonedx-bom``; ``make release`` brings them::
 
     python bench/release.py dist
 
-Written are the wheel and the sdist; ``sbom.json`` (CycloneDX) of the wheel installed alone, with
-its dependencies; ``provenance.json``: commit, tree, tools and hashes; ``SHA256SUMS``.
+Written are wheels and sdists; ``sbom.json`` (CycloneDX) of grice and grice-models installed alone,
+with their dependencies; ``provenance.json``: commit, tree, tools and hashes; ``SHA256SUMS``.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ def git(*words: str) -> str:
 
 
 def built(folder: Path) -> list[Path]:
-    """Return the wheel and the sdist of what is committed, made in a folder of its own."""
+    """Return the wheels and sdists of what is committed, made in a folder of its own."""
     source, out = folder / "source", folder / "dist"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(source)], check=True)
     # The time of the commit stands in the archives, whenever they are made.
     environment = {**os.environ, "SOURCE_DATE_EPOCH": git("log", "-1", "--format=%ct")}
-    words = [sys.executable, "-m", "build", "--outdir", str(out), str(source)]
-    subprocess.run(words, check=True, env=environment, capture_output=True)
+    for project in sorted((source / "packages").iterdir()):
+        words = [sys.executable, "-m", "build", "--outdir", str(out), str(project)]
+        subprocess.run(words, check=True, env=environment, capture_output=True)
     return sorted(out.iterdir())
 
 
@@ -49,13 +50,13 @@ def digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def bill(wheel: Path, folder: Path) -> dict[str, object]:
-    """Return the bill of materials of a wheel that is installed alone."""
+def bill(wheels: list[Path], folder: Path) -> dict[str, object]:
+    """Return the bill of materials of wheels that are installed alone."""
     place = folder / "installed"
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
     python = str(place / "bin" / "python")
     pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", str(wheel)], check=True)
+    subprocess.run([*pip, "install", *map(str, wheels)], check=True)
     words = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", python]
     shown = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     parts: dict[str, object] = json.loads(shown)
@@ -63,8 +64,8 @@ def bill(wheel: Path, folder: Path) -> dict[str, object]:
 
 
 def licences() -> dict[str, dict[str, object]]:
-    """Return the licence and the data of each bundle that ships, as its card has them."""
-    cards = sorted((ROOT / "packages/grice-models/src/grice_models/models").glob("*/card.toml"))
+    """Return the licence and the data of each model that ships, as its card has them."""
+    cards = sorted((ROOT / "packages").glob("*/src/*/models/*/card.toml"))
     read = {card.parent.name: tomllib.loads(card.read_text("utf-8")) for card in cards}
     return {
         name: {
@@ -88,13 +89,15 @@ def main() -> None:
             if digest(file) != digest(other):
                 raise SystemExit(f"{file.name}: two builds differ")
         subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], check=True)
-        [wheel] = [file for file in files if file.suffix == ".whl"]
-        if wheel.stat().st_size > LARGEST:
-            raise SystemExit(f"{wheel.name}: {wheel.stat().st_size:,} bytes are too many")
-        parts = bill(wheel, Path(first))
+        wheels = [file for file in files if file.suffix == ".whl"]
+        for wheel in wheels:
+            if wheel.stat().st_size > LARGEST:
+                raise SystemExit(f"{wheel.name}: {wheel.stat().st_size:,} bytes are too many")
+        alone = [wheel for wheel in wheels if wheel.name.startswith(("grice-", "grice_models-"))]
+        parts = bill(alone, Path(first))
         arguments.folder.mkdir(parents=True, exist_ok=True)
         kept = [Path(shutil.copy(file, arguments.folder)) for file in files]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "packages/grice/pyproject.toml").read_text("utf-8"))
     provenance = {
         "commit": git("rev-parse", "HEAD"),
         "tree": git("rev-parse", "HEAD^{tree}"),

@@ -141,7 +141,7 @@ def named_extras(name):
 
 
 def test_the_extras_of_help_and_messages_are_those_of_the_package():
-    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    packaged = tomllib.loads((ROOT / "packages/grice/pyproject.toml").read_text())["project"]
     extras = packaged["optional-dependencies"]
     there = extras.keys() - {"dev", "docs"}
     shown = set().union(*map(named_extras, LEAVES))
