@@ -1,0 +1,54 @@
+"""The distributions of the repository: one version, pinned to each other, with their terms."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import grice
+
+ROOT = Path(__file__).parents[3]
+PROJECTS = {
+    path.parent.name: tomllib.loads(path.read_text("utf-8"))["project"]
+    for path in sorted((ROOT / "packages").glob("*/pyproject.toml"))
+}
+
+
+def requirements(project):
+    yield from project.get("dependencies", ())
+    for wanted in project.get("optional-dependencies", {}).values():
+        yield from wanted
+
+
+def test_there_are_five():
+    assert list(PROJECTS) == [
+        "grice", "grice-annotate", "grice-models", "grice-research", "grice-tasks"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_one_version_for_all(name):
+    assert PROJECTS[name]["version"] == grice.__version__
+    assert PROJECTS[name]["requires-python"] == PROJECTS["grice"]["requires-python"]
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_they_require_each_other_in_this_version(name):
+    """A wheel of another version would be refused by pip, not found out at run time."""
+    own = [
+        wanted
+        for wanted in requirements(PROJECTS[name])
+        if re.match(r"[\w-]+", wanted)[0] in PROJECTS and not re.match(r"grice\[[\w,]+\]$", wanted)
+    ]
+    assert [wanted for wanted in own if not wanted.endswith(f"=={grice.__version__}")] == []
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+@pytest.mark.parametrize("file", ["LICENSE", "NOTICE"])
+def test_a_distribution_carries_the_terms_of_the_repository(name, file):
+    copy = ROOT / "packages" / name / file
+    assert copy.read_text("utf-8") == (ROOT / file).read_text("utf-8")
+    assert not copy.is_symlink()  # an sdist would keep a link that leads nowhere
