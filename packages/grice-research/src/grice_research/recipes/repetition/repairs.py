@@ -1,8 +1,9 @@
 """Repairs after a complaint beside replies that say the same again, and the weights that part them.
 
-    python bench/repairs.py [--split development|closed] [--fit]
+    python -m grice_research.recipes.repetition.repairs \
+        [--split development|closed] [--fit]
 
-Read are the conversations of ``tests/metrics/repairs.jsonl``: each ends with a complaint, and has a
+Read are the conversations of ``packages/grice/tests/metrics/repairs.jsonl``: each ends with a complaint, and has a
 reply that repairs the flaw and up to two that repeat it. Printed is which replies each rule takes
 for repairs: ``repetition`` at one half or more, ``repetition`` without its complaints (they are
 replaced by a turn that is none), and trivial rules. Intervals are Wilson's. With ``--fit`` the
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     from grice.models.protocols import Encoder
 
-FILE = Path(__file__).parents[1] / "tests" / "metrics" / "repairs.jsonl"
+FILE = Path("packages/grice/tests/metrics/repairs.jsonl")
+"""In the root of the repository."""
 KINDS = ("repair", "repetition", "rewording")
 NO_COMPLAINT = "I see."
 APOLOGY = re.compile(r"sorry|apolog|my bad|my mistake|oops|you['’]re right", re.IGNORECASE)

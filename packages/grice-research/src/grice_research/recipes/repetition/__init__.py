@@ -1,0 +1,1 @@
+"""Weights of the signs of a repair, which the metric repetition holds."""
