@@ -5,8 +5,8 @@
 Each finding was read and judged once; ``certain_flaws.jsonl`` holds the verdicts by a hash of rule,
 side and reply, so that texts that may not be passed on stay where they are. Equal replies of bots,
 or of people, count once. Findings without a verdict are counted apart, and ``--unread`` prints them
-for reading. Recall is on the written items of ``tests/detectors/written.jsonl``. Prints tables in
-Markdown.
+for reading. Recall is on the written items of ``tests/detectors/written.jsonl`` of grice. Prints
+tables in Markdown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 VERDICTS = HERE / "certain_flaws.jsonl"
-WRITTEN = HERE.parent / "tests/detectors/written.jsonl"
+WRITTEN = HERE.parent / "packages/grice/tests/detectors/written.jsonl"
 DEVELOPMENT = (
     "ab_redial casino chatterbot_corpus convai2017 dbdc3 dices everyday_conversations "
     "irc_disentangled persuasion_for_good schema_guided/dev star synthetic_persona_chat/valid "

@@ -43,11 +43,12 @@ PAGE = ROOT / "docs" / "portability.md"
 EXAMPLES = ("examples/charity.txt", "examples/chatbots.jsonl")
 MODES = ("fast", "exact")
 METRICS = tuple(sorted({name for mode in MODES for name in reference_scores().scores[mode]}))
-TESTS = (
-    "tests/runtime/test_embedded.py", "tests/runtime/test_mlp.py",
-    "tests/metrics/test_pair_head.py", "tests/runtime/test_products.py",
-    "tests/runtime/test_spans.py", "tests/knowledge/test_generative.py",
-    "tests/metrics/test_conformance.py",
+TESTS = tuple(
+    f"packages/grice/tests/{name}.py"
+    for name in (
+        "models/test_embedded", "models/test_mlp", "metrics/test_pair_head", "models/test_products",
+        "models/test_spans", "knowledge/test_generative", "metrics/test_conformance",
+    )
 )  # fmt: skip
 SECONDS = 3600
 

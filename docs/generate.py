@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import beside
 import console
 import msgspec
 from agreement import with_agreement
@@ -63,7 +62,6 @@ def pages() -> dict[Path, str]:
             known, {name: registry.named(name) for name in built_in}
         ),
         HERE / "formats.md": document(),
-        HERE / "beside-others.md": beside.page(runs, PRESETS.read_text("utf-8")),
         HERE / "results.md": index_page(runs, "results"),
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),

@@ -1,4 +1,4 @@
-"""Records that are wrong in two ways at once, for tests and for ``bench/bad_input.py``."""
+"""Records that are wrong in two ways at once, for tests."""
 
 from __future__ import annotations
 

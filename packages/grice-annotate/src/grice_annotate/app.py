@@ -72,7 +72,7 @@ def application(study: Study) -> ASGIApp:
     views = Views(study)
 
     # One thread answers judges, as fast as threads that wait for each other at every query would
-    # not (`bench/annotate.py`); where pages wait for a model, several do. The owner has another.
+    # not (docs/annotate.md); where pages wait for a model, several do. The owner has another.
     judging = CapacityLimiter(ASKING if "model" in study.template.options else 1)
     threads = {False: judging, True: CapacityLimiter(1)}
 

@@ -1,13 +1,12 @@
-"""Repairs after a complaint beside replies that say the same again, and the weights that part them.
+"""Repairs after a complaint beside replies that repeat themselves, and the weights that part them.
 
-    python -m grice_research.recipes.repetition.repairs \
-        [--split development|closed] [--fit]
+    python -m grice_research.recipes.repetition.repairs [--split development|closed] [--fit]
 
-Read are the conversations of ``packages/grice/tests/metrics/repairs.jsonl``: each ends with a complaint, and has a
-reply that repairs the flaw and up to two that repeat it. Printed is which replies each rule takes
-for repairs: ``repetition`` at one half or more, ``repetition`` without its complaints (they are
-replaced by a turn that is none), and trivial rules. Intervals are Wilson's. With ``--fit`` the
-weights of the metric are fitted again, on the half for development alone.
+Reads the conversations of ``packages/grice/tests/metrics/repairs.jsonl``: each ends with a
+complaint, and has a reply that repairs the flaw and up to two that repeat it. Prints the replies
+that each rule takes for repairs: ``repetition`` at one half or more, ``repetition`` without its
+complaints (they are replaced by a turn that is none), and trivial rules. Intervals are Wilson's.
+With ``--fit`` the weights of the metric are fitted again, on the half for development alone.
 """
 
 from __future__ import annotations
