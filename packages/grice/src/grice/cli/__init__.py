@@ -10,11 +10,12 @@ import os
 import pkgutil
 import sys
 import warnings
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import grice
+from grice import distributions
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
@@ -161,15 +162,44 @@ def command_parser(words: Sequence[str]) -> Parser:
     add_everywhere(parser, default=False)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     chosen = next((word for word in words if not word.startswith("-")), None)
-    for name, place in find_commands().items():
-        command = cast("Command", import_module(place))
+    entries = find_commands()
+    if chosen is not None and chosen not in entries:
+        _refuse_absent(chosen)
+    for name, entry in entries.items():
+        if chosen is not None and name != chosen:
+            subparsers.add_parser(name)  # for the names of commands that are near
+            continue
+        try:
+            command = cast("Command", distributions.load(entry))
+        except Exception as error:
+            if chosen is None:  # the help page lists the other commands
+                subparsers.add_parser(name, help="(cannot be loaded)")
+                continue
+            if isinstance(error, GriceError) or entry.dist is None:
+                raise
+            raise InputError(
+                f"command {name!r} of {entry.dist.name}: {type(error).__name__}: {error}"
+            ) from error
         subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP)
         add_everywhere(subparser)
         subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:
             command.configure(subparser, words)
+    if chosen is None and (absent := distributions.extras().keys() - entries.keys()):
+        parser.epilog = (
+            f"Not installed: {', '.join(sorted(absent))}; each says which package it needs. "
+            f"{parser.epilog}"
+        )
     return parser
+
+
+def _refuse_absent(name: str) -> None:
+    """Refuse a command that another distribution brings, or that has been replaced."""
+    if name in distributions.extras():
+        raise InputError(distributions.not_installed(name))
+    if instead := distributions.instead_of(name):
+        raise InputError(f"grice {name} is no longer available: {instead}")
 
 
 def _check_place(arguments: argparse.Namespace) -> None:
@@ -214,16 +244,18 @@ def _show_warning(
     complain(visible(str(message)))
 
 
-def find_commands() -> dict[str, str]:
-    """Return the module of every command by its name: of grice and of installed distributions.
+def find_commands() -> dict[str, metadata.EntryPoint]:
+    """Return every command by its name: of grice and of installed distributions.
 
     A distribution offers a command by the entry point group ``grice.commands``; of two of one name
     the core's counts.
     """
-    places = {entry.name: entry.value for entry in metadata.entry_points(group=COMMAND_GROUP)}
+    found = {entry.name: entry for entry in metadata.entry_points(group=COMMAND_GROUP)}
     for module in pkgutil.iter_modules(commands.__path__):
-        places[module.name.replace("_", "-")] = f"{commands.__name__}.{module.name}"
-    return dict(sorted(places.items()))
+        name = module.name.replace("_", "-")
+        place = f"{commands.__name__}.{module.name}"
+        found[name] = metadata.EntryPoint(name, place, COMMAND_GROUP)
+    return dict(sorted(found.items()))
 
 
 def command_names() -> list[str]:

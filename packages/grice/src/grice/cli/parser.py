@@ -7,7 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from grice.errors import did_you_mean
+from grice import distributions
+from grice.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ class Parser(argparse.ArgumentParser):
         unknown = [word for word in self._own_options(words) if not self._knows(word)]
         if unknown:
             # Before anything else: a mistyped option also leaves what it stands for missing.
+            self._refuse_former(unknown[0].partition("=")[0])
             near = did_you_mean(unknown[0].partition("=")[0], self._long_options())
             self.error(
                 f"unrecognized arguments: {' '.join(unknown)}"
@@ -49,11 +51,21 @@ class Parser(argparse.ArgumentParser):
         """End with the usage and a message; of a choice that is none the near one is named."""
         wrong = CHOICE.search(message)
         if wrong:
+            self._refuse_former(wrong[1])
             choices = [choice.strip(" '") for choice in wrong[2].split(",")]
             message = (
                 f"{message[: wrong.start()]}no {wrong[1]!r} here{did_you_mean(wrong[1], choices)}"
             )
         super().error(message)
+
+    def _refuse_former(self, word: str) -> None:
+        """Refuse a former action or option by naming what replaces it."""
+        place = " ".join([*self.prog.split()[1:], word])
+        instead = distributions.instead_of(place)
+        if instead is None and word.startswith("--"):
+            instead = distributions.instead_of(word)
+        if instead is not None:
+            raise InputError(f"{self.prog} {word} is no longer available: {instead}")
 
     def commands(self) -> dict[str, Parser]:
         """Return the parsers of the commands, or of the actions, by name; none of a leaf."""

@@ -20,6 +20,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from grice import distributions
 from grice.errors import InputError, did_you_mean, os_reason
 from grice.folders import config_folder
 from grice.stores import is_url
@@ -168,11 +169,19 @@ def check_settings(parser: argparse.ArgumentParser) -> list[Settings]:
     for settings in files:
         for name, values in settings.options.items():
             if name not in known:
+                if instead := _instead_of(name):
+                    raise InputError(f"{settings.file}: {name} is no longer available: {instead}")
                 near = did_you_mean(name, known)
                 raise InputError(f"{settings.file}: no option {name!r} of grice score{near}")
             if _is_switch(values) and actions[f"--{name}"].nargs != 0:
                 raise InputError(f"{settings.file}: {name}: a value is expected, found bool")
     return files
+
+
+def _instead_of(name: str) -> str | None:
+    """Return what replaces a former option of ``score``."""
+    option = f"--{name}"
+    return distributions.instead_of(f"score {option}") or distributions.instead_of(option)
 
 
 def _project_settings(folder: Path) -> Settings | None:

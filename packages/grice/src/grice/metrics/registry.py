@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice import distributions
 from grice.errors import MetricError, did_you_mean
 from grice.metrics.declaration import Metric
 
@@ -62,7 +63,7 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         origin = entry.dist.name if entry.dist else entry.value
         try:
-            _add(registry, entry.load(), origin, problems)
+            _add(registry, distributions.load(entry), origin, problems)
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
             problems.append(f"plugin {entry.name!r} of {origin}: {type(error).__name__}: {error}")
     for path in plugins:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, Type
 
 import msgspec
 
+from grice import distributions
 from grice.errors import BundleError, GriceError, ModelError, shortened
 
 if TYPE_CHECKING:
@@ -339,7 +340,7 @@ T = TypeVar("T", bound="Kind[object] | Scheme")
 
 def _load(entry: metadata.EntryPoint, wanted: type[T]) -> T:
     try:
-        loaded = entry.load()
+        loaded = distributions.load(entry)
     except Exception as error:
         if entry.dist is None:
             raise

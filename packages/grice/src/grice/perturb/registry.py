@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice import distributions
 from grice.errors import InputError, did_you_mean
 from grice.perturb.declaration import Perturbation
 
@@ -36,7 +37,7 @@ def _all() -> dict[str, Perturbation]:
     perturbations = {built_in.name: built_in for built_in in sorted(_built_in())}
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
-            loaded = entry.load()
+            loaded = distributions.load(entry)
         except Exception as error:
             raise InputError(f"perturbation {entry.name!r} cannot be loaded: {error}") from error
         if not isinstance(loaded, Perturbation) or loaded.name in perturbations:

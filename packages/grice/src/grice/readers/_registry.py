@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice import distributions
 from grice.errors import InputError, did_you_mean, excerpt
 from grice.readers._format import Format
 from grice.readers._json import closed, samples
@@ -48,7 +49,7 @@ def find_formats() -> Formats:
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
         try:
-            form = entry.load()
+            form = distributions.load(entry)
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
             problems.append(f"{title}: {type(error).__name__}: {error}")
             continue

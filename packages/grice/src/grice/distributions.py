@@ -1,0 +1,85 @@
+"""Other distributions that extend grice: their versions, and the commands each of them adds."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import metadata, resources
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PINNED = re.compile(r"(grice(?:-\w+)?)\s*(?:\[[^\]]*\])?\s*\(?==\s*([^\s;,)]+)\)?\s*(;.*)?")
+"""A requirement of an exact version of one of grice's distributions."""
+
+
+@cache
+def extras() -> Mapping[str, str]:
+    """Return the extra of grice that brings each command of its other distributions."""
+    return _table("commands.toml")
+
+
+def instead_of(words: str) -> str | None:
+    """Return what replaces a former command or option; None for words that never were one.
+
+    Args:
+        words: A command (``health``), an action (``kb add``), or an option, of one command
+            (``score --budget``) or of any (``--budget``).
+    """
+    return _table("former.toml").get(words)
+
+
+def load(entry: metadata.EntryPoint) -> object:
+    """Load an entry point, once its distribution is known to fit this version of grice.
+
+    Raises:
+        InputError: If the distribution was made for another version.
+    """
+    if entry.dist is not None and (problem := mismatch(entry.dist)):
+        raise InputError(problem)
+    return entry.load()
+
+
+def mismatch(distribution: metadata.Distribution) -> str | None:
+    """Return a line for a distribution that needs another version of grice; None if it fits.
+
+    Only requirements of an exact version are compared: pip has checked the others.
+    """
+    for requirement in distribution.requires or ():
+        pinned = PINNED.fullmatch(requirement)
+        if not pinned or "extra" in (pinned[3] or ""):
+            continue
+        name, wanted = pinned[1], pinned[2]
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found = ""
+        if found != wanted:
+            what = f"{name} {found} is installed" if found else f"{name} is not installed"
+            return (
+                f"{distribution.name} {distribution.version} requires {name}=={wanted}, but "
+                f"{what}: {_install(distribution.name)}"
+            )
+    return None
+
+
+def not_installed(command: str) -> str:
+    """Return a line that says how to install a command of another distribution."""
+    return f"grice {command} is not installed: python -m pip install 'grice[{extras()[command]}]'"
+
+
+def _install(name: str) -> str:
+    ours = name.removeprefix("grice-")
+    what = f"'grice[{ours}]'" if ours in extras().values() else name
+    return f"python -m pip install -U {what}"
+
+
+@cache
+def _table(name: str) -> dict[str, str]:
+    import tomllib  # only for words that are no command, and for the help page
+
+    text = resources.files("grice.data").joinpath(name).read_text("utf-8")
+    return dict(tomllib.loads(text))
