@@ -266,9 +266,9 @@ def test_the_page_shows_every_link_and_escapes_what_was_said(bus):
 def test_a_model_without_links_is_refused_by_name(tmp_path, capsys):
     talk = tmp_path / "talk.txt"
     talk.write_text("A: Hello there.\nB: Hello to you.\n")
-    assert main(["triplets", str(talk), "--model", "bundle:patterns"]) == 2
+    assert main(["triplets", str(talk), "--model", "bundle:extraction"]) == 2
     message = " ".join(capsys.readouterr().err.split())
-    assert "bundle:patterns finds no links: name a bundle such as bundle:triplets" in message
+    assert "bundle:extraction finds no links: name a bundle such as bundle:triplets" in message
 
 
 def test_an_event_ends_before_the_connective_that_its_tagger_took_in():

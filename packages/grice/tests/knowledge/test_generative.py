@@ -13,7 +13,6 @@ from grice.knowledge.generative import (
 )
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
-from grice.knowledge.union import KnowledgeUnion
 from grice.models.bundle import Bundle, Card, open_bundle
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.memo import Memo, MemoGenerator
@@ -226,43 +225,7 @@ def test_what_was_written_is_kept(tmp_path, shipped):
     memo.close()
 
 
-def test_it_is_opened_by_name_alone_and_beside_stored_knowledge():
+def test_it_is_opened_by_name_alone():
     models = Models(mode="exact", workers=1, cache=None)
-    written = models.open("bundle:comet")
-    both = models.open("bundle:atomic-comet")
-    assert isinstance(written, KnowledgeBase)
-    assert isinstance(both, KnowledgeBase)
-    for part in ("atomic@", "comet@", "encoder@"):
-        assert part in models.fingerprint("bundle:atomic-comet")
-    [tails] = both.tails([HEADS[0]], ["xReact"], 6)
-    assert {tail.source for tail in tails} > {"comet"}
+    assert isinstance(models.open("bundle:comet"), KnowledgeBase)
     models.close()
-
-
-class Known:
-    def __init__(self, name, tails, value):
-        self.identity, self._tails, self._value = name, tails, value
-
-    def tails(self, heads, relations, k):
-        known_tails = [KnownTail(heads[0], tail, 1.0, 0.0, self.identity) for tail in self._tails]
-        return [known_tails[:k] for _ in relations]
-
-    def plausibility(self, triples):
-        return [self._value for _ in triples]
-
-
-def test_a_union_takes_from_its_parts_in_turn():
-    both = KnowledgeUnion(
-        [Known("a", ["to rest", "to sleep"], 0.2), Known("b", ["To  rest", "to eat"], 0.6)]
-    )
-    [tails] = both.tails(["h"], ["xWant"], 4)
-    assert [(t.tail, t.source) for t in tails] == [
-        ("to rest", "a"),
-        ("to sleep", "a"),
-        ("to eat", "b"),
-    ]
-    assert len(both.tails(["h"], ["xWant"], 2)[0]) == 2
-    assert both.plausibility([Triple("h", "xWant", "t")]) == pytest.approx([0.4])
-    assert both.identity == "a+b"
-    with pytest.raises(InputError, match="at least one"):
-        KnowledgeUnion([])

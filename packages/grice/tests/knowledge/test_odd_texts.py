@@ -6,9 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grice.knowledge.extraction.cues import CueExtractor, CueSettings
-from grice.knowledge.extraction.patterns import PatternExtractor
 from grice.knowledge.extraction.protocol import Exchange
-from grice.knowledge.extraction.search import concepts
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.schema import load_schema
 from grice.metrics.engagement.features import surface
@@ -65,7 +63,7 @@ class Given:
 @example("ſorry, ſadly")
 def test_words_are_read_from_any_text(text):
     assert 0 <= novelty(text, [text]).novel_fraction <= 1
-    for read in (unreadable, written_out, concepts, event_text, plain_event):
+    for read in (unreadable, written_out, event_text, plain_event):
         read(text)
     surface(text, text)
     reaction(text, said_by="previous")
@@ -79,13 +77,12 @@ def test_words_are_read_from_any_text(text):
 @example("We won!", "Thankſ for it. I ſtay ſince I loſt.", [15, 21, 28, 34])
 @example("", "İ lost my job ıf i am so sad.", [0, 12, 17, 27])
 def test_triples_are_read_from_any_text(before, text, offsets):
-    tagger = Given(offsets)
-    for extractor in (CueExtractor(BUNDLE, SETTINGS, tagger), PatternExtractor(tagger)):
-        (extraction,) = extractor.extract([Exchange((before,), text)], least=0.0)
-        for triple in extraction.triples:
-            for place in (triple.head_place, triple.tail_place):
-                whole = text if place.turn == "reply" else before
-                assert whole[place.start : place.end].strip()
+    extractor = CueExtractor(BUNDLE, SETTINGS, Given(offsets))
+    (extraction,) = extractor.extract([Exchange((before,), text)], least=0.0)
+    for triple in extraction.triples:
+        for place in (triple.head_place, triple.tail_place):
+            whole = text if place.turn == "reply" else before
+            assert whole[place.start : place.end].strip()
 
 
 BUNDLE = open_bundle("extraction")

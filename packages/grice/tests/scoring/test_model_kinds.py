@@ -34,7 +34,7 @@ OPTIONS = [
 ]
 
 RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
-KNOWLEDGE = {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"}
+KNOWLEDGE = {"knowledge", "knowledge-file", "generative-knowledge"}
 ACCEPTED = {
     "accent extractor": set(),
     "accent comet": set(),
@@ -43,7 +43,7 @@ ACCEPTED = {
     "sense model": {"flaw-heads"},
     "contradiction model": {"decomposable-attention"},
     "fluency model": {"fluency"},
-    "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
+    "extractor": {"extractor", "link-extractor"},
     "plausibility": {"triple-head"} | KNOWLEDGE,
     "knowledge": KNOWLEDGE,
     "encoder": {"encoder"},
@@ -88,12 +88,9 @@ def own_knowledge(path):
 
 FETCHED = {
     "flaw-heads",
-    "language-model-dialogues",
     "language-model-graphs",
-    "language-model-knowledge",
     "language-model-links",
     "language-model-situated",
-    "likelihood-extractor",
     "published-graphs",
     "published-links",
 }
@@ -184,11 +181,7 @@ INNER = [
     ("engagement", 'encoder = "encoder"', 'encoder = "engagement"', "stands on itself|engagement"),
     ("engagement", 'encoder = "encoder"', 'encoder = "atomic"', "sentence vectors is needed"),
     ("extraction", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
-    ("patterns", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
     ("links", "bundle:triplets", "bundle:events", "links is needed"),
-    ("search", "bundle:atomic", "bundle:encoder", "knowledge is needed"),
-    ("search", "bundle:atomic", "bundle:comet", "no store of known triples"),
-    ("atomic-comet", "bundle:comet", "bundle:encoder", "knowledge is needed"),
     ("relevance", "bundle:dialogue", "bundle:atomic", "likelihood is needed"),
     ("context-relevance", "bundle:relevance", "bundle:engagement", "relevance is needed"),
     ("context-relevance", 'base = "bundle:relevance"', "base = 7", "model reference '7'"),
@@ -227,7 +220,7 @@ def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
         models.open(changed)
 
 
-def write_card(folder, settings, kind="knowledge-union"):
+def write_card(folder, settings, kind="fluent-pair-head"):
     folder.mkdir(exist_ok=True)
     (folder / "card.toml").write_text(
         f'name = "{folder.name}"\nkind = "{kind}"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'

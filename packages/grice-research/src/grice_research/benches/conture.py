@@ -49,7 +49,6 @@ PAPER_FIGURES = {
 """Tables 1, 5 and 6."""
 
 OTHERS = {
-    "commonsense_patterns": {"spearman": 0.0},
     "fed_appropriate": {"pearson": -0.09, "spearman": -0.04},
     "fed_understandable": {"pearson": -0.08, "spearman": -0.04},
     "cross_encoder": {"pearson": -0.05, "spearman": -0.09},

@@ -49,8 +49,6 @@ ON = f"{SET}:events"
 WHOLE_SET = "deco_all"
 """Training part and test: whether scores move as their evidence says needs no ratings."""
 BASELINES = {
-    "commonsense_patterns": ("ASER extractor instead of T5", {"spearman": 0.14}),
-    "commonsense_search": ("", {}),
     "fed_appropriate": ("FED-appropriate", {"pearson": -0.16, "spearman": -0.10}),
     "fed_understandable": ("FED-understandable", {"pearson": -0.12, "spearman": -0.07}),
     "cross_encoder": ("Cross-encoder (BART)", {"pearson": 0.15, "spearman": 0.15}),

@@ -56,8 +56,6 @@ PRINTED = {
 OWN_BERTSCORE = "bertscore, shipped encoder"
 """Greedy matching of the shipped encoder's token states: no printed figure is of that model."""
 BESIDE = "ACCENT T5"
-SEARCH = "CSKB search"
-"""A printed row as well: a search of ATOMIC-2020's training part; ours is of what ships."""
 FREQUENT = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 """The relations with most triples in DECO's training part (Table 10)."""
 COPYING = "six frequent relations, copying"
@@ -100,13 +98,6 @@ def measure(context: BenchContext) -> Iterator[Row]:
     triples_of |= baselines(exchanges)
     for row in list(triples_of)[1:]:
         yield from _rows(row, triples_of[row], replies, "baseline", replies.fingerprint)
-    triples_of[SEARCH] = read_triples(
-        cast("TripleExtractor", models.open("bundle:search")), exchanges
-    )
-    searched = f"{models.fingerprint('bundle:search')}|on:{replies.fingerprint}"
-    yield from _rows(
-        SEARCH, triples_of[SEARCH], replies, "baseline", searched, printed[SEARCH], SEARCH
-    )
     yield from _differences(triples_of, replies, fingerprint)
     for name, figures in printed.items():
         for measured, value in figures.items():
@@ -170,7 +161,6 @@ def _rows(
     kind: Kind,
     signature: str,
     published: Mapping[str, float] | None = None,
-    beside: str = BESIDE,
 ) -> Iterator[Row]:
     cells = cells_of(triples, replies)
     likeness = _likeness(cells)
@@ -186,7 +176,7 @@ def _rows(
             why=why,
             signature=signature,
             published=(published or {}).get(shown),
-            beside=beside if (published or {}).get(shown) is not None else "",
+            beside=BESIDE if (published or {}).get(shown) is not None else "",
         )
 
 

@@ -13,15 +13,11 @@ from typing import TYPE_CHECKING
 from grice.errors import GriceError
 from grice_research.context import Skipped
 from grice_research.language_models import (
-    coherence,
-    extraction,
     graphs,
     judgements,
     keywords,
     links,
-    plausibility,
     relevance,
-    tails,
 )
 from grice_research.language_models.samples import Candidate
 from grice_research.rows import Row
@@ -38,9 +34,6 @@ PAPER = (
 )
 PLACES = (
     relevance.rows,
-    plausibility.rows,
-    extraction.rows,
-    tails.rows,
     judgements.stances,
     judgements.statements,
     graphs.rows,
@@ -48,7 +41,6 @@ PLACES = (
     links.triplets,
     links.links,
     keywords.rows,
-    coherence.rows,
 )
 RECIPE = "language_model_places"
 """Left the bundles of models that do not ship."""

@@ -33,7 +33,6 @@ ANY = ("calibrated", "cosine")
 SCORERS = {
     "bundle:atomic": ANY,
     "bundle:comet": (*ANY, "likelihood"),
-    "bundle:atomic-comet": ANY,
 }
 """By knowledge the scorers that can ask it; only a generator has likelihoods of tails."""
 

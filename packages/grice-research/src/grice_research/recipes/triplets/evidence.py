@@ -19,7 +19,7 @@ from grice.stats.systems import mean
 from grice_research.recipes.extraction.deco import cells, replies
 from grice_research.recipes.options import parser_of
 
-EXTRACTORS = ("bundle:links", "bundle:extraction", "bundle:patterns")
+EXTRACTORS = ("bundle:links", "bundle:extraction")
 
 
 def main() -> None:
