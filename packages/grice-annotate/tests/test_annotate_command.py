@@ -11,12 +11,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-import grice_annotate
-from grice.errors import InputError
-from grice_annotate import check_installed
 from studio import command, studio_of, talks, write
 
 
@@ -106,14 +100,6 @@ def test_a_study_of_another_version_is_named(study, capsys):
         connection.execute("UPDATE grice_study SET version = 99")
     assert command("export", "--db", study) == 2
     assert "a study of version 99; this grice reads version 1" in capsys.readouterr().err
-
-
-def test_what_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(
-        grice_annotate, "find_spec", lambda name: None if name == "sqlalchemy" else 1
-    )
-    with pytest.raises(InputError, match=r'sqlalchemy.*pip install "grice\[annotate\]"'):
-        check_installed()
 
 
 @pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])

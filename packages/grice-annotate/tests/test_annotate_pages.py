@@ -6,9 +6,6 @@ import html
 import re
 
 import pytest
-
-pytest.importorskip("sqlalchemy")
-pytest.importorskip("starlette")
 import sqlalchemy
 
 from studio import ask, studio_of, talks, write

@@ -7,8 +7,6 @@ import random
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
-pytest.importorskip("starlette")
 from grice.cli import main
 from grice.errors import GriceError
 from grice.readers import read

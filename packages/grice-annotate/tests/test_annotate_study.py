@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
-pytest.importorskip("starlette")
 from grice.errors import InputError
 from grice_annotate.records import AnswerError
 from studio import studio_of, talks, write

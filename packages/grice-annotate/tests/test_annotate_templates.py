@@ -8,8 +8,6 @@ from collections import Counter
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
-pytest.importorskip("starlette")
 from grice.cli import main
 from grice.errors import GriceError
 from grice_annotate.agreement import agreement_of

@@ -16,7 +16,6 @@ from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_or_print_lines
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
-from grice_annotate import check_installed
 from grice_annotate.templates import find_templates
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         Action("agreement", "how well the judges agree", _configure_read, _agreement),
         Action("export", "write the answers as records", _configure_export, _export),
     ]
-    add_actions(parser, actions, ("annotate",))
+    add_actions(parser, actions)
 
 
 run = run_action
@@ -149,7 +148,6 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 
 def _begin(arguments: argparse.Namespace) -> int:
     """Begin a study, or go on with the same one, and serve it."""
-    check_installed()
     from grice_annotate.begin import begun_study
     from grice_annotate.source import Source
 
@@ -220,7 +218,6 @@ def _resume(arguments: argparse.Namespace) -> int:
 
 
 def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Study]:
-    check_installed()
     from grice_annotate.begin import opened_study
 
     return opened_study(arguments.db)

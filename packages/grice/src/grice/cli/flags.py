@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 EXTRAS = {
     "amr": "AMR graphs from a file",
-    "annotate": "grice annotate",
     "arrow": "Parquet and Arrow files",
     "dask": "--engine dask",
     "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",

@@ -88,8 +88,8 @@ FORMAT = Format(
 The turns are the list in `data` whose items have `author` (or `speaker`, `role`, `name`) and
 `text` (or `content`), as the tags Paragraphs and Chat take them; or a context and a response, as
 the format `response` has them. The id is `key` of the data, else that of the task. Results of the
-first prediction become `proposal`, by `from_name`: what `grice annotate` fills in for half of the
-judges. Annotations and other fields stay in the meta.""",
+first prediction become `proposal`, by `from_name`: an answer to start from. Annotations and other
+fields stay in the meta.""",
     example="""\
 {"id": 7, "data": {"dialogue": [{"author": "Ann", "text": "Is it far?"}, {"author": "Bot", "text": "Ten minutes."}]}, "predictions": [{"model_version": "m1", "result": [{"from_name": "overall", "to_name": "reply", "type": "number", "value": {"number": 4}}]}]}
 """,  # noqa: E501 - an example stands as it would in a file
