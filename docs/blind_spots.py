@@ -75,9 +75,8 @@ FOOT = """\
 - A metric sees the words of a conversation, not the world: not whether an order was placed, a price
   is right, or the user got what was wanted.
 - The figures are those of other chatbots than yours. [`grice sanity`](commands/sanity.md) breaks
-  replies of your own file and shows what a metric does not notice,
-  [`grice health`](commands/health.md) says when not to trust it there, and fifty ratings say what
-  it is worth: [from 50 ratings to a trusted mean](tutorials/ratings-to-mean.md).
+  replies of your own file and shows what a metric does not notice, and fifty ratings say what it is
+  worth: [from 50 ratings to a trusted mean](tutorials/ratings-to-mean.md).
 """
 
 

@@ -55,7 +55,6 @@ COMMANDS = [
     "estimate {labels} {renamed} -m log_length",
     "estimate {labels} {renamed}",
     "gate {renamed} --min turn_count=1",
-    "health {talks} -m log_length --no-cache",
     "sanity {talks} -m log_length --no-cache",
     "perturb {talks} --kind swap",
     "perturb {talks}",

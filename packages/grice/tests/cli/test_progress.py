@@ -147,7 +147,6 @@ def slow(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "unit"),
     [
-        (["health", "CHAT", "-m", "log_length"], "conversations"),
         (["sanity", "CHAT", "-m", "log_length"], "conversations"),
         (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
         (["verify", "SCORES", "CHAT"], "conversations"),

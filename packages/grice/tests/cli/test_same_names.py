@@ -163,7 +163,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.parametrize(
     "command",
-    ["calibrate RATED SCORES", "health RATED -m log_length", "meta-eval log_length --on RATED",
+    ["calibrate RATED SCORES", "meta-eval log_length --on RATED",
      "graph score GRAPHS GRAPHS", "situated score SITUATED OUTPUTS",
      "perturb RATED --kind amr-contradiction --graphs AMR"],
 )  # fmt: skip

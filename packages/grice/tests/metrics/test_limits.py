@@ -135,9 +135,6 @@ def test_list_health_and_page_say_it(capsys, tmp_path):
     assert row["does_not_see"] == explained("relevance")
     file = tmp_path / "talk.txt"
     file.write_text("A: Hello.\nB: Hello, how are you?\n")
-    assert main(["health", str(file), "-m", "log_length", "--json"]) == 0
-    (card,) = json.loads(capsys.readouterr().out)["cards"]
-    assert card["limits"] == explained("log_length")
     report = tmp_path / "report.html"
     words = ["score", str(file), "-m", "log_length", "-o", str(tmp_path / "o.jsonl")]
     assert main([*words, "--report", str(report)]) == 0

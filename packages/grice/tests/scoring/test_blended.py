@@ -79,7 +79,6 @@ def test_a_report_of_a_file_says_what_a_blend_is(scored, chat):
         ["compare", "out.jsonl", "out.jsonl"],
         ["review", "out.jsonl"],
         ["gate", "out.jsonl", "--min", "mean_relevance_repetition=0.01", "--allow-uncertain"],
-        ["health", "chat.jsonl", "--scores", "out.jsonl"],
     ],
     ids=lambda words: words[0],
 )
