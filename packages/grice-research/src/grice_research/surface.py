@@ -8,8 +8,6 @@ imported by :mod:`grice_research.command` and :mod:`grice_research.terminal` alo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.aggregation import LOWEST
 from grice.metrics.commonsense import TURNS
@@ -22,16 +20,12 @@ from grice_tasks.explagraphs.baselines import STOP_WORDS
 from grice_tasks.explagraphs.kernel import projections, random_features
 from grice_tasks.situatedgen.contrast import sample_contexts
 
-if TYPE_CHECKING:
-    from grice.evaluation.domain import Encode
-
 __all__ = [
     "EDGES",
     "LOWEST",
     "STOP_WORDS",
     "TURNS",
     "WIDTH",
-    "Encode",
     "Scale",
     "base",
     "complete",

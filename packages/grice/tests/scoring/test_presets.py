@@ -159,7 +159,7 @@ def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys)
     from grice.models.bundle import shipped_bundles
 
     (config / "presets" / "mine.toml").write_text('summary = "Mine."\nmodels = ["mine"]\n')
-    assert main(["models", "add", str(shipped_bundles()["domain"]), "--name", "mine"]) == 0
+    assert main(["models", "add", str(shipped_bundles()["engagement"]), "--name", "mine"]) == 0
     assert main(["models", "use", "mine"]) == 0
     assert main(["models", "rm", "mine"]) == 2
     assert "grice models use small" in capsys.readouterr().err
@@ -201,7 +201,7 @@ def test_models_that_are_here_need_not_be_fetched(config, chat, capsys):
     from grice.models.bundle import shipped_bundles
 
     for name in ("medium", "large-states"):
-        words = ["models", "add", str(shipped_bundles()["domain"]), "--name", name]
+        words = ["models", "add", str(shipped_bundles()["engagement"]), "--name", name]
         assert main(words) == 0
     capsys.readouterr()
     assert score(chat, metric="sense") == 0

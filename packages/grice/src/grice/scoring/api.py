@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from grice.errors import InputError, RecordError
 from grice.metrics.registry import Registry, find_metrics
 from grice.models.models import Models, default_workers
-from grice.models.protocols import Encoder
 from grice.records import Conversation, Turn
 from grice.scoring.loaded import load_metric
 from grice.scoring.presets import SMALL, named_preset
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from grice.models.bundle import Bundle
     from grice.models.embedded import Mode
     from grice.models.endpoint.spending import Terms, Usage
-    from grice.models.protocols import Vector
     from grice_tasks.cider.find import Link, Wanted
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
@@ -76,11 +74,6 @@ class Grader:
             for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
                 scores += group
         return scores
-
-    def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the shipped encoder's vectors of texts; what was read before costs nothing."""
-        self._check_open()
-        return self._models.open("bundle:encoder", Encoder).encode(texts)
 
     def links(
         self, conversations: Sequence[Conversation], wanted: Wanted | None = None
