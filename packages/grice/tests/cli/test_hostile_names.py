@@ -50,7 +50,6 @@ COMMANDS = [
     "explain --file {talks} -m log_length --no-cache",
     "meta-eval log_length --on {rated}:{evil} --no-cache",
     "compare {renamed} {renamed}",
-    "verify {scores} {talks}",
     "calibrate {labels} {renamed}",
     "estimate {labels} {renamed} -m log_length",
     "estimate {labels} {renamed}",

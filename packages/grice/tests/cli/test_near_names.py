@@ -63,12 +63,6 @@ def test_pages_are_reports_in_every_command_and_the_former_name_warns(talks, cap
     assert (talks / "former.html").read_text() == page
 
 
-def test_what_a_file_of_scores_has_not_takes_no_option(talks, capsys):
-    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "a.jsonl"]) == 0
-    assert main(["verify", "a.jsonl", "talks.jsonl", "--relevance-history=3"]) == 2
-    assert "--relevance-history is an option of relevance" in capsys.readouterr().err
-
-
 def test_an_option_is_written_out(talks, capsys):
     with pytest.raises(SystemExit) as end:
         main(["score", "talks.jsonl", "--rep", "page.html"])

@@ -149,7 +149,6 @@ def slow(monkeypatch):
     [
         (["sanity", "CHAT", "-m", "log_length"], "conversations"),
         (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
-        (["verify", "SCORES", "CHAT"], "conversations"),
         (["triplets", "CHAT"], "conversations"),
         (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
         (["graph", "score", "GRAPHS", "GRAPHS", "--judges"], "graphs"),
@@ -169,8 +168,10 @@ def test_every_command_that_takes_long_shows_rate_and_time_left(
     rated = [{"id": f"t{i}", "turns": ["Is it late?", "Yes. " * (i % 7)], "rating": i % 5}
              for i in range(40)]  # fmt: skip
     files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rated))
-    scored = chat if "verify" in words else files["RATED"]
-    assert main(["score", str(scored), "-m", "log_length", "-q", "-o", str(files["SCORES"])]) == 0
+    assert (
+        main(["score", str(files["RATED"]), "-m", "log_length", "-q", "-o", str(files["SCORES"])])
+        == 0
+    )
     graph = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
     files["GRAPHS"].write_text("".join(json.dumps({
         "id": f"g{i}", "belief": "Tea is good.", "argument": "Tea causes warmth.",

@@ -100,7 +100,7 @@ def test_a_full_disk_is_named(words, name):
 @pytest.mark.parametrize(
     "words",
     [["gate", "SCORES", "--min", "log_length=0.99"], ["gate", "SCORES", "--min",
-      "log_length=0.99", "--json"], ["graph", "check", "GRAPHS"], ["verify", "SCORES", "OTHER"]],
+      "log_length=0.99", "--json"], ["graph", "check", "GRAPHS"]],
 )  # fmt: skip
 def test_a_check_that_nobody_reads_fails_all_the_same(words, tmp_path):
     talk, other = ({"id": "a", "turns": ["Is it late?", text]} for text in ("No.", "Yes, it is."))

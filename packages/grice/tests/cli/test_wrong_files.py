@@ -99,7 +99,7 @@ def test_a_column_of_ratings_may_be_half_empty(tmp_path, scored, capsys, empty):
 @pytest.mark.parametrize(
     "command",
     ["gate TALKS --min relevance=0.1", "compare TALKS TALKS", "compare SCORES TALKS",
-     "review TALKS", "verify TALKS TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
+     "review TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
      "gate SCORES --min log_length=0 --baseline TALKS --max-drop 0.1",
      "meta-eval --on TALKS --scores TALKS"],
 )  # fmt: skip

@@ -249,12 +249,10 @@ def test_the_option_is_that_of_every_command_that_reads_files(odd, capsys, comma
     assert "no column 'zzz' for text" in " ".join(capsys.readouterr().err.split())
 
 
-def test_explain_and_verify_take_it_too(odd, tmp_path, capsys):
+def test_explain_takes_it_too(odd, capsys):
     words = ["explain", "--file", str(odd), "--id", "T-2", "-m", "log_length", "--json"]
     assert main([*words, *NAMING]) == 0
     assert json.loads(capsys.readouterr().out)["conversation"] == "T-2"
-    grice.score_files(odd, tmp_path / "out.jsonl", metrics=["log_length"], columns=NAMED)
-    assert main(["verify", str(tmp_path / "out.jsonl"), str(odd), *NAMING]) == 0
 
 
 def test_settings_of_a_project_may_name_columns(odd, tmp_path, monkeypatch):

@@ -91,25 +91,6 @@ def test_a_blend_lies_between_0_and_1(scored, capsys):
     assert "mean_relevance_repetition" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [[], ["-m", "mean_relevance_repetition"]])
-def test_a_blend_is_verified_by_its_metrics(words, scored, chat, capsys):
-    def verified():
-        status = main(["verify", "out.jsonl", str(chat), "--json", *words])
-        return status, json.loads(capsys.readouterr().out)
-
-    lines = [json.loads(line) for line in scored.read_text("utf-8").splitlines()]
-    status, result = verified()
-    assert (status, result["differences"]) == (0, [])
-    tallies = {(tally["metric"], tally["kind"]): tally["verified"] for tally in result["tallies"]}
-    assert tallies["mean_relevance_repetition", "value"] == len(lines) / 3
-    changed = next(line for line in lines if line["metric"] == "mean_relevance_repetition")
-    changed["value"] += 0.1
-    scored.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    status, result = verified()
-    assert status == 1
-    assert [it["metric"] for it in result["differences"]] == ["mean_relevance_repetition"]
-
-
 @pytest.mark.parametrize(
     ("blend", "problem"),
     [

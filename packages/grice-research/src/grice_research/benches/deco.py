@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.faithful import faithfulness
 from grice.metrics.commonsense import commonsense
 from grice.metrics.commonsense.scorers import scorer_names
-from grice.scoring.loaded import load_metric
 from grice_research.accent import accent_rows, read_by_extractor
 from grice_research.replies import (
     MIXED,
@@ -127,7 +125,6 @@ def measure(context: BenchContext) -> Iterator[Row]:
     extracted = read_by_extractor(context, replies)
     yield from accent_rows(context, replies, extracted, PAPER_FIGURES)
 
-    yield from _faithful(context)
     counts = [len(triples) for triples in replies.triples]
     number = Column("number of gold tuples", counts, signature=replies.fingerprint)
     yield from correlations(number, replies, "baseline")
@@ -144,25 +141,6 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for table in ("table 1", "table 5", "table 6"):
         yield from printed(table, ON)
     yield from printed("table 11", f"{SET}, gold tuples:events")
-
-
-def _faithful(context: BenchContext) -> Iterator[Row]:
-    """Yield how often scores move as they should when a reply or a triple is changed."""
-    loaded = load_metric(commonsense, context.models(), {})
-    rated = context.rated(WHOLE_SET)
-    faithful = faithfulness(loaded, [item.conversation for item in rated.items])
-    why = f"{faithful.replies} of {len(rated.items)} replies rest on triples"
-    for rate in faithful.rates:
-        remarks = [remark for remark in faithful.remarks if remark.startswith(rate.name)]
-        yield Row(
-            row=f"commonsense, {rate.name}",
-            measure="share",
-            estimate=rate.share,
-            kind="ours",
-            on=WHOLE_SET,
-            why="; ".join([why, *remarks]),
-            signature=f"{loaded.signature}|on:{rated.fingerprint}",
-        )
 
 
 def _option(name: str) -> str:

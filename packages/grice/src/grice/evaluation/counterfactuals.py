@@ -6,6 +6,7 @@ knowledge, exactly as ``grice kb add`` would, or the words of one event are left
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,19 +14,19 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.evaluation.evidence import spans, worded
-from grice.evaluation.faithful import without
-from grice.evaluation.variants import reworded
+from grice.evaluation.moved import worded
 from grice.knowledge.build import Author, Below
 from grice.knowledge.edit import add
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.overlay import Overlay
-from grice.records import Conversation, Score, Span, Triple, TripleEvidence
+from grice.perturb.declaration import with_texts
+from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from grice.records import Evidence
     from grice.scoring.loaded import LoadedMetric
 
 TRIED = 12
@@ -113,12 +114,31 @@ def _without_words(
 ) -> Iterator[Counterfactual]:
     assert score.turn is not None
     text = talk.turns[score.turn].text
-    # The tail of a triple before its head.
-    places = [span for piece in score.evidence for _, span in reversed([*spans(piece)])]
+    places = [span for piece in score.evidence for span in _spans(piece)]
     own = list(dict.fromkeys(span for span in places if span.turn == score.turn))[:TRIED]
-    changed = [reworded(talk, score.turn, without(text, span)) for span in own]
+    changed = [with_texts(talk, {score.turn: without(text, span)}) for span in own]
     for span, scores in zip(own, loaded.score(changed), strict=True):
         yield from _lifts("text", text[span.start : span.end], scores, score, span)
+
+
+def _spans(piece: Evidence) -> list[Span]:
+    """Return the places in the text that a piece rests on, the tail of a triple before its head."""
+    match piece:
+        case TripleEvidence(triple=triple):
+            return [span for span in (triple.tail_span, triple.head_span) if span is not None]
+        case FeatureEvidence(span=Span() as span):
+            return [span]
+    return []
+
+
+def without(text: str, span: Span) -> str:
+    """Return a text without a stretch of it, the blanks closed up.
+
+    >>> without("I won, so I smiled.", Span(0, 10, 18))
+    'I won, so.'
+    """
+    joined = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
+    return re.sub(r"\s+([.,!?;:])", r"\1", joined).strip()
 
 
 def _lifts(

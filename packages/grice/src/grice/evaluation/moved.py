@@ -8,19 +8,36 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.evaluation.evidence import EvidenceChange, evidence_changes
 from grice.evaluation.scores import read_scores
 from grice.readers import read
-from grice.records import Conversation, Score
+from grice.records import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.evaluation.table import Ids, MetricScores
+    from grice.records import Evidence, Triple
     from grice.stats.inputs import Floats, Integers
 
 ITEMS = 3
 """How many items are shown of a conversation that moved."""
+CHANGES = 5
+"""How many changes of evidence are kept per item."""
+
+
+class EvidenceChange(msgspec.Struct, frozen=True):
+    """One piece of evidence that differs.
+
+    Attributes:
+        measure: What its two values are.
+        baseline: Its value in the first score; None if it is not there.
+        other: Its value in the second; likewise.
+    """
+
+    what: str
+    measure: str
+    baseline: float | None
+    other: float | None
 
 
 class MovedItem(msgspec.Struct, frozen=True):
@@ -168,3 +185,46 @@ def _items(
             )
         )
     return items
+
+
+def evidence_changes(
+    baseline: Sequence[Evidence], other: Sequence[Evidence]
+) -> tuple[EvidenceChange, ...]:
+    """Return the pieces whose value differs or that one side alone has, largest change first."""
+    first, second = (dict(map(_measured, side)) for side in (baseline, other))
+    changes = [
+        EvidenceChange(*key, first.get(key), second.get(key))
+        for key in {**first, **second}
+        if first.get(key) != second.get(key)
+    ]
+    return tuple(sorted(changes, key=_size, reverse=True)[:CHANGES])
+
+
+def _size(change: EvidenceChange) -> float:
+    return abs((change.other or 0.0) - (change.baseline or 0.0))
+
+
+def _measured(piece: Evidence) -> tuple[tuple[str, str], float]:
+    match piece:
+        case TripleEvidence(plausibility=plausibility):
+            return (describe(piece), "plausibility"), plausibility
+        case TurnEvidence(effect=effect):
+            return (describe(piece), "effect"), effect
+        case FeatureEvidence(name=name, value=value, effect=effect):
+            return ((name, "value"), value) if effect is None else ((name, "effect"), effect)
+
+
+def worded(triple: Triple) -> str:
+    """Return a triple in words."""
+    return f"{triple.head} —{triple.relation}→ {triple.tail}"
+
+
+def describe(piece: Evidence) -> str:
+    """Return a piece in words."""
+    match piece:
+        case TripleEvidence(triple=triple):
+            return worded(triple)
+        case TurnEvidence(turn=turn):
+            return f"turn {turn}"
+        case FeatureEvidence(name=name):
+            return name

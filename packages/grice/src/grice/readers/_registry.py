@@ -135,7 +135,7 @@ def _unknown(prefix: bytes) -> str:
     if fields >= SCORE:
         return (
             "holds scores as grice score writes them, where conversations are expected; grice "
-            "review, compare, gate, verify, calibrate and estimate read scores"
+            "review, compare, gate, calibrate and estimate read scores"
         )
     if objects and isinstance(objects[0], dict):
         named_fields = ", ".join(sorted(fields)[:12]) or "none"
