@@ -170,12 +170,10 @@ def score_readings(
     with ExitStack() as stack:
         page = None
         if report is not None:
-            from grice.evaluation.badge import badge_lines
             from grice.report import ReportWriter, panel_of
 
-            audited = {loaded.metric.name: badge_lines(loaded) for loaded in scorer.metrics}
             title = ", ".join(reading.source for reading in readings)
-            panels = [panel_of(column, audited.get(column.name, ())) for column in scorer.columns]
+            panels = [panel_of(column) for column in scorer.columns]
             writer = ReportWriter(Path(report), title=title, metrics=panels, command=command)
             page = stack.enter_context(writer)
         identity = _identity(readings, scorer, format, drawn)

@@ -109,23 +109,14 @@ def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
 
 
 @pytest.mark.enable_socket
-def test_the_command_keeps_a_badge_that_a_report_shows(tmp_path, monkeypatch, capsys):
+def test_the_command_writes_its_figures(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "talk.txt").write_text("Ann: Is it far?\nBob: Ten minutes.\n")
-    options = ["-m", "judge_relevance"]
     with StubEndpoint(gullible) as server:
-        score = ["score", "talk.txt", "--models", server.model, *options, "-o", "s.jsonl"]
-        assert main([*score, "--report", "before.html"]) == 0
-        audit_words = ["audit", server.model, "--items", str(ITEMS), *options]
-        assert main([*audit_words, "-o", "badge.json", "--json"]) == 0
-        shown = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert main([*score, "--no-resume", "--report", "after.html"]) == 0
-    assert shown == json.loads((tmp_path / "badge.json").read_text())
+        words = ["audit", server.model, "--items", str(ITEMS), "-m", "judge_relevance"]
+        assert main([*words, "-o", "audit.json", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert shown == json.loads((tmp_path / "audit.json").read_text())
     assert {row["metric"] for row in shown["beside"]} >= {"relevance", "log_length"}
-    assert "This judge was not audited" in (tmp_path / "before.html").read_text("utf-8")
-    page = (tmp_path / "after.html").read_text("utf-8")
-    assert f"Audited on {ITEMS} replies that people rated" in page
-    assert "23 of 24 injections raise its scores on the whole." in page
 
 
 @pytest.mark.enable_socket

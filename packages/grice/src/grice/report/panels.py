@@ -9,8 +9,6 @@ import msgspec
 from grice.metrics.limits import explained, summed_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grice.scoring.columns import ScoreColumn
 
 
@@ -39,13 +37,8 @@ class MetricPanel(msgspec.Struct, frozen=True):
     limits: tuple[str, ...] = ()
 
 
-def panel_of(column: ScoreColumn, audited: Sequence[str] = ()) -> MetricPanel:
-    """Return the panel of the scores of one name.
-
-    Args:
-        column: What is said of them.
-        audited: What an audit of the judge says, see :func:`grice.evaluation.badge.badge_lines`.
-    """
+def panel_of(column: ScoreColumn) -> MetricPanel:
+    """Return the panel of the scores of one name."""
     return MetricPanel(
         column.name,
         column.summary,
@@ -54,6 +47,6 @@ def panel_of(column: ScoreColumn, audited: Sequence[str] = ()) -> MetricPanel:
         column.judges,
         column.source,
         column.signature,
-        " ".join(audited[:2]) or summed_up(column.name),
-        tuple(audited or explained(column.name, signature=column.signature)),
+        summed_up(column.name),
+        explained(column.name, signature=column.signature),
     )

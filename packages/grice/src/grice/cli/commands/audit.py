@@ -43,21 +43,19 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     flags.add_switch(parser, "--yes", f"do not ask above {ASKED_ABOVE} requests: send them")
     flags.add_mode(parser)
     flags.add_cache(parser)
-    flags.add_output(parser, "OUT.json", "the badge: all figures as one JSON object")
+    flags.add_output(parser, "OUT.json", "all figures as one JSON object")
     flags.add_json(parser)
     flags.add_extras(parser, "llm", "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was measured, and keep it for reports."""
+    """Print what was measured."""
     from contextlib import ExitStack
 
     from grice.cli.terminal import note
     from grice.evaluation.audit import audit
     from grice.evaluation.audit_items import rated_replies
-    from grice.evaluation.badge import keep_badge
     from grice.files import write_text
-    from grice.metrics.judges import ASPECTS
     from grice.models.endpoint.spending import in_words
     from grice.records import to_json
 
@@ -81,9 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
                 for line in in_words(usage, planned=False):
                     note(line)
             raise
-        for loaded in grader.scorer.metrics:
-            if loaded.metric.name in ASPECTS:
-                note(f"kept for reports: {keep_badge(result, loaded)}")
     if arguments.output:
         write_text(arguments.output, to_json(result) + "\n")
     emit(result, _view(result), as_json=arguments.json)
