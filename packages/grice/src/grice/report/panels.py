@@ -48,5 +48,5 @@ def panel_of(column: ScoreColumn) -> MetricPanel:
         column.source,
         column.signature,
         summed_up(column.name),
-        explained(column.name, signature=column.signature),
+        tuple(explained(column.name, signature=column.signature)),
     )
