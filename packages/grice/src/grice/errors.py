@@ -6,7 +6,7 @@
     ├── BundleError             a model folder that is missing, incomplete or changed
     ├── ModelError              a model that cannot be opened or did not answer
     ├── MetricError             a metric that is unknown, badly declared or misused
-    ├── StoppedError            a run that must not go on: a budget is reached, an endpoint is down
+    ├── StoppedError            a run that must not go on: a limit is reached, an endpoint is down
     └── OutputError             a result that cannot be written
 
 A message says what was found, where, and what to do about it. What it quotes may be anything, a key

@@ -192,8 +192,7 @@ def test_a_plugin_comes_from_the_user_alone(project, own, capsys):
         ('relevance-model = "other:place"', "relevance-model names a model by an address or a"),
         ('engine = "ray"', "engine sends texts to other processes and machines"),
         ('address = "ray://127.0.0.1:9"', "address sends texts to other machines"),
-        ('budget = "9999requests"', "budget decides what is spent"),
-        ('prices = "prices.toml"', "prices decides what is spent"),
+        ("limit-requests = 9999", "limit-requests decides how much is sent"),
         ('cache = "answers"', "cache decides where answers of models are read and written"),
         ('output = "../out.jsonl"', "output writes outside of the folder"),
         ('output = "link/out.jsonl"', "output writes outside of the folder"),
@@ -246,7 +245,7 @@ def test_every_option_of_a_project_was_decided_on():
         "speaker", "timeout", "workers",
     }  # fmt: skip
     checked = {
-        "address", "budget", "cache", "engine", "html", "models", "output", "plugin", "prices",
+        "address", "cache", "engine", "html", "limit-requests", "models", "output", "plugin",
         "report",
     }  # fmt: skip
     options = {
@@ -262,7 +261,7 @@ def test_every_option_of_a_project_was_decided_on():
 def test_the_user_may_set_everything_and_the_project_comes_before(project, own, capsys):
     own.write_text(
         f'models = "openai:m@{NOBODY}"\nmetrics = ["log_length"]\ncache = "answers"\n'
-        'budget = "1requests"\noutput = "../out.jsonl"\n'
+        'limit-requests = 1\noutput = "../out.jsonl"\n'
     )
     assert main(["score", "talks.jsonl"]) == 0
     assert "models: openai:m@" in capsys.readouterr().err

@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from grice.errors import InputError, ModelError, StoppedError
+from grice.errors import ModelError, StoppedError
 from grice.metrics.judging import Rating
-from grice.models.endpoint.prices import Price, PriceList
-from grice.models.endpoint.spending import Budget, Terms, in_words, parse_budget
+from grice.models.endpoint.spending import Terms, in_words
 from grice.models.models import Models
 from grice.models.protocols import CausalLM, Chat, ChatRequest, Message, Segment, Unanswered
 from stub_endpoint import StubEndpoint
@@ -293,11 +292,11 @@ def test_nobody_at_the_address_ends_the_run():
         models.open(model, Chat).answers([request()], Rating)
 
 
-def test_a_budget_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
+def test_a_limit_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
     texts = [f"reply number {i}" for i in range(10)]
-    few = Terms(budget=Budget(4, "requests"), concurrency=2)
+    few = Terms(limit_requests=4, concurrency=2)
     with StubEndpoint() as server:
-        with pytest.raises(StoppedError, match="budget of 4 requests"):
+        with pytest.raises(StoppedError, match="limit of 4 requests"):
             asked(server, terms=few, texts=texts, cache=tmp_path)
         assert len(server.requests) == 4
         answers, usage = asked(server, texts=texts, cache=tmp_path)
@@ -306,30 +305,18 @@ def test_a_budget_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
     assert (usage.cached, usage.requests) == (4, 6)
 
 
-def test_a_budget_of_money_counts_what_the_server_says():
-    prices = PriceList("EUR", {"stub": Price(prompt=1.0, completion=10.0)})
+def test_tokens_are_counted_as_the_server_says():
     with StubEndpoint() as server:
-        _, usage = asked(server, terms=Terms(prices=prices, budget=Budget(1.0, "money")))
-    assert usage.cost == pytest.approx((100 * 1.0 + 20 * 10.0) / 1e6)
+        _, usage = asked(server)
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.uncounted) == (100, 20, 0)
 
 
-def test_a_budget_of_money_needs_a_price():
-    with StubEndpoint() as server, pytest.raises(InputError, match="needs prices"):
-        asked(server, terms=Terms(budget=Budget(1.0, "money")))
-
-
-def test_a_plan_sends_nothing_and_an_unknown_price_is_unknown():
+def test_a_plan_sends_nothing():
     with StubEndpoint() as server:
         _, usage = asked(server, terms=Terms(planning=True), texts=["a", "b", "a"])
         assert server.requests == []
-    assert (usage.requests, usage.cost) == (2, None)
-    assert "price unknown" in next(iter(in_words(usage, planned=True)))
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "5 euros", "1e3", "nan"])
-def test_what_is_no_budget_is_refused(text):
-    with pytest.raises(InputError, match="such as 500requests"):
-        parse_budget(text)
+    assert usage.requests == 2
+    assert "2 requests; about" in next(iter(in_words(usage, planned=True)))
 
 
 @pytest.mark.parametrize(

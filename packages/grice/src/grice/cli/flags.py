@@ -345,16 +345,11 @@ def add_endpoints(parser: argparse.ArgumentParser) -> None:
     )
     add_switch(group, "--dry-run", "say how much would be sent, about, and send and write nothing")
     group.add_argument(
-        "--budget",
-        metavar="AMOUNT",
-        help="spend no more: 2.50 in the currency of --prices, 500requests or 100000tokens; what "
-        "was answered is kept, and the same command goes on",
-    )
-    add_path(
-        group,
-        "--prices",
-        "FILE.toml",
-        "what a million tokens cost, by model; without it prices are unknown",
+        "--limit-requests",
+        type=positive,
+        metavar="N",
+        help="send no more requests, repeated ones too; what was answered is kept, and the same "
+        "command goes on",
     )
     add_number(group, "--concurrency", "N", "requests under way at the same time", 8)
     add_number(group, "--timeout", "SECONDS", "how long a server may be silent", 60)

@@ -127,21 +127,15 @@ def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> parti
 
 
 def endpoint_terms(arguments: argparse.Namespace) -> Terms | None:
-    """Return how endpoints are used; None where a command has no options for that.
-
-    Raises:
-        InputError: If the budget or the file of prices cannot be used.
-    """
-    if not hasattr(arguments, "budget"):
+    """Return how endpoints are used; None where a command has no options for that."""
+    if not hasattr(arguments, "limit_requests"):
         return None
-    from grice.models.endpoint.prices import read_prices
-    from grice.models.endpoint.spending import Terms, parse_budget
+    from grice.models.endpoint.spending import Terms
 
     return Terms(
         concurrency=arguments.concurrency,
         timeout=float(arguments.timeout),
-        budget=None if arguments.budget is None else parse_budget(arguments.budget),
-        prices=None if arguments.prices is None else read_prices(arguments.prices),
+        limit_requests=arguments.limit_requests,
         planning=getattr(arguments, "dry_run", False),
     )
 

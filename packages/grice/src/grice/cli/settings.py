@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OWN, PROJECT = "grice.toml", "pyproject.toml"
 OUTPUTS = frozenset({"output", "report", "html"})
-PATHS = OUTPUTS | {"plugin", "cache", "prices"}
+PATHS = OUTPUTS | {"plugin", "cache"}
 SHORT = {"metrics": "-m", "output": "-o"}
 JOINED = frozenset({"metrics"})
 """Options that take a list in one word."""
@@ -40,8 +40,7 @@ REFUSED = {
     "plugin": "runs code",
     "engine": "sends texts to other processes and machines",
     "address": "sends texts to other machines",
-    "budget": "decides what is spent",
-    "prices": "decides what is spent",
+    "limit-requests": "decides how much is sent",
     "cache": "decides where answers of models are read and written",
 }
 """Options that the file of a project may not set, and what each one does."""

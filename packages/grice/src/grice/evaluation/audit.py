@@ -171,7 +171,7 @@ def audit(
         repeats: How often a judge is asked for the spread of its answers.
 
     Raises:
-        StoppedError: If the budget is reached; what was answered is kept.
+        StoppedError: If the limit of requests is reached; what was answered is kept.
     """
     import grice
 

@@ -58,7 +58,7 @@ class Models:
         mode: ``exact`` or ``fast``; see :mod:`grice.models.embedded`.
         workers: How many batches are computed at the same time.
         cache: Folder of answers kept between runs; None keeps them for this run only.
-        terms: How endpoints are used; None for the usual way, without a budget.
+        terms: How endpoints are used; None for the usual way.
     """
 
     def __init__(

@@ -140,7 +140,7 @@ def load(
         plugins: Python files that declare further metrics.
         models: Preset of models and weights: ``small`` is what ships, whatever the user has chosen
             for the command line; see ``docs/models.md``.
-        terms: How endpoints are used: concurrency, budget, prices; see ``docs/judges.md``.
+        terms: How endpoints are used: concurrency, limits, repetitions; see ``docs/judges.md``.
 
     Raises:
         InputError: For an unknown preset.

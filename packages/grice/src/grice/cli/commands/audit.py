@@ -98,15 +98,13 @@ def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
     """Say what will be sent, and ask for leave where that is much.
 
     Raises:
-        InputError: If it is not given, or the budget needs prices that are not known.
+        InputError: If it is not given.
     """
     from grice.cli.terminal import confirm, note
     from grice.errors import InputError, plural
-    from grice.models.endpoint.spending import Spending, in_words
+    from grice.models.endpoint.spending import in_words
 
-    spending = Spending(endpoint_terms(arguments))
     for usage in planned:
-        spending.open(usage.model)
         for line in in_words(usage, planned=True):
             note(f"to be sent: {line}")
     requests = sum(usage.requests for usage in planned)
@@ -116,7 +114,7 @@ def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
         raise InputError(
             f"{arguments.reference}: an audit of {plural(requests, 'request')}, more than "
             f"{ASKED_ABOVE}, was not sent; --yes sends it, --items N and --metrics NAME make it "
-            "smaller, --budget 500requests ends it there"
+            "smaller, --limit-requests 500 ends it there"
         )
 
 

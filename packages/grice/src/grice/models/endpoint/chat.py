@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from grice.models.endpoint.completion import only_choice
-from grice.models.endpoint.dispatch import Dispatcher, UnusableError
+from grice.models.endpoint.dispatch import Dispatcher, UnusableError, only_choice
 from grice.models.endpoint.record import RecordReader, UnreadableError
 from grice.models.endpoint.spending import Tokens
 from grice.models.memo import answer_key
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-PER_MESSAGE = 16
-"""Tokens that a chat format adds to a message at most, by those that are published."""
+PER_MESSAGE = 8
+"""Tokens that a chat format adds to a message, about."""
 CHARACTERS = 4
 """Characters of English in a token, about: for what is said before anything is sent."""
 LIKELY_ANSWER = 80
@@ -72,7 +71,7 @@ class EndpointChat:
     ) -> list[Answer | Unanswered]:
         """Return the answer to each request; see :class:`~grice.models.protocols.Chat`.
 
-        An answer is kept as soon as it is there, so that one that was paid for is not lost.
+        An answer is kept as soon as it is there.
         """
         schema = _schema(form)
         keys = {
@@ -89,7 +88,7 @@ class EndpointChat:
         if self._spending.terms.planning:
             for request in missing:
                 if keys[request] not in self._planned:  # what is answered is not asked again
-                    self._spending.plan(self._model, likely_tokens(request))
+                    self._spending.plan(self._model, _likely_tokens(request))
             self._planned.update(keys[request] for request in missing)
             answers.update(dict.fromkeys(missing, Unanswered("nothing was sent")))
         else:
@@ -109,7 +108,7 @@ class EndpointChat:
         with_schema = self._takes_schema
         longest = request.max_tokens
 
-        def body(unusable: int) -> tuple[dict[str, Json], Tokens]:
+        def body(unusable: int) -> dict[str, Json]:
             nonlocal longest
             longest = max(request.max_tokens, self._least_tokens)
             sent: dict[str, Json] = {
@@ -127,7 +126,7 @@ class EndpointChat:
                     "type": "json_schema",
                     "json_schema": {"name": "judgement", "strict": True, "schema": reader.schema},
                 }
-            return sent, most_tokens(request, longest)
+            return sent
 
         def read(content: bytes) -> tuple[Answer, Tokens | None]:
             choice, used = only_choice(content, _Choice)
@@ -156,21 +155,10 @@ class EndpointChat:
         return self._dispatcher.send("chat/completions", body, read, refused)
 
 
-def most_tokens(request: ChatRequest, longest: int) -> Tokens:
-    """Return the most tokens that a request can have: no token of text is shorter than a byte.
-
-    Args:
-        longest: Tokens of its answer at most.
-    """
-    contents = [message.content for message in request.messages]
-    prompt = sum(len(text.encode("utf-8", "replace")) + PER_MESSAGE for text in contents)
-    return Tokens(prompt, longest)
-
-
-def likely_tokens(request: ChatRequest) -> Tokens:
+def _likely_tokens(request: ChatRequest) -> Tokens:
     """Return about how many tokens a request has; the tokenizer of the model is not known."""
     contents = [message.content for message in request.messages]
-    prompt = sum(-(-len(text) // CHARACTERS) + PER_MESSAGE // 2 for text in contents)
+    prompt = sum(-(-len(text) // CHARACTERS) + PER_MESSAGE for text in contents)
     return Tokens(prompt, min(request.max_tokens, LIKELY_ANSWER))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from email.utils import parsedate_to_datetime
 from time import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -38,7 +38,6 @@ class TransientError(Exception):
 
     Attributes:
         wait: Seconds that the server asks for; None if it does not say.
-        billed: Whether it may have been worked on all the same.
     """
 
     def __init__(
@@ -46,21 +45,14 @@ class TransientError(Exception):
         reason: str,
         *,
         wait: float | None = None,
-        billed: bool = False,
         unreachable: bool = False,
     ) -> None:
         super().__init__(reason)
-        self.reason, self.wait, self.billed, self.unreachable = reason, wait, billed, unreachable
+        self.reason, self.wait, self.unreachable = reason, wait, unreachable
 
 
 class RefusedError(Exception):
     """A server does not take this request; others it may take."""
-
-
-class Reply(NamedTuple):
-    """What a server sent: JSON as bytes, with status 200."""
-
-    content: bytes
 
 
 class Client:
@@ -103,8 +95,8 @@ class Client:
         """Return a text of the server without the key, which it may repeat."""
         return text.replace(self._key, "[key]") if self._key else text
 
-    def post(self, path: str, body: dict[str, Json]) -> Reply:
-        """Send a request and return the reply.
+    def post(self, path: str, body: dict[str, Json]) -> bytes:
+        """Send a request and return the body of the answer.
 
         Raises:
             TransientError: If the server cannot answer now.
@@ -119,14 +111,14 @@ class Client:
                 headers={"Content-Type": "application/json"},
             )
         except silent:
-            raise TransientError("no answer in time", billed=True) from None
+            raise TransientError("no answer in time") from None
         except no_connection as error:
             raise TransientError(f"no connection: {error}", unreachable=True) from None
         except other as error:
             reason = f"connection broken: {type(error).__name__}"
-            raise TransientError(reason, billed=True) from None
+            raise TransientError(reason) from None
         if answer.status_code == 200:
-            return Reply(answer.content[:LONGEST_ANSWER])
+            return answer.content[:LONGEST_ANSWER]
         what = f"HTTP {answer.status_code}"
         if answer.status_code in BUSY:
             raise TransientError(what, wait=_seconds(answer.headers.get("Retry-After")))

@@ -6,21 +6,25 @@ import random
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+
+import msgspec
 
 from grice.errors import StoppedError, shortened
 from grice.models.endpoint.client import RefusedError, TransientError
+from grice.models.endpoint.spending import Tokens
 from grice.models.protocols import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.models.endpoint.client import Client
-    from grice.models.endpoint.spending import Spending, Tokens
+    from grice.models.endpoint.spending import Spending
     from grice.records import Json
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+Choice = TypeVar("Choice", bound=msgspec.Struct)
 
 HOPELESS = 16
 """Requests in a row without an answer that can be read, each sent as often as it may be, after
@@ -42,6 +46,35 @@ class UnusableError(Exception):
     def __init__(self, reason: str, used: Tokens | None, text: str) -> None:
         super().__init__(reason)
         self.reason, self.used, self.text = reason, used, text
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int
+    completion_tokens: int = 0
+
+
+class _Completion(msgspec.Struct, Generic[Choice]):
+    choices: list[Choice]
+    usage: _Usage | None = None
+
+
+def only_choice(content: bytes, kind: type[Choice]) -> tuple[Choice, Tokens | None]:
+    """Return the choice in the body of an answer, and its tokens if the server states them.
+
+    Raises:
+        UnusableError: If the body is no whole completion, or holds another number of choices.
+    """
+    text = content.decode("utf-8", "replace")
+    try:
+        completion = msgspec.json.decode(content, type=_Completion[kind])  # type: ignore[valid-type]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise UnusableError("the server sent no whole completion", None, text) from None
+    usage = completion.usage
+    used = None if usage is None else Tokens(usage.prompt_tokens, usage.completion_tokens)
+    if len(completion.choices) != 1:
+        reason = f"{len(completion.choices)} answers where one was asked for"
+        raise UnusableError(reason, used, text)
+    return completion.choices[0], used
 
 
 class _EndedError(Exception):
@@ -85,7 +118,7 @@ class Dispatcher:
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
             finally:
-                # What is under way is waited for, as it is paid for; nothing is sent after it.
+                # What is under way is waited for, to keep its answers; nothing is sent after it.
                 self._ended.set()
                 pool.shutdown(cancel_futures=True)
         errors = [future.exception() for future in futures if not future.cancelled()]
@@ -98,7 +131,7 @@ class Dispatcher:
     def send(
         self,
         path: str,
-        body: Callable[[int], tuple[dict[str, Json], Tokens]],
+        body: Callable[[int], dict[str, Json]],
         read: Callable[[bytes], tuple[Answer, Tokens | None]],
         refused: Callable[[str], bool] = lambda _: False,
     ) -> Answer | Unanswered:
@@ -106,15 +139,14 @@ class Dispatcher:
 
         Args:
             path: Behind the address of the endpoint.
-            body: Gives the request and the most tokens that it can cost, by how often it was
-                answered badly.
+            body: Gives the request, by how often it was answered badly.
             read: Reads an answer, or raises :class:`UnusableError`.
             refused: Told why a server does not take the request; returns whether it now gives
                 another body.
 
         Raises:
             StoppedError: If the server cannot be reached, none of the last :data:`HOPELESS`
-                requests has an answer that can be read, or the budget is reached.
+                requests has an answer that can be read, or the limit of requests is reached.
         """
         busy = unusable = 0
         while True:
@@ -122,7 +154,7 @@ class Dispatcher:
             if self._ended.is_set():
                 raise _EndedError
             try:
-                answer = self._once(path, *body(unusable), read)
+                answer = self._once(path, body(unusable), read)
             except TransientError as error:
                 busy += 1
                 reason = error.reason
@@ -149,28 +181,23 @@ class Dispatcher:
         self,
         path: str,
         body: dict[str, Json],
-        most: Tokens,
         read: Callable[[bytes], tuple[Answer, Tokens | None]],
     ) -> Answer:
         started = time.monotonic()
-        self._spending.reserve(self._model, most, started)
-        used: Tokens | None = type(most)(0, 0)  # of a request that was not worked on
+        self._spending.begin(self._model, started)
+        used: Tokens | None = Tokens(0, 0)  # of a request without an answer
         try:
-            try:
-                reply = self._client.post(path, body)
-            except TransientError as error:
-                used = None if error.billed else used
-                raise
+            content = self._client.post(path, body)
             used = None
             try:
-                answer, used = read(reply.content)
+                answer, used = read(content)
             except UnusableError as error:
                 used = error.used
                 raise
             return answer
         finally:
             now = time.monotonic()
-            self._spending.settle(self._model, most, used, now, now - started)
+            self._spending.end(self._model, used, now, now - started)
 
     def _pause(self, attempt: int, asked: float | None) -> None:
         """Wait before a repetition; where the server says how long, nobody else asks before."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import ModelError
-from grice.models.endpoint.completion import only_choice
-from grice.models.endpoint.dispatch import Dispatcher
+from grice.models.endpoint.chat import CHARACTERS
+from grice.models.endpoint.dispatch import Dispatcher, only_choice
 from grice.models.endpoint.spending import Tokens
 from grice.models.memo import remember
 from grice.models.protocols import Segment, TokenScore, Unanswered
@@ -88,7 +88,7 @@ class EndpointLikelihood:
     def _tokens(self, texts: Sequence[str]) -> list[tuple[TokenScore, ...]]:
         if self._spending.terms.planning:  # nothing is kept of what was not answered
             for text in dict.fromkeys(texts):
-                self._spending.plan(self._model, _most(text))
+                self._spending.plan(self._model, Tokens(-(-len(text) // CHARACTERS), 1))
             return [tuple(TokenScore(i, i + 1, 0.0) for i in range(len(text))) for text in texts]
 
         def compute(missing: list[str]) -> list[tuple[TokenScore, ...]]:
@@ -122,7 +122,7 @@ class EndpointLikelihood:
         def read(content: bytes) -> tuple[tuple[TokenScore, ...], Tokens | None]:
             return self._read(content, text)
 
-        return self._dispatcher.send("completions", lambda _: (body, _most(text)), read)
+        return self._dispatcher.send("completions", lambda _: body, read)
 
     def _read(self, content: bytes, text: str) -> tuple[tuple[TokenScore, ...], Tokens | None]:
         choice, used = only_choice(content, _Choice)
@@ -146,11 +146,6 @@ class EndpointLikelihood:
             )
             if value is not None and start < len(text)
         ), used
-
-
-def _most(text: str) -> Tokens:
-    """Return the most tokens of a request: no token of text is shorter than a byte."""
-    return Tokens(len(text.encode("utf-8", "replace")) + 1, 1)
 
 
 def _by_segment(passage: Passage, tokens: Sequence[TokenScore]) -> list[list[TokenScore]]:

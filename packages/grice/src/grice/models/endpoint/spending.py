@@ -1,32 +1,17 @@
-"""How much a run may send to endpoints, and what it has sent."""
+"""How endpoints are used, and what a run has sent to them."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, StoppedError, plural
-from grice.models.endpoint.prices import PriceList
+from grice.errors import StoppedError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-Unit: TypeAlias = Literal["money", "requests", "tokens"]
-_BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(requests|tokens)?")
-
-
-class Budget(NamedTuple):
-    """The most that a run may spend, in the currency of the price list or in another unit."""
-
-    amount: float
-    unit: Unit
-
-    def __str__(self) -> str:
-        return f"{self.amount:g}" if self.unit == "money" else f"{self.amount:,.0f} {self.unit}"
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +25,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         pause: Seconds before the first repetition; each further one waits twice as long, and a
             random part of it less, so that waiting requests do not come back together.
         longest_pause: The longest wait, also where a server asks for more.
-        budget: The most that a run may spend; None for no limit.
-        prices: What tokens cost; None if that is unknown.
+        limit_requests: The most requests that a run sends, repeated ones too; None for no limit.
         planning: Count what would be sent, and send nothing.
     """
 
@@ -51,8 +35,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     readings: int = 3
     pause: float = 0.5
     longest_pause: float = 60.0
-    budget: Budget | None = None
-    prices: PriceList | None = None
+    limit_requests: int | None = None
     planning: bool = False
 
 
@@ -68,10 +51,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         requests: Requests that were sent, repeated ones too.
-        prompt_tokens, completion_tokens: As the server counts them; the most they can have been
-            where it does not say.
+        prompt_tokens, completion_tokens: As the server counts them.
         uncounted: Answers whose tokens the server did not state.
-        cost: The price in ``currency``; None if it is unknown.
         seconds: Time in which at least one request was under way.
         busy: Mean number of requests under way in that time.
     """
@@ -85,14 +66,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int
     completion_tokens: int
     uncounted: int
-    cost: float | None
-    currency: str
     seconds: float
     busy: float
 
 
 class _Account:
-    """What was sent to one model."""
+    """Counts of one model."""
 
     def __init__(self) -> None:
         self.requests = self.cached = self.answered = self.uncounted = 0
@@ -105,79 +84,49 @@ class _Account:
 
 
 class Spending:
-    """Counts what is sent to endpoints, and ends the run before it costs more than it may.
-
-    Before a request is sent, the most it can cost is set aside: its bytes as tokens of the prompt,
-    since no token of text is shorter, and the longest answer that was asked for. Once it is
-    answered, what the server counted takes the place of that. So the budget is never exceeded.
-    """
+    """Count the requests of a run, and end it before it sends more than it may."""
 
     def __init__(self, terms: Terms | None = None) -> None:
         self.terms = terms or Terms()
         self._accounts: dict[str, _Account] = {}
         self._lock = threading.Lock()
-        self._reserved = 0.0
-        self._spent = 0.0
 
     def open(self, model: str) -> None:
-        """Count a model from now on.
-
-        Raises:
-            InputError: If there is a budget of money, and no price of the model.
-        """
+        """Count a model from now on."""
         self._accounts.setdefault(model, _Account())
-        budget, prices = self.terms.budget, self.terms.prices
-        if budget is None or budget.unit != "money" or self.terms.planning:
-            return
-        if prices is None:
-            raise InputError(
-                f"a budget of {budget} needs prices: give --prices FILE.toml with those of "
-                f"{model!r}, or a budget such as 500requests or 100000tokens"
-            )
-        if model not in prices.models:
-            raise InputError(
-                f"{prices.source}: no price of {model!r}, which a budget of {budget} needs; add "
-                f'[models."{model}"], or give a budget such as 500requests or 100000tokens'
-            )
 
-    def reserve(self, model: str, most: Tokens, now: float) -> None:
-        """Set aside the most that a request can cost, before it is sent.
+    def begin(self, model: str, now: float) -> None:
+        """Count a request before it is sent.
 
         Raises:
-            StoppedError: If that is more than is left of the budget.
+            StoppedError: If that is one more than the run may send.
         """
-        budget, cost = self.terms.budget, self._amount(model, most)
+        limit = self.terms.limit_requests
         with self._lock:
             account = self._accounts[model]
-            if budget is not None and self._spent + self._reserved + cost > budget.amount:
+            if limit is not None and sum(a.requests for a in self._accounts.values()) >= limit:
                 raise StoppedError(
-                    f"the budget of {budget} is reached: "
-                    f"{self._in_words(self._spent + self._reserved)} spent or set aside, and the "
-                    "next request may cost more than is left; what was answered is kept, and "
-                    "the same command with another --budget goes on"
+                    f"the limit of {plural(limit, 'request')} is reached; what was answered is "
+                    "kept, and the same command with another --limit-requests goes on"
                 )
-            self._reserved += cost
             account.requests += 1
             if not account.under_way:
                 account.since = now
             account.under_way += 1
 
-    def settle(
-        self, model: str, most: Tokens, used: Tokens | None, now: float, took: float
-    ) -> None:
-        """Replace what was set aside by what a request has cost.
+    def end(self, model: str, used: Tokens | None, now: float, took: float) -> None:
+        """Count the tokens of a request that has ended.
 
         Args:
-            used: What the server counted; None if it did not say, and then it was the most.
+            used: What the server counted; None if it did not say.
         """
-        stated = most if used is None else used
         with self._lock:
             account = self._accounts[model]
-            self._reserved -= self._amount(model, most)
-            self._spent += self._amount(model, stated)
-            account.prompt += stated.prompt
-            account.completion += stated.completion
-            account.uncounted += used is None
+            if used is None:
+                account.uncounted += 1
+            else:
+                account.prompt += used.prompt
+                account.completion += used.completion
             account.request_seconds += took
             account.under_way -= 1
             if not account.under_way:
@@ -221,78 +170,26 @@ class Spending:
                     prompt_tokens=account.prompt,
                     completion_tokens=account.completion,
                     uncounted=account.uncounted,
-                    cost=self._price(model, Tokens(account.prompt, account.completion)),
-                    currency=self.terms.prices.currency if self.terms.prices else "",
                     seconds=account.seconds,
                     busy=account.request_seconds / account.seconds if account.seconds else 0.0,
                 )
                 for model, account in self._accounts.items()
             )
 
-    def _amount(self, model: str, tokens: Tokens) -> float:
-        """Return tokens in the unit of the budget."""
-        match self.terms.budget:
-            case Budget(unit="money"):
-                return self._price(model, tokens) or 0.0
-            case Budget(unit="tokens"):
-                # A refused request costs none, however long it was.
-                return float(sum(tokens))
-            case _:
-                return 1.0 if sum(tokens) else 0.0
-
-    def _price(self, model: str, tokens: Tokens) -> float | None:
-        prices = self.terms.prices
-        if prices is None or model not in prices.models:
-            return None
-        return prices.models[model].of(*tokens)
-
-    def _in_words(self, spent: float) -> str:
-        budget, prices = self.terms.budget, self.terms.prices
-        if budget is not None and budget.unit != "money":
-            return f"{spent:,.0f} {budget.unit}"
-        return f"{spent:.4g} {prices.currency if prices else ''}".rstrip()
-
-
-def parse_budget(text: str) -> Budget:
-    """Return a budget as options take it.
-
-    Raises:
-        InputError: If it is none.
-
-    >>> parse_budget("2.50"), parse_budget("500requests")
-    (Budget(amount=2.5, unit='money'), Budget(amount=500.0, unit='requests'))
-    """
-    match = _BUDGET.fullmatch(text.strip())
-    if match is None or not float(match[1]):
-        raise InputError(
-            f"budget {text!r}: write an amount in the currency of the price list, such as 2.50, or "
-            "a number of requests or tokens, such as 500requests or 100000tokens"
-        )
-    unit: Unit = "money"
-    if match[2] == "requests":
-        unit = "requests"
-    elif match[2] == "tokens":
-        unit = "tokens"
-    return Budget(float(match[1]), unit)
-
 
 def in_words(usage: Usage, *, planned: bool) -> Iterator[str]:
     """Yield what was sent to a model, or would be, in lines for people."""
     about = "about " if planned else ""
-    cost = "unknown" if usage.cost is None else f"{about}{usage.cost:.4g} {usage.currency}"
     cached = f", {plural(usage.cached, 'answer')} from the cache" if usage.cached else ""
     yield (
         f"{usage.model}: {plural(usage.requests, 'request')}{cached}; {about}"
-        f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens; price {cost}"
+        f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
     )
     for what, counts in (("repeated", usage.repeated), ("unanswered", usage.unanswered)):
         if counts:
             yield f"{usage.model}: {what}: {_listed(counts)}"
     if usage.uncounted and not planned:
-        yield (
-            f"{usage.model}: tokens of {plural(usage.uncounted, 'request')} not stated by the "
-            "server: counted as the most they can have been"
-        )
+        yield f"{usage.model}: the server did not state the tokens of {usage.uncounted:,} more"
 
 
 def _listed(counts: Mapping[str, int]) -> str:
