@@ -1,0 +1,78 @@
+"""Line budgets of folders, and sizes of the wheels."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+BUDGETS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["budgets"]
+STILL_OVER = {
+    "packages/grice/src": 66_000,
+    "packages/grice-tasks/src": 15_100,
+    "packages/grice-research/src": 47_000,
+    "packages/grice/src/grice/readers": 5_300,
+    "packages/*/tests": 45_000,
+    "bench/*.py docs/*.py": 4_400,
+}
+"""Lines that folders over their budget may have until they are cut; empty when all are."""
+
+
+def lines(places: str, root: Path = ROOT) -> int:
+    """Count the lines of Python in folders or files, named by patterns."""
+    found = [path for place in places.split() for path in root.glob(place)]
+    files = [file for path in found for file in (path.rglob("*.py") if path.is_dir() else [path])]
+    return sum(len(file.read_bytes().splitlines()) for file in files)
+
+
+def excess(places: str, budget: int, root: Path = ROOT) -> str | None:
+    """Return the message about a folder over its budget."""
+    count = lines(places, root)
+    if count <= budget:
+        return None
+    return (
+        f"{places} has {count:,} lines, {count - budget:,} more than its budget of {budget:,}: "
+        "make it shorter, or raise the budget in [tool.budgets] of pyproject.toml and give the "
+        "reason in a sentence of CHANGELOG.md"
+    )
+
+
+@pytest.mark.parametrize("places", BUDGETS)
+def test_a_folder_keeps_its_budget_of_lines(places):
+    message = excess(places, max(BUDGETS[places], STILL_OVER.get(places, 0)))
+    assert message is None, message
+
+
+def test_every_source_folder_has_a_budget():
+    sources = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("packages/*/src")}
+    assert sources <= BUDGETS.keys()
+    assert STILL_OVER.keys() <= BUDGETS.keys()
+
+
+def test_a_folder_over_its_budget_is_named_with_the_excess(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "a.py").write_text("x = 1\n" * 7)
+    (tmp_path / "deep" / "data.txt").write_text("\n" * 99)
+    assert excess("deep", 7, tmp_path) is None
+    message = excess("deep", 5, tmp_path)
+    assert message.startswith("deep has 7 lines, 2 more than its budget of 5: ")
+    assert "CHANGELOG.md" in message
+
+
+def compressed(folder: Path) -> int:
+    """Return the bytes of the files of a folder as a wheel compresses them."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in folder.rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts:
+                archive.write(file, file.relative_to(folder))
+    return packed.tell()
+
+
+@pytest.mark.parametrize(("name", "most"), [("grice", 2_000_000), ("grice-models", 95_000_000)])
+def test_a_wheel_stays_small(name, most):
+    assert compressed(ROOT / "packages" / name / "src") < most
