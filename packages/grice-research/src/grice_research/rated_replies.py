@@ -34,7 +34,6 @@ __all__ = [
     "SETS",
     "baseline_rows",
     "blended",
-    "not_measured",
     "our_rows",
     "printed_rows",
     "test_row",
@@ -120,18 +119,6 @@ def our_rows(
         why="what is left with the logarithm of the reply's characters held constant",
         signature=f"{signature}|on:{rated.fingerprint}",
     )
-
-
-def not_measured(name: str, reason: Skipped) -> Iterator[Row]:
-    """Yield for each set a row without a figure, which says why there is none."""
-    for label in SETS:
-        yield Row(
-            row=f"{name} {label}",
-            measure="spearman",
-            estimate=None,
-            kind="ours",
-            why=f"not measured: {reason}",
-        )
 
 
 def test_row(

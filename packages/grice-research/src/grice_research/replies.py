@@ -57,7 +57,7 @@ __all__ = [
 
 ASPECT = "events"
 CHOSEN_SHARE = 0.8
-"""Of the fit by a language model; ``grice_research.recipes.plausibility.share`` chose it."""
+"""Of the fit by a language model, chosen on DECO's training part."""
 MIXED = 0.5
 """Weight of the reply as a whole beside its triples, as it was until it left the score."""
 PERSON = "Human"

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import msgspec
-
 from grice.errors import InputError
 from grice.stats import compare_correlations, correlation
-from grice_research.context import Skipped
 from grice_research.measures import measured, paired_difference
-from grice_research.published import load_bench
 from grice_research.rows import Row
 
 if TYPE_CHECKING:
@@ -20,36 +16,11 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
-__all__ = ["Aspect", "learned", "rows"]
+__all__ = ["Aspect", "rows"]
 
 MEASURES: tuple[Literal["spearman", "pearson"], ...] = ("spearman", "pearson")
 METRIC = "coherence"
 BASELINES = ("mean_user_words", "mean_adjacent_cosine", "mean_cosine_to_user", "turn_count")
-VALUES = "ablation_values.json"
-"""What small networks say that learned from one set of perturbations each."""
-LEARNED = {
-    "Mesgar et al. 2020": "mesgar",
-    "Vakulenko et al. 2018": "vakulenko",
-    "DynaEval": "dynaeval",
-    "DEAM": "deam",
-    "Vakulenko, Ubuntu": "vakulenko on Ubuntu",
-    "DEAM, Ubuntu": "deam on Ubuntu",
-    "Mesgar, DailyDialog": "mesgar on DailyDialog",
-    "DEAM, DailyDialog": "deam on DailyDialog",
-    "all four": "all four",
-    "- contradiction": "without contradiction",
-    "- coreference inconsistency": "without coreference",
-    "- irrelevancy": "without irrelevancy",
-    "- decrease engagement": "without decreased-engagement",
-}
-"""By printed row the networks of ours that learned from the same."""
-
-
-class _Learned(msgspec.Struct, frozen=True):
-    """What the recipe left of a set: its conversations, and a value of each by network."""
-
-    ids: tuple[str, ...]
-    sets: dict[str, tuple[float, ...]]
 
 
 class Aspect(NamedTuple):
@@ -71,48 +42,6 @@ def rows(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iterato
             yield from _over_all(context, name, aspect, measure, columns)
         yield from _above(context, name, aspect, columns)
         yield from _within(context, name, aspect, columns)
-    yield from learned(context, name, aspects)
-
-
-def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
-    """Yield what small networks reach that learned from one set of perturbations, table by table.
-
-    Their values are those that the recipe left, if it has run here.
-    """
-    rated = context.rated(name)
-    try:
-        path = context.weights("coherence") / VALUES
-        learned_weights = msgspec.json.decode(path.read_bytes(), type=dict[str, _Learned])[name]
-    except (OSError, KeyError, msgspec.DecodeError, Skipped) as error:
-        yield Row(
-            row="small networks by perturbation",
-            measure="spearman",
-            estimate=None,
-            kind="ours",
-            why=f"not measured: {error}; grice_research.recipes.coherence.ablation makes it",
-        )
-        return
-    if learned_weights.ids != tuple(item.conversation.id for item in rated.items):
-        raise InputError(f"{path}: not the conversations of {name}; run the recipe again")
-    why = "three seeds that learned from nobody's ratings, by recipe; never ships"
-    for table in load_bench("deam").tables:
-        heads = [head.on for head in table.columns()]
-        for printed, cells in table.rows().items():
-            values = learned_weights.sets.get(LEARNED.get(printed, ""))
-            for aspect in aspects:
-                cell = cells[heads.index(f"{name}:{aspect.name}")]
-                if values is not None and cell is not None:
-                    yield Row(
-                        row=f"small networks, {LEARNED[printed]}, {aspect.called}",
-                        measure="spearman",
-                        on=table.id,
-                        kind="ours",
-                        why=why,
-                        beside=printed,
-                        published=cell.value,
-                        estimate=measured("spearman", values, rated, aspect.name),
-                        signature=f"recipes/coherence/ablation.py|on:{name}",
-                    )
 
 
 def _over_all(

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.evaluation.datasets import known_sets
-from grice.stats import compare_correlations
 from grice.stats.estimate import Estimate
-from grice_research.benches._research import research, scored
-from grice_research.context import Skipped
 from grice_research.measures import measured
 from grice_research.published import load_bench
 from grice_research.rated_replies import (
-    ASPECT,
     SETS,
     baseline_rows,
     blended,
-    not_measured,
     our_rows,
     printed_rows,
     test_row,
@@ -25,11 +20,11 @@ from grice_research.replication import Verdict, verdict_on
 from grice_research.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from grice_research.context import BenchContext
 
-__all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
+__all__ = ["PAPER", "TITLE", "measure"]
 
 TITLE = "Relevance of replies: the published figures, the released scores and ours"
 PAPER = (
@@ -75,87 +70,19 @@ def measure(context: BenchContext) -> Iterator[Row]:
         )
         yield from baseline_rows(context, label)
     yield from _other_sets(context)
-    yield from _research(context)
-    yield from by_language_models(context)
 
 
-def _research(context: BenchContext) -> Iterator[Row]:
-    """Yield the same with weights that may not ship, and how far the shipped ones are behind."""
-    try:
-        with research(context) as desk:
-            for label in SETS:
-                for way, metrics in WAYS.items():
-                    beside = "Ctx_RUBER" if way == "relevance" else MEAN
-                    yield from our_rows(desk, f"{way}, research", metrics, label, beside=beside)
-            for way, metrics in WAYS.items():
-                yield from _behind(context, desk, way, metrics)
-            yield from _other_sets(desk, ", research")
-    except Skipped as error:
-        for way in WAYS:
-            yield from not_measured(f"{way}, research", error)
-
-
-def by_language_models(context: BenchContext) -> Iterator[Row]:
-    """Yield the same with language models that are too large to run here."""
-    try:
-        for model, desk in scored(context):
-            for label in SETS:
-                for way in WAYS:
-                    beside = "Ctx_RUBER" if way == "relevance" else MEAN
-                    yield from our_rows(desk, f"{way}, {model}", (way,), label, beside=beside)
-            yield from _other_sets(desk, f", {model}", {way: (way,) for way in WAYS})
-    except Skipped as error:
-        for way in WAYS:
-            yield from not_measured(f"{way}, language model", error)
-
-
-def _behind(
-    context: BenchContext, desk: BenchContext, way: str, metrics: tuple[str, ...]
-) -> Iterator[Row]:
-    """Yield the shipped correlation over all replies less that of research."""
-    name = SETS["all"]
-    columns = {
-        called: blended([desk_of_row.metric_values(metric, name) for metric in metrics])
-        for called, desk_of_row in ((way, context), ("research", desk))
-    }
-    human = context.rated(name).human(ASPECT)
-    for measure in ("pearson", "spearman"):
-        [compared] = compare_correlations(
-            columns,
-            human,
-            kind=measure,
-            baseline="research",
-        ).comparisons
-        yield Row(
-            row=f"{way} all",
-            measure=f"{measure} less that of research",
-            estimate=compared.difference,
-            kind="ours",
-            why=f"{compared.verdict}; permutation p {compared.p_value:.4f}",
-        )
-
-
-def _other_sets(
-    context: BenchContext, kind: str = "", ways: Mapping[str, tuple[str, ...]] = WAYS
-) -> Iterator[Row]:
-    """Yield our figures on the other rated sets of replies, and how many stand how to the best.
-
-    Args:
-        context: Scores the replies.
-        kind: What is added to the names of the rows.
-        ways: The metrics whose mean is taken, by the beginning of the rows.
-    """
-    verdicts: dict[str, list[Verdict]] = {name: [] for name in ways}
+def _other_sets(context: BenchContext) -> Iterator[Row]:
+    """Yield our figures on the other rated sets, and how many are above the best published."""
+    verdicts: dict[str, list[Verdict]] = {name: [] for name in WAYS}
     signatures = {
         way: "+".join(context.grader(metric)[1][metric] for metric in metrics)
-        for way, metrics in ways.items()
+        for way, metrics in WAYS.items()
     }
     for on, system, best in _best_published(context):
         name, _, aspect = on.partition(":")
-        for way, metrics in ways.items():
+        for way, metrics in WAYS.items():
             values = blended([context.metric_values(metric, name) for metric in metrics])
-            if all(value is None for value in values):
-                continue  # a file of scores may hold none of this set
             estimate = measured("spearman", values, context.rated(name), aspect)
             verdicts[way].append(
                 verdict_on(
@@ -168,7 +95,7 @@ def _other_sets(
             )
             warned = "; ".join(filter(None, (context.trained(metric, on) for metric in metrics)))
             yield Row(
-                row=f"{way}{kind} {on}",
+                row=f"{way} {on}",
                 measure="spearman",
                 estimate=estimate,
                 kind="ours",
@@ -181,7 +108,7 @@ def _other_sets(
     for way, each in verdicts.items():
         for verdict, outcome in OUTCOMES.items() if each else ():
             yield Row(
-                row=f"{way}{kind}, other rated sets",
+                row=f"{way}, other rated sets",
                 measure=outcome,
                 estimate=_count(each.count(verdict), len(each)),
                 kind="ours",

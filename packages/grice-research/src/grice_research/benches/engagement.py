@@ -11,8 +11,6 @@ from grice.errors import InputError
 from grice.records import Conversation, Turn
 from grice.stats import Estimate, correlation
 from grice.stats.accuracy import balanced_accuracy
-from grice_research.benches._research import research, scored
-from grice_research.context import Skipped
 from grice_research.convai import pairs_of, read_chats, split_of
 from grice_research.cross_validation import (
     aggregated,
@@ -24,7 +22,6 @@ from grice_research.cross_validation import (
 from grice_research.rated_replies import (
     SETS,
     baseline_rows,
-    not_measured,
     our_rows,
     printed_rows,
     test_row,
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.convai import Chat, Labels
 
-__all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
+__all__ = ["PAPER", "TITLE", "measure"]
 
 TITLE = "Engagement of replies, with the labels of the conversations as published and put right"
 PAPER = "Ghazarian et al., Predictive Engagement, AAAI 2020"
@@ -77,37 +74,11 @@ def measure(context: BenchContext) -> Iterator[Row]:
             called="MLP BERT(mean)",
         )
         yield from baseline_rows(context, label)
-    yield from _research(context)
-    yield from by_language_models(context)
     yield from _study(context)
     chats = read_chats(context.folder)
     yield from _counts(chats)
     for reading in READINGS:
         yield from _transfer(context, chats, reading)
-
-
-def _research(context: BenchContext) -> Iterator[Row]:
-    """Yield the same with weights that may not ship."""
-    try:
-        with research(context) as desk:
-            for label in SETS:
-                yield from our_rows(
-                    desk, "engagement, research", METRIC, label, beside="MLP BERT(mean)"
-                )
-    except Skipped as error:
-        yield from not_measured("engagement, research", error)
-
-
-def by_language_models(context: BenchContext) -> Iterator[Row]:
-    """Yield the same with language models that are too large to run here."""
-    try:
-        for model, desk in scored(context):
-            for label in SETS:
-                yield from our_rows(
-                    desk, f"engagement, {model}", METRIC, label, beside="MLP BERT(mean)"
-                )
-    except Skipped as error:
-        yield from not_measured("engagement, language model", error)
 
 
 def _counts(chats: list[Chat]) -> Iterator[Row]:

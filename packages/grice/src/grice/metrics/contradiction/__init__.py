@@ -28,8 +28,7 @@ NEUTRAL = 1.0
 SHIFT = 0.83
 """Of the log odds of the pair that most likely contradicts, since many pairs are compared.
 
-By ``grice_research.recipes.contradiction.threshold``: one in twenty replies that contradict nothing
-is below one half.
+Set so that one in twenty replies that contradict nothing is below one half.
 """
 FEWEST_WORDS = 3
 """Less ("Yes.", "Thank you.") states nothing."""

@@ -27,7 +27,7 @@ REPETITION, UNANSWERED = "repetition", "unanswered"
 MARGIN = 2.5
 """Difference of the two largest log odds from which a cause is named.
 
-By ``grice_research.recipes.sense.causes``, on the written items kept back.
+Chosen on the written items kept back.
 """
 SUREST = 1e-7
 

@@ -1,1 +1,0 @@
-"""Published systems trained here by ``grice train``, and what they get on the papers' tasks."""

@@ -1,0 +1,67 @@
+"""Every recipe that the card of a shipped model names is there, with all that it imports.
+
+Recipes import torch and more, which need not be installed: their imports are read, not run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from grice_research.places import MODELS, TASK_MODELS
+
+OURS = {"grice", "grice_models", "grice_research", "grice_tasks"}
+CARDS = sorted(path for folder in (MODELS, TASK_MODELS) for path in folder.glob("*/card.toml"))
+NAMED = sorted(
+    {
+        name
+        for path in CARDS
+        for command in re.findall(r"^command = .*", path.read_text("utf-8"), re.MULTILINE)
+        for name in re.findall(r"grice_research\.recipes\.\w+(?:\.\w+)?", command)
+    }
+)
+
+
+@cache
+def source(module):
+    """Return the text of a module, None if there is no such module."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin).read_text("utf-8")
+
+
+def missing_imports(module):
+    """Yield the names that a module imports from these distributions and that are not there."""
+    for node in ast.walk(ast.parse(source(module))):
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] in OURS:
+            text = source(node.module)
+            for name in () if text is None else [alias.name for alias in node.names]:
+                if name not in text and source(f"{node.module}.{name}") is None:
+                    yield f"{module}: {node.module}.{name}"
+            if text is None:
+                yield f"{module}: {node.module}"
+
+
+def test_cards_name_recipes():
+    assert len(NAMED) > 10
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_recipe_that_a_card_names_is_there(name):
+    assert source(name) is not None
+
+
+@pytest.mark.parametrize(
+    "folder", sorted({name.split(".")[2] for name in NAMED if source(name) is not None})
+)
+def test_all_that_recipes_import_is_there(folder):
+    place = Path(find_spec(f"grice_research.recipes.{folder}").origin).parent
+    modules = [f"grice_research.recipes.{folder}.{path.stem}" for path in place.glob("*.py")]
+    assert [name for module in modules for name in missing_imports(module)] == []
