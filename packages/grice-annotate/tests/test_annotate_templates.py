@@ -150,7 +150,7 @@ def test_triplets_are_validated_by_two_others_and_a_third_where_they_differ(tmp_
     assert [verdict["kind"] for verdict in record["validated"]] == ["implicit"]
     dialogues = write(tmp_path / "dialogues.jsonl", record)
     folder = tmp_path / "brat"
-    assert main(["triplets", "convert", dialogues, "-o", str(folder)]) == 0
+    assert main(["cider", "convert", dialogues, "-o", str(folder)]) == 0
     [dialogue] = read_brat(folder).dialogues
     assert dialogue.triplets[0].relation == "Causes"
     with studio_of(tmp_path / "b.db", "triplets", [str(folder)], names) as studio:

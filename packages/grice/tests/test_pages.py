@@ -73,19 +73,9 @@ def files(tmp_path_factory):
         "id": EVIL, "context": talk["turns"][:2], "response": turns[2], "system": EVIL,
         "ratings": {EVIL: [1, 2], "overall": [3]},
     }  # fmt: skip
-    graph = {
-        "id": EVIL,
-        "belief": f"b {EVIL}",
-        "argument": "zoos",
-        "graph": f"(zoos; is a; {EVIL})",
-    }
     for name, rows in {
         "talk": [talk],
         "rated": [{**rated, "id": str(i), "ratings": {"overall": [i % 5]}} for i in range(12)],
-        "graphs": [
-            graph,
-            {**graph, "id": "g", "graph": "(zoos; is a; place)(place; causes; harm)"},
-        ],
     }.items():
         path = folder / f"{name}.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -98,8 +88,6 @@ COMMANDS = {
     "report": "score {talk} -m log_length --no-cache -o {out} --report {page}",
     "difference": "compare {scores} {scores} --report {page}",
     "meta-evaluation": "meta-eval log_length --on {rated} --no-cache --report {page}",
-    "graphs": "graph draw {graphs} --report {page}",
-    "links": "triplets {talk} --least 0.05 -o {out} --report {page}",
 }
 
 
@@ -143,8 +131,6 @@ def test_a_browser_runs_our_script_and_no_other(made, name, tmp_path):
     )  # fmt: skip
     assert "Content Security Policy" not in done.stderr
     assert "owned" not in re.search(r"<html[^>]*>", done.stdout)[0]
-    if name in ("graphs", "links"):
-        assert 'tabindex="0"' in done.stdout
 
 
 def test_every_page_begins_with_the_one_head():

@@ -129,7 +129,14 @@ def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
     for folder, name in ((stance, "explagraphs-stance"), (graphs, "explagraphs-generator")):
         assert main(["models", "add", str(folder), "--name", name, "--accept-licence"]) == 0
     capsys.readouterr()
-    words = ["graph", "generate", "--models", "explagraphs", "--belief", "soup 3 is good"]
+    words = [
+        "explagraphs",
+        "generate",
+        "--model",
+        "bundle:explagraphs",
+        "--belief",
+        "soup 3 is good",
+    ]
     assert main([*words, "--argument", "we need a spoon so no"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert line["stance"] == "counter"
@@ -151,7 +158,7 @@ def test_situatedgen_learns_to_write_from_keywords(tmp_path, capsys):
     base = tiny.write_bart(tmp_path / "bart", [data.read_text("utf-8")])
     out = _train("situatedgen", data, base, capsys,
                  epochs=8, batch=4, learning_rate=0.005, warmup_steps=5)  # fmt: skip
-    assert main(["situated", "generate", str(data), "--model", f"file:{out}"]) == 0
+    assert main(["situatedgen", "generate", str(data), "--model", f"file:{out}"]) == 0
     written = [json.loads(line)["output"] for line in capsys.readouterr().out.splitlines()]
     assert len(written) == len(rows)
     assert any("wants" in text for text in written)
@@ -188,7 +195,7 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
         assert classifier.labels == find_recipe("cider-relations").labels
     chat = tmp_path / "chat.txt"
     chat.write_text("A: I missed the bus because I slept late.\n", "utf-8")
-    assert main(["triplets", str(chat), "--models", "cider", "--least", "0"]) == 0
+    assert main(["cider", str(chat), "--model", "bundle:cider", "--least", "0"]) == 0
     assert "Causes" in capsys.readouterr().out
 
 
@@ -234,6 +241,15 @@ def test_a_classifier_of_other_labels_is_no_stance(tmp_path, capsys):
         words = ["models", "add", str(folder), "--kind", kind, "--licence", "MIT"]
         assert main([*words, "--name", name]) == 0
     capsys.readouterr()
-    words = ["graph", "generate", "--models", "explagraphs", "--belief", "a", "--argument", "b"]
+    words = [
+        "explagraphs",
+        "generate",
+        "--model",
+        "bundle:explagraphs",
+        "--belief",
+        "a",
+        "--argument",
+        "b",
+    ]
     assert main(words) == 2
     assert "the stances support and counter are needed" in capsys.readouterr().err

@@ -266,7 +266,7 @@ def test_the_page_shows_every_link_and_escapes_what_was_said(bus):
 def test_a_model_without_links_is_refused_by_name(tmp_path, capsys):
     talk = tmp_path / "talk.txt"
     talk.write_text("A: Hello there.\nB: Hello to you.\n")
-    assert main(["triplets", str(talk), "--model", "bundle:extraction"]) == 2
+    assert main(["cider", str(talk), "--model", "bundle:extraction"]) == 2
     message = " ".join(capsys.readouterr().err.split())
     assert "bundle:extraction finds no links: name a bundle such as bundle:triplets" in message
 
@@ -293,7 +293,7 @@ def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, ca
     talk.write_text("A: I missed the bus because I overslept.\nB: So you are late for work?\n")
     out, page = tmp_path / "links.jsonl", tmp_path / "links.html"
     status = main(
-        ["triplets", str(talk), "--least", "0.01", "-o", str(out), "--report", str(page)]
+        ["cider", str(talk), "--least", "0.01", "-o", str(out), "--report", str(page)]
     )  # fmt: skip
     assert status == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -303,5 +303,5 @@ def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, ca
     mine = tmp_path / "my.kb"
     assert main(["kb", "build", str(out), "-o", str(mine), "--schema", "cider"]) == 0
     assert main(["kb", "add", "--from", str(out), "--to", str(mine)]) == 0
-    assert main(["triplets", str(talk), "--relation", "Cause"]) == 2
+    assert main(["cider", str(talk), "--relation", "Cause"]) == 2
     assert "did you mean 'Causes'" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_the_command_takes_a_bundle_or_a_language_model_by_itself(tmp_path, caps
     talk = tmp_path / "talk.txt"
     talk.write_text(TALK)
     for reference in (f"file:{place}", f"file:{base}"):
-        assert main(["triplets", str(talk), "--model", reference]) == 0
+        assert main(["cider", str(talk), "--model", reference]) == 0
         links = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert links
         assert {link["relation"] for link in links} <= set(NAMES)

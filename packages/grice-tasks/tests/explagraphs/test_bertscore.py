@@ -60,7 +60,7 @@ def test_the_command_asks_for_the_model_it_was_told(package, tmp_path, capsys):
             "stance": "support", "graph": GOLD}  # fmt: skip
     path.write_text(json.dumps(line) + "\n", "utf-8")
     asked = ["--bertscore", "--bertscore-model", "m", "--bertscore-layer", "4", "--json"]
-    assert main(["graph", "score", str(path), str(path), *asked]) == 0
+    assert main(["explagraphs", "score", str(path), str(path), *asked]) == 0
     rows = map(json.loads, capsys.readouterr().out.splitlines())
     values = {(row["row"], row["measure"]): row["value"] for row in rows}
     assert values["s.jsonl", "g_bertscore"] == 1

@@ -171,25 +171,25 @@ def test_generation_is_the_same_alone_and_among_others(classifiers):
 
 
 def test_commands_generate_and_judge(tmp_path, capsys):
-    assert main(["graph", "generate", "--belief", BELIEF, "--argument", ARGUMENT]) == 0
+    assert main(["explagraphs", "generate", "--belief", BELIEF, "--argument", ARGUMENT]) == 0
     made = json.loads(capsys.readouterr().out)
     assert check_graph(made["graph"], BELIEF, ARGUMENT, rules="paper").ok
     samples, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
     line = {"id": "0", "belief": BELIEF, "argument": ARGUMENT, "stance": made["stance"],
             "graph": GOOD}  # fmt: skip
     samples.write_text(json.dumps(line) + "\n", "utf-8")
-    assert main(["graph", "generate", str(samples), "-o", str(out)]) == 0
-    assert main(["graph", "score", str(samples), str(out), "--judges", "--json"]) == 0
+    assert main(["explagraphs", "generate", str(samples), "-o", str(out)]) == 0
+    assert main(["explagraphs", "score", str(samples), str(out), "--judges", "--json"]) == 0
     rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
     values = {(row["row"], row["measure"]): row["value"] for row in rows}
     assert values["out.jsonl", "stca"] == 1
     assert 0 <= values["nonsense", "informativeness"] <= 1
-    assert main(["graph", "stats", str(samples), "--json"]) == 0
+    assert main(["explagraphs", "stats", str(samples), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shapes"]["n"] == 1
-    assert main(["graph", "generate", "--belief", "", "--argument", ""]) == 0
+    assert main(["explagraphs", "generate", "--belief", "", "--argument", ""]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["graph"] == ""
     assert "too few words" in " ".join(shown.err.split())
-    assert main(["graph", "generate", "--belief", BELIEF]) == 2
-    assert main(["graph", "generate"]) == 2
+    assert main(["explagraphs", "generate", "--belief", BELIEF]) == 2
+    assert main(["explagraphs", "generate"]) == 2
     assert "SAMPLES" in capsys.readouterr().err

@@ -32,11 +32,11 @@ def rows(capsys):
 
 
 def test_check_names_rule_reason_and_place(files, capsys):
-    assert main(["graph", "check", files[0], "--rules", "paper"]) == 1
+    assert main(["explagraphs", "check", files[0], "--rules", "paper"]) == 1
     text = capsys.readouterr().out
     assert "argument_concepts: only 'small cages' comes from the argument" in text
     assert "0 of 3 graphs are correct under the paper rules" in text
-    assert main(["graph", "check", *files, "--json"]) == 1
+    assert main(["explagraphs", "check", *files, "--json"]) == 1
     first, second = rows(capsys)
     assert (first["id"], first["ok"]) == ("a", False)
     assert second["broken"] == ["relation", "argument_concepts"]
@@ -44,7 +44,7 @@ def test_check_names_rule_reason_and_place(files, capsys):
 
 
 def test_score_prints_system_and_baselines(files, capsys):
-    assert main(["graph", "score", *files, "--gate", "none", "--json"]) == 0
+    assert main(["explagraphs", "score", *files, "--gate", "none", "--json"]) == 0
     out = capsys.readouterr()
     by_measure = {
         (row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())
@@ -55,30 +55,30 @@ def test_score_prints_system_and_baselines(files, capsys):
     assert by_measure["nonsense", "stca"]["value"] == 1
     assert by_measure["out.jsonl", "ged"]["n"] == 2
     assert 0 < by_measure["out.jsonl", "g_bleu"]["value"] < 1
-    assert main(["graph", "score", *files]) == 0
+    assert main(["explagraphs", "score", *files]) == 0
     assert "nonsense, polarity" in capsys.readouterr().out
 
 
 def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
-    assert main(["graph", "score", *files, "--by", "shape", "--gate", "none", "--json"]) == 0
+    assert main(["explagraphs", "score", *files, "--by", "shape", "--gate", "none", "--json"]) == 0
     by_part = {(row["part"], row["measure"]): row for row in rows(capsys)}
     assert {part for part, _ in by_part} == {"depth 1 to 3", "linear"}
     assert by_part["linear", "sa"]["value"] == 1
     assert by_part["linear", "sa"]["n"] == 2
-    assert main(["graph", "score", *files, "--by", "shape"]) == 0
+    assert main(["explagraphs", "score", *files, "--by", "shape"]) == 0
     shown = capsys.readouterr()
     assert "depth 1 to 3" in shown.out
     assert "no prediction for 1 of 3 samples: left out" in shown.err
-    assert main(["graph", "score", files[1], files[0], "--by", "shape"]) == 2
+    assert main(["explagraphs", "score", files[1], files[0], "--by", "shape"]) == 2
 
 
 def test_repair_says_what_it_changed(files, capsys):
-    assert main(["graph", "repair", *files, "--json"]) == 0
+    assert main(["explagraphs", "repair", *files, "--json"]) == 0
     second = rows(capsys)[1]
     assert {edit["kind"] for edit in second["edits"]} == {"relation", "add"}
     assert "; causes; " in second["graph"]
     assert second["smallest"] is False
-    assert main(["graph", "repair", *files]) == 0
+    assert main(["explagraphs", "repair", *files]) == 0
     shown = capsys.readouterr().out
     assert "relation: cause → causes" in shown
     assert shown.count("(2 edits; fewer might do)") == 1  # the other graph needs one edit
@@ -87,18 +87,18 @@ def test_repair_says_what_it_changed(files, capsys):
 
 def test_draw_writes_the_chosen_sample(files, tmp_path, capsys):
     picture = tmp_path / "b.svg"
-    assert main(["graph", "draw", *files, "--id", "b", "-o", str(picture)]) == 0
+    assert main(["explagraphs", "draw", *files, "--id", "b", "-o", str(picture)]) == 0
     assert ">cause<" in picture.read_text("utf-8")
-    assert main(["graph", "draw", files[0]]) == 0
+    assert main(["explagraphs", "draw", files[0]]) == 0
     assert capsys.readouterr().out.startswith("<svg")
-    assert main(["graph", "draw", files[0], "--id", "d"]) == 2
+    assert main(["explagraphs", "draw", files[0], "--id", "d"]) == 2
     assert "no graph of a sample 'd'" in capsys.readouterr().err
 
 
 def test_predictions_without_their_sample_are_named(files, tmp_path, capsys):
     other = tmp_path / "other.jsonl"
     other.write_text('{"id":"z","stance":"support","graph":"()"}\n', "utf-8")
-    assert main(["graph", "check", files[0], str(other)]) == 2
+    assert main(["explagraphs", "check", files[0], str(other)]) == 2
     assert "no sample 'z'" in capsys.readouterr().err
 
 
@@ -106,16 +106,16 @@ def test_what_is_generated_is_a_sample_for_the_other_actions(tmp_path, capsys):
     made = tmp_path / "made.jsonl"
     words = ["--belief", "School uniforms should be banned.", "--argument",
              "They are expensive for poor families."]  # fmt: skip
-    assert main(["graph", "generate", *words, "-o", str(made)]) == 0
-    assert main(["graph", "check", str(made), "--json"]) == 0
+    assert main(["explagraphs", "generate", *words, "-o", str(made)]) == 0
+    assert main(["explagraphs", "check", str(made), "--json"]) == 0
     [checked] = rows(capsys)
     assert checked["ok"] is True
-    assert main(["graph", "draw", str(made)]) == 0
+    assert main(["explagraphs", "draw", str(made)]) == 0
     assert capsys.readouterr().out.startswith("<svg")
 
 
 def test_stats_lists_relations_by_number_and_then_by_name(files, capsys):
-    assert main(["graph", "stats", files[0]]) == 0
+    assert main(["explagraphs", "stats", files[0]]) == 0
     shown = capsys.readouterr().out
     # All three stand in every graph: nothing but their names tells which comes first.
     places = [shown.index(f" {name} ") for name in ("causes", "desires", "has property")]
@@ -124,7 +124,7 @@ def test_stats_lists_relations_by_number_and_then_by_name(files, capsys):
 
 def test_stats_are_printed_as_tables(files, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["graph", "stats", files[0]]) == 0
+    assert main(["explagraphs", "stats", files[0]]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert out.startswith("3 graphs, 0 with a cycle")
@@ -136,7 +136,16 @@ def test_stats_are_printed_as_tables(files, capsys, monkeypatch):
 
 def test_facts_are_compared_by_vectors_if_asked(files, capsys):
     samples, predictions = files
-    words = ["graph", "score", samples, predictions, "--embedding", "--gate", "none", "--json"]
+    words = [
+        "explagraphs",
+        "score",
+        samples,
+        predictions,
+        "--embedding",
+        "--gate",
+        "none",
+        "--json",
+    ]
     assert main(words) == 0
     values = {row["row"]: row["value"] for row in rows(capsys) if row["measure"] == "g_embedding"}
     # Ungated, the graphs differ from those of people by one word each.
@@ -146,5 +155,5 @@ def test_facts_are_compared_by_vectors_if_asked(files, capsys):
 def test_samples_without_a_graph_are_named(tmp_path, capsys):
     path = tmp_path / "bare.jsonl"
     path.write_text('{"id": "x", "belief": "b", "argument": "a"}\n')
-    assert main(["graph", "check", str(path)]) == 2
+    assert main(["explagraphs", "check", str(path)]) == 2
     assert "no sample has a graph" in capsys.readouterr().err

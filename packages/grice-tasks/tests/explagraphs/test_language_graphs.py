@@ -109,9 +109,9 @@ def test_the_command_takes_any_model_of_graphs(tmp_path, capsys, monkeypatch):
         examples_jsonl=json.dumps(example) + "\n",
     )
     texts = ["--belief", SAMPLE.belief, "--argument", SAMPLE.argument]
-    assert main(["graph", "generate", *texts, "--model", f"file:{place}"]) == 0
+    assert main(["explagraphs", "generate", *texts, "--model", f"file:{place}"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert line["stance"] in ("support", "counter")
     assert check_graph(line["graph"], SAMPLE.belief, SAMPLE.argument).ok
-    assert main(["graph", "generate", *texts, "--model", "bundle:relevance"]) == 2
+    assert main(["explagraphs", "generate", *texts, "--model", "bundle:relevance"]) == 2
     assert "where a GraphPredictor is needed" in capsys.readouterr().err

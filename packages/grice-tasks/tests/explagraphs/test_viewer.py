@@ -46,6 +46,6 @@ def test_the_command_writes_the_page(tmp_path, capsys):
         '{"id": "x", "belief": "b", "argument": "a", "graph": "(a; is a; b)"}\n', "utf-8"
     )
     out = tmp_path / "page.html"
-    assert main(["graph", "draw", str(samples), "--report", str(out)]) == 0
+    assert main(["explagraphs", "draw", str(samples), "--report", str(out)]) == 0
     assert "<section>" in out.read_text("utf-8")
-    assert main(["graph", "draw", str(samples), "--report", str(out), "--id", "y"]) == 2
+    assert main(["explagraphs", "draw", str(samples), "--report", str(out), "--id", "y"]) == 2

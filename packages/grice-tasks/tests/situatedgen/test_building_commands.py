@@ -1,4 +1,4 @@
-"""``grice situated``: from questions to statements, marked ones, and pairs of them."""
+"""``grice situatedgen``: from questions to statements, marked ones, and pairs of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_questions_become_pairs_of_statements_that_differ_in_place_and_time(tmp_
     for action, source, result in zip(
         ("statements", "mark", "mine"), paths[:-1], paths[1:], strict=True
     ):
-        assert main(["situated", action, str(source), "-o", str(result)]) == 0
+        assert main(["situatedgen", action, str(source), "-o", str(result)]) == 0
     _, statements, marked, pairs = (
         [json.loads(line) for line in path.read_text("utf-8").splitlines()] for path in paths
     )

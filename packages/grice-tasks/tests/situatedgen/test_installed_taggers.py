@@ -147,5 +147,5 @@ def test_packages_that_are_not_installed():
 def test_the_command_marks_with_an_installed_tagger(packages, tmp_path, capsys, chosen):
     file = tmp_path / "s.jsonl"
     file.write_text('{"id": "a", "statement": "' + TEXT + '"}\n')
-    assert main(["situated", "mark", str(file), *chosen]) == 0
+    assert main(["situatedgen", "mark", str(file), *chosen]) == 0
     assert '"keywords":["Norway","Snow"]' in capsys.readouterr().out

@@ -177,10 +177,10 @@ def test_generate_and_score_as_commands(tmp_path, capsys):
     file = tmp_path / "s.jsonl"
     row = {"keywords": KEYWORDS, "keywords_pos": [0, 1, 1, 0], "statements": LANDMARKS.statements}
     file.write_text(json.dumps(row) + "\n")
-    assert main(["situated", "generate", str(file)]) == 0
+    assert main(["situatedgen", "generate", str(file)]) == 0
     outputs = tmp_path / "o.jsonl"
     outputs.write_text(capsys.readouterr().out)
-    assert main(["situated", "score", str(file), str(outputs), "--json"]) == 0
+    assert main(["situatedgen", "score", str(file), str(outputs), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     values = {
         row["row"]: row["value"]
@@ -198,7 +198,7 @@ def test_a_sample_without_context_is_counted(tmp_path, capsys):
     file.write_text(json.dumps(row) + "\n")
     outputs = tmp_path / "o.txt"
     outputs.write_text("Cats like milk. Dogs like bones.\n")
-    assert main(["situated", "score", str(file), str(outputs)]) == 0
+    assert main(["situatedgen", "score", str(file), str(outputs)]) == 0
     printed = capsys.readouterr()
     assert "1 of 1: no context in the input" in printed.err
     assert "ALL: 1 sample\n" in printed.out
@@ -212,7 +212,7 @@ def test_build_as_a_command(tmp_path, capsys):
     file = tmp_path / "q.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)) + "\n")
     out = tmp_path / "out"
-    assert main(["situated", "build", str(file), "-o", str(out)]) == 0
+    assert main(["situatedgen", "build", str(file), "-o", str(out)]) == 0
     made = [json.loads(line) for name in ("train", "dev", "test")
             for line in (out / f"{name}.jsonl").read_text().splitlines()]  # fmt: skip
     assert made

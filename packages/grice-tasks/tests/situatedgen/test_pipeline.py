@@ -253,7 +253,7 @@ def test_a_benchmark_from_statements(tagger, encoder, clauses):
     some = next(sample for part in built.splits.values() for sample in part)
     assert sorted(some.keywords_pos) == [0, 0, 1, 1]
     assert some.context == ("GEO",)
-    sheet = datasheet(built, title="T", sources=["mine (CC0)"], settings="grice situated build")
+    sheet = datasheet(built, title="T", sources=["mine (CC0)"], settings="grice situatedgen build")
     assert "Statements in more than one split: 0." in sheet
     assert "mine (CC0)" in sheet
 
@@ -308,16 +308,16 @@ def test_steps_as_commands_read_each_other(tmp_path, capsys):
     ]  # fmt: skip
     marks.write_text("\n".join(map(json.dumps, rows)) + "\n")
     folder = tmp_path / "out"
-    assert main(["situated", "split", str(pairs), str(marks), "-o", str(folder)]) == 0
+    assert main(["situatedgen", "split", str(pairs), str(marks), "-o", str(folder)]) == 0
     record = json.loads((folder / "train.jsonl").read_text())
     assert record["statements"] == ["Spain is hot.", "Chile is hot."]
-    assert main(["situated", "describe", str(folder / "train.jsonl"), "--json"]) == 0
+    assert main(["situatedgen", "describe", str(folder / "train.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == 1
 
 
 def test_samples_are_described_in_a_table(tmp_path, capsys, july):
     path = tmp_path / "samples.jsonl"
     path.write_bytes(msgspec.json.encode(july) + b"\n")
-    assert main(["situated", "describe", str(path)]) == 0
+    assert main(["situatedgen", "describe", str(path)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"pairs +1\b", out)

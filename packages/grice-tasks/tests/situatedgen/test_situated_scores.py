@@ -190,7 +190,7 @@ def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys, conte
     outputs = tmp_path / "outputs.txt"
     outputs.write_text("July is summer in Australia. July is winter in China.\n")
     outputs.write_text('{"id": "july", "output": "July is summer in Australia. It is winter."}\n')
-    status = main(["situated", "score", str(samples), str(outputs), "--plausibility", "none",
+    status = main(["situatedgen", "score", str(samples), str(outputs), "--plausibility", "none",
                    "--json"])  # fmt: skip
     assert status == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -205,7 +205,7 @@ def test_the_table_fits_a_terminal(tmp_path, july, capsys, monkeypatch):
     samples, outputs = tmp_path / "s.jsonl", tmp_path / "outputs.jsonl"
     samples.write_bytes(msgspec.json.encode(july) + b"\n")
     outputs.write_bytes(msgspec.json.encode(Output(july.id, july.reference)) + b"\n")
-    assert main(["situated", "score", str(samples), str(outputs), "--plausibility", "none"]) == 0
+    assert main(["situatedgen", "score", str(samples), str(outputs), "--plausibility", "none"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[:2] for line in lines if line.strip().startswith("match_exclusive ")] == [

@@ -1,4 +1,4 @@
-"""``grice train guide`` and ``grice chat`` as a user runs them, on a tiny decoder."""
+"""``grice steer`` as a user runs it, on a tiny decoder."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import sys
 
 import pytest
 
+import grice
 import tiny_decoder
 from grice.cli import main
+from grice.models.models import Models
+from grice.models.protocols import SteerableLM
+from grice_tasks.steering.guide_bundle import save_guide
+from grice_tasks.steering.guide_training import Fitting, train_guide
+from grice_tasks.steering.samples import Sampling, draw_contexts, labelled_samples
 
 PLUGIN = '''
 from grice.metrics import Example, metric
@@ -42,30 +48,27 @@ def options(place, model="tiny"):
     return [*plugin, "--cache", str(place / f"cache-{model}")]
 
 
-def train(place, output, *more):
-    words = ["train", "guide", str(place / "talks.jsonl"), "--base", f"file:{place / 'tiny'}"]
-    return main([*words, *options(place), "-o", str(output), *more])
-
-
 @pytest.fixture(scope="module")
 def guide(place):
-    assert train(place, place / "guide", "--replies", "8", "--temperature", "4") == 0
+    """A guide that was trained for the tiny model."""
+    asked = {"plugins": [place / "names_b.py"], "mode": "exact", "cache": place / "cache-tiny"}
+    talks = list(draw_contexts(grice.read(place / "talks.jsonl"), seed=0))
+    sampling = Sampling(replies=8, temperature=4.0)
+    with (
+        Models(mode="exact", workers=1, cache=None) as models,
+        grice.load("names_b", **asked) as grader,
+    ):
+        base = models.open(f"file:{place / 'tiny'}", SteerableLM)
+        samples = labelled_samples(talks, base, grader.scorer, sampling)
+        trained, report = train_guide(samples, base, ["names_b"], sampling, Fitting())
+    save_guide(place / "guide", trained, report, ["made"], seed=0)
     return place / "guide"
 
 
 def chat(place, monkeypatch, text, *more, model="tiny"):
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    words = ["chat", "--model", f"file:{place / model}", "--max-tokens", "6"]
+    words = ["steer", "--model", f"file:{place / model}", "--max-tokens", "6"]
     return main([*words, *options(place, model), *more])
-
-
-def test_a_guide_is_trained_and_its_losses_are_reported(place, tmp_path, capsys):
-    assert train(place, tmp_path / "new", "--replies", "8", "--temperature", "4", "--json") == 0
-    report = json.loads(capsys.readouterr().out)
-    assert (report["contexts"], report["replies"]) == (6, 48)
-    assert len(report["training_loss"]) == len(report["validation_loss"]) > 1
-    assert report["training_loss"][-1] < report["training_loss"][0]
-    assert (tmp_path / "new" / "card.toml").is_file()
 
 
 def test_each_line_is_answered_by_base_and_guide(place, guide, monkeypatch, capsys):
@@ -111,7 +114,7 @@ def test_an_interrupt_ends_it_cleanly(place, monkeypatch, capsys):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "stdin", Interrupted())
-    assert main(["chat", "--model", f"file:{place / 'tiny'}", *options(place)]) == 130
+    assert main(["steer", "--model", f"file:{place / 'tiny'}", *options(place)]) == 130
     assert capsys.readouterr().err.endswith("interrupted\n")
 
 
@@ -128,41 +131,25 @@ def test_a_guide_of_another_model_is_refused(place, guide, monkeypatch, capsys):
     assert "the guide was trained for tiny@" in capsys.readouterr().err
 
 
-def test_candidates_are_written_under_a_guide(place, guide, tmp_path, capsys):
-    path = tmp_path / "asked.jsonl"
-    path.write_text(json.dumps({"id": "a", "turns": ["i eat"]}) + "\n", "utf-8")
-    words = ["rerank", str(path), "--generator", f"file:{place / 'tiny'}", *options(place)]
-    assert main([*words, "--generate", "3", "--guide", str(guide), "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)
+def test_candidates_are_written_under_a_guide_and_reranked(place, guide, tmp_path, capsys):
+    path, out = tmp_path / "asked.jsonl", tmp_path / "candidates.jsonl"
+    path.write_text(json.dumps({"id": "a", "turns": ["i eat"], "topic": "food"}) + "\n", "utf-8")
+    words = ["steer", str(path), "--model", f"file:{place / 'tiny'}", *options(place)]
+    given = ["--candidates", "3", "--guide", str(guide)]
+    assert main([*words, *given, "-o", str(out)]) == 0
+    row = json.loads(out.read_text("utf-8"))
+    assert (row["id"], row["topic"]) == ("a", "food")
     assert 1 <= len(row["candidates"]) <= 3
-    assert main([*words, "--guide", str(guide)]) == 2
-    assert "give --generate N, too" in capsys.readouterr().err
+    assert main(["rerank", str(out), *options(place), "--json"]) == 0
+    ranked = json.loads(capsys.readouterr().out)
+    assert sorted(each["text"] for each in ranked["candidates"]) == sorted(row["candidates"])
+    assert (ranked["conversation"], ranked["meta"]["topic"]) == ("a", "food")
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [("", "the file is empty"), ('{"id": "a", "turns": []}\n', "no context to learn from")],
-)
-def test_files_without_contexts_are_refused(place, tmp_path, capsys, content, problem):
-    path = tmp_path / "empty.jsonl"
-    path.write_text(content, "utf-8")
-    words = ["train", "guide", str(path), "--base", f"file:{place / 'tiny'}", *options(place)]
-    assert main([*words, "-o", str(tmp_path / "g")]) == 2
-    assert problem in capsys.readouterr().err
-    assert not (tmp_path / "g").exists()
-
-
-def test_a_threshold_that_every_reply_reaches_teaches_nothing(place, tmp_path, capsys):
-    assert train(place, tmp_path / "g", "--threshold", "0") == 2
-    assert "there is nothing to learn" in capsys.readouterr().err
-    assert not (tmp_path / "g").exists()
-
-
-@pytest.mark.parametrize(("option", "problem"), [
-    (["--consistency", "2"], "a weight of 0 to 1"),
-    (["--temperature", "0"], "a temperature is above 0"),
-    (["--threshold", "nan"], "a threshold is a finite number"),
-])  # fmt: skip
-def test_options_that_mean_nothing_are_refused(place, tmp_path, capsys, option, problem):
-    assert train(place, tmp_path / "g", *option) == 2
-    assert problem in capsys.readouterr().err
+def test_candidates_need_files_and_a_guide(place, guide, tmp_path, capsys):
+    words = ["steer", "--model", f"file:{place / 'tiny'}", *options(place)]
+    assert main([*words, str(place / "talks.jsonl")]) == 2
+    assert main([*words, "--candidates", "2"]) == 2
+    assert capsys.readouterr().err.count("need each other") == 2
+    assert main([*words, str(place / "talks.jsonl"), "--candidates", "2"]) == 2
+    assert "give --guide DIR" in capsys.readouterr().err

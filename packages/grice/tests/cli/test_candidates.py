@@ -1,4 +1,4 @@
-"""``grice rerank`` and ``grice prefer``: candidates out of files."""
+"""``grice rerank``: candidates out of files, ranked or made into preference pairs."""
 
 from __future__ import annotations
 
@@ -65,6 +65,8 @@ def test_a_metric_that_only_vetoes_is_run_too(records, capsys):
         (["--weight", "relevance=-1"], "above 0"),
         (["--held-out", "relevance,repetition"], "no metric is left"),
         (["--candidates", "replies"], "no record could be used"),
+        (["--margin", "0.2", "--agreement"], "--margin, --agreement: only pairs are filtered"),
+        (["--pairs", "--margin", "-1"], "a margin is 0 or more"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(records, options, problem, capsys):
@@ -78,7 +80,7 @@ def test_options_that_do_not_fit_are_refused(records, options, problem, capsys):
 
 def test_pairs_for_training_are_written(records, tmp_path, capsys):
     written = tmp_path / "pairs.jsonl"
-    assert main(["prefer", str(records), "-o", str(written)]) == 0
+    assert main(["rerank", "--pairs", str(records), "-o", str(written)]) == 0
     [row] = map(json.loads, written.read_text("utf-8").splitlines())
     assert row["chosen"][0]["content"] == "I teach maths at a school."
     assert row["rejected"][0]["content"] == "I like turtles."
@@ -86,7 +88,7 @@ def test_pairs_for_training_are_written(records, tmp_path, capsys):
 
 
 def test_pairs_that_are_too_close_are_counted(records, capsys):
-    assert main(["prefer", str(records), "--margin", "1"]) == 0
+    assert main(["rerank", "--pairs", str(records), "--margin", "1"]) == 0
     assert "1 left out: too close" in capsys.readouterr().out
 
 

@@ -299,7 +299,6 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
             ["perturb", "{chat}", "--kind", "deam-amr", "--graphs", "no.amr"],
             "no.amr: cannot be read: No such file or directory\n",
         ),
-        (["situated", "mark", "no.txt"], "no.txt: cannot be read: No such file or directory\n"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
@@ -450,8 +449,6 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly():
         ["score", "{folder}", "-m", "log_length", "-o", "{chat}"],
         ["score", "{link}", "-m", "log_length", "-o", "{chat}"],
         ["perturb", "{chat}", "-o", "{chat}"],
-        ["triplets", "{chat}", "-o", "{chat}"],
-        ["triplets", "{chat}", "--report", "{chat}"],
         ["gate", "{chat}", "--min", "relevance=0.1", "--junit", "{chat}"],
         ["compare", "{chat}", "{chat}", "--report", "{chat}"],
         ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
@@ -506,7 +503,7 @@ def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys)
     assert warning.startswith("grice: the cache cannot be used and is left out: ")
 
 
-@pytest.mark.parametrize("command", ["kb", "graph", "situated"])
+@pytest.mark.parametrize("command", ["kb", "models"])
 def test_every_action_has_help(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
@@ -569,14 +566,6 @@ def test_one_is_not_plural(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[0] == "1 conversation, 1 turn"
 
 
-def test_the_help_of_triplets_names_its_other_actions(capsys):
-    with pytest.raises(SystemExit):
-        main(["triplets", "--help"])
-    shown = capsys.readouterr().out
-    assert "grice triplets stats" in shown
-    assert "grice triplets convert" in shown
-
-
 SOFT = """
 from pathlib import Path
 from grice.metrics.baselines import turn_count
@@ -605,10 +594,10 @@ def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
 
 
 def test_a_place_that_cannot_be_written_is_no_fault_of_grice(tmp_path, capsys):
-    source = tmp_path / "cider.jsonl"
-    source.write_text('{"id": "d", "utterances": "A: Hi. B: Hi.", "triplets": []}\n')
+    source = tmp_path / "talk.jsonl"
+    source.write_text('{"turns": ["Hi.", "Hi."]}\n')
     nowhere = tmp_path / "nowhere" / "out.jsonl"
-    assert main(["triplets", "convert", str(source), "-o", str(nowhere)]) == 2
+    assert main(["perturb", str(source), "-o", str(nowhere)]) == 2
     assert capsys.readouterr().err.startswith(
         f"grice: {nowhere}: cannot be written: there is no folder"
     )
@@ -620,7 +609,7 @@ def helps(*words):
     with pytest.raises(SystemExit), contextlib.redirect_stdout(shown):
         main([*words, "--help"])
     yield words, shown.getvalue()
-    if words in ((), ("kb",), ("graph",), ("situated",)):
+    if words in ((), ("kb",), ("models",)):
         for name in re.findall(r"^    ([a-z-]+)\b", shown.getvalue(), re.MULTILINE):
             yield from helps(*words, name)
 
@@ -628,7 +617,7 @@ def helps(*words):
 def test_every_argument_has_a_word_of_help(monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     bare = []
-    for words, text in (*helps(), *helps("triplets", "stats"), *helps("triplets", "convert")):
+    for words, text in helps():
         lines = [*text.split("\n\n", 1)[1].splitlines(), ""]
         bare += [
             (*words, line)

@@ -21,7 +21,7 @@ RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2
 def files(tmp_path_factory):
     """Files in which every name is hostile, by name."""
     folder = tmp_path_factory.mktemp("hostile")
-    talks, rated, labels, graphs = [], [], [], []
+    talks, rated, labels = [], [], []
     for i in range(16):
         texts = (f"Is it far? {EVIL}", f"It is {'very ' * (i % 5)}far {EVIL} {i}.")
         turns = [{"speaker": EVIL + "ab"[j], "text": text} for j, text in enumerate(texts)]
@@ -29,10 +29,8 @@ def files(tmp_path_factory):
         labels.append({"conversation": f"{EVIL}{i}", "turn": 1, "label": i % 5 / 4})
         rated.append({"id": f"{EVIL}{i}", "context": turns[:1], "response": turns[1]["text"],
                       "system": f"{EVIL}{i % 3}", "ratings": {EVIL: [i % 5 + 1]}})  # fmt: skip
-        graphs.append({"id": f"{EVIL}{i}", "belief": EVIL, "argument": EVIL, "stance": "support",
-                       "graph": f"({EVIL}; is a; b{EVIL})(b{EVIL}; causes; c{EVIL})"})  # fmt: skip
     places = {}
-    for name, rows in {"talks": talks, "labels": labels, "rated": rated, "graphs": graphs}.items():
+    for name, rows in {"talks": talks, "labels": labels, "rated": rated}.items():
         places[name] = folder / f"{name}.jsonl"
         places[name].write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     places["scores"] = folder / "scores.jsonl"
@@ -57,10 +55,6 @@ COMMANDS = [
     "sanity {talks} -m log_length --no-cache",
     "perturb {talks} --kind swap",
     "perturb {talks}",
-    "graph check {graphs}",
-    "graph stats {graphs}",
-    "graph repair {graphs}",
-    "triplets {talks} --least 0.01",
     "kb find {evil}",
     "list {evil}",
 ]

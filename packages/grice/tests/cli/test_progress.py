@@ -149,10 +149,8 @@ def slow(monkeypatch):
     [
         (["sanity", "CHAT", "-m", "log_length"], "conversations"),
         (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
-        (["triplets", "CHAT"], "conversations"),
+
         (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
-        (["graph", "score", "GRAPHS", "GRAPHS", "--judges"], "graphs"),
-        (["situated", "score", "SITUATED", "OUTPUTS"], "outputs"),
         (["calibrate", "RATED", "SCORES"], None),
     ],
     ids=lambda part: part[0] if isinstance(part, list) else "",
@@ -161,26 +159,13 @@ def slow(monkeypatch):
 def test_every_command_that_takes_long_shows_rate_and_time_left(
     chat, terminal, slow, tmp_path, words, unit, quiet
 ):
-    files = {"CHAT": chat} | {
-        name: tmp_path / name.lower()
-        for name in ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS")
-    }
+    files = {"CHAT": chat} | {name: tmp_path / name.lower() for name in ("RATED", "SCORES")}
     rated = [{"id": f"t{i}", "turns": ["Is it late?", "Yes. " * (i % 7)], "rating": i % 5}
              for i in range(40)]  # fmt: skip
     files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rated))
     assert (
         main(["score", str(files["RATED"]), "-m", "log_length", "-q", "-o", str(files["SCORES"])])
         == 0
-    )
-    graph = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
-    files["GRAPHS"].write_text("".join(json.dumps({
-        "id": f"g{i}", "belief": "Tea is good.", "argument": "Tea causes warmth.",
-        "stance": "support", "graph": graph}) + "\n" for i in range(4)))  # fmt: skip
-    files["SITUATED"].write_text("".join(json.dumps({
-        "id": f"s{i}", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
-        "statements": ["Tea is hot.", "July is hot."]}) + "\n" for i in range(4)))  # fmt: skip
-    files["OUTPUTS"].write_text(
-        "".join(f'{{"id": "s{i}", "output": "Tea is hot. July is hot."}}\n' for i in range(4))
     )
     stream = terminal()
     command = [*map(str, (files.get(word, word) for word in words)), *["--quiet"] * quiet]

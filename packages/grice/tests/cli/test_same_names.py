@@ -17,24 +17,19 @@ import pytest
 
 import grice.cli
 from grice import distributions
-from grice.cli import command_names, command_parser, main
+from grice.cli import command_parser, find_commands, main
 from grice.cli.parser import leaves
 
 CLI = Path(grice.cli.__file__).parent
 
-WORDS = {"triplets": (["triplets"], ["triplets", "stats"], ["triplets", "convert"])}
-"""Commands whose arguments depend on a further word."""
-
 HOMONYMS = {
     "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",
-    "--blend": "a score made of others (score), or how several choose together (rerank, prefer)",
+    "--blend": "a score made of others (score), or how several choose together (rerank)",
     "--file": "a conversation (explain), or a file of a repository (models add)",
     "--from": "another place to take from: a mirror, a wheel, a file of triples",
-    "--id": "of a conversation, or of a graph",
-    "--judges": "people who answer a task (annotate), or the shipped classifiers of graphs",
     "--kb": "knowledge to look into, or the file of one's own that is changed",
     "--kind": "of a perturbation, or of a model",
-    "--most": "the most of conversations, pairs or links; what follows says which",
+    "--most": "the most of conversations or pairs; what follows says which",
     "--on": "what something is held against: a rated set, conversations, knowledge",
     "--scores": "what is there already: of a rated set, of files, or of the items of a study",
     "--source": "where triples or questions are from",
@@ -42,17 +37,14 @@ HOMONYMS = {
 }
 """Options that two commands mean differently, as one word of the language does."""
 
-JSON_ALWAYS = {"triplets", "annotate export", "situated generate", "situated statements",
-               "situated mark", "situated mine", "situated split", "triplets convert", "graph draw",
-               "graph generate"}  # fmt: skip
+JSON_ALWAYS = {"annotate export"}
 """What has no form but lines of JSON, or pictures and files."""
 
 
 def parsers():
-    for name in command_names():
-        for words in WORDS.get(name, ([name],)):
-            whole = command_parser(words)
-            yield from leaves(whole.commands()[name], *words)
+    for name, place in find_commands().items():
+        if place.startswith("grice."):  # those of other distributions are theirs
+            yield from leaves(command_parser([name]).commands()[name], name)
 
 
 LEAVES = {" ".join(words): parser for words, parser in parsers()}
@@ -130,7 +122,7 @@ def test_help_shows_one_word_for_one_thing():
     shown = {name: parser.format_help() for name, parser in LEAVES.items()}
     assert [name for name, text in shown.items() if "--html" in text] == []
     assert {name for name, text in shown.items() if "--report OUT.html" in text} == {
-        "compare", "graph draw", "meta-eval", "score", "triplets"}  # fmt: skip
+        "compare", "meta-eval", "score"}  # fmt: skip
 
 
 ROOT = CLI.parents[4]
@@ -164,24 +156,15 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     "command",
     ["calibrate RATED SCORES", "meta-eval log_length --on RATED",
-     "graph score GRAPHS GRAPHS", "situated score SITUATED OUTPUTS",
      "perturb RATED --kind amr-contradiction --graphs AMR"],
 )  # fmt: skip
 def test_a_message_that_names_an_extra_names_one_of_its_own_help(tmp_path, command):
-    files = {name: tmp_path / name.lower() for name in
-             ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS", "AMR")}  # fmt: skip
+    files = {name: tmp_path / name.lower() for name in ("RATED", "SCORES", "AMR")}
     rows = [{"id": f"c{i}", "turns": ["Do you like tea?", "Yes, " * (1 + i % 9)], "rating": i % 5}
             for i in range(40)]  # fmt: skip
     files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     score = ["score", str(files["RATED"]), "-m", "log_length", "-q", "-o", str(files["SCORES"])]
     assert main(score) == 0
-    files["GRAPHS"].write_text(json.dumps({
-        "id": "a", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
-        "graph": "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"}))  # fmt: skip
-    files["SITUATED"].write_text(json.dumps({
-        "id": "a", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
-        "statements": ["Tea is hot.", "July is hot."]}))  # fmt: skip
-    files["OUTPUTS"].write_text(json.dumps({"id": "a", "output": "Tea is hot. July is hot."}))
     files["AMR"].write_text("# ::snt Do you like tea?\n(l / like-01)\n")
     words = [str(files.get(word, word)) for word in command.split()]
     done = subprocess.run(

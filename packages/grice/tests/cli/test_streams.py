@@ -100,14 +100,12 @@ def test_a_full_disk_is_named(words, name):
 @pytest.mark.parametrize(
     "words",
     [["gate", "SCORES", "--min", "log_length=0.99"], ["gate", "SCORES", "--min",
-      "log_length=0.99", "--json"], ["graph", "check", "GRAPHS"]],
+      "log_length=0.99", "--json"]],
 )  # fmt: skip
 def test_a_check_that_nobody_reads_fails_all_the_same(words, tmp_path):
     talk, other = ({"id": "a", "turns": ["Is it late?", text]} for text in ("No.", "Yes, it is."))
-    graph = {"id": "g", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
-             "graph": "(tea; is; nothing)"}  # fmt: skip
-    places = {name: str(tmp_path / name) for name in ("TALK", "OTHER", "GRAPHS", "SCORES")}
-    for name, record in (("TALK", talk), ("OTHER", other), ("GRAPHS", graph)):
+    places = {name: str(tmp_path / name) for name in ("TALK", "OTHER", "SCORES")}
+    for name, record in (("TALK", talk), ("OTHER", other)):
         Path(places[name]).write_text(f"{json.dumps(record)}\n")
     grice = [sys.executable, "-m", "grice"]
     score = [*grice, "score", places["TALK"], "-m", "log_length", "-o", places["SCORES"]]

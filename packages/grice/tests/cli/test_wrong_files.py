@@ -114,7 +114,7 @@ def test_conversations_where_scores_are_expected_are_called_that(tmp_path, capsy
     assert "grice score FILE -o OUT.jsonl" in message
 
 
-@pytest.mark.parametrize("command", ["score", "triplets", "perturb", "explain --file"])
+@pytest.mark.parametrize("command", ["score", "perturb", "explain --file"])
 def test_scores_where_conversations_are_expected_are_called_that(tmp_path, capsys, command):
     talks = write(tmp_path / "talks.jsonl", {"turns": ["Is it far?", "No."]})
     scores = str(tmp_path / "s.jsonl")

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from grice.errors import InputError
+from grice.evaluation.preferences import Filters, preferences
+from grice.evaluation.rerank import Candidate, Ranked
 from grice.records import Score, Turn
-from grice_tasks.steering import Candidate, Ranked
-from grice_tasks.steering.prefer import Filters, preferences
 
 
 def candidate(text, value, *, vetoed=(), **scores):

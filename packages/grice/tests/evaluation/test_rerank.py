@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
+from grice.evaluation.rerank import Blend, rerank
+from grice.evaluation.rerank_curve import VALUE, WORDS, curve
 from grice.records import Conversation, Turn
 from grice.scoring import load
-from grice_tasks.steering import Blend, rerank
-from grice_tasks.steering.curve import VALUE, WORDS, curve
 
 PLUGIN = '''
 from grice.metrics import Example, metric

@@ -247,16 +247,6 @@ def test_a_preset_that_is_none_says_why(config, chat, tmp_path, capsys, text, me
     assert message in capsys.readouterr().err
 
 
-def test_a_preset_names_the_model_of_a_command(config, chat, capsys):
-    (config / "presets" / "links.toml").write_text(
-        'summary = "x"\n[commands]\ntriplets = "model:nowhere"\n'
-    )
-    words = ["triplets", str(chat)]
-    assert main([*words, "--models", "links"]) == 2
-    assert "no model 'nowhere'" in capsys.readouterr().err
-    assert main([*words, "--models", "links", "--model", "bundle:triplets"]) == 0
-
-
 def test_an_unknown_preset_names_its_neighbour(config, chat, capsys):
     assert score(chat, "--models", "smal") == 2
     assert "did you mean 'small'" in capsys.readouterr().err

@@ -50,7 +50,7 @@ LENGTH, COSINE = "log_length", "cosine_last_turn"
 FLAWS = "sense"
 """It looks for flaws, of which people's preference is one sign."""
 BLEND = "mean of the default metrics"
-"""What ``grice rerank`` and ``grice prefer`` choose by."""
+"""What ``grice rerank`` chooses by."""
 RIGHT = "share right"
 ON = "|on:llm_pairs"
 NEAR = 1.1

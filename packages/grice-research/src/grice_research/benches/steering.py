@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.errors import GriceError, InputError
+from grice.evaluation.candidates import chat_prompt
+from grice.evaluation.rerank import Blend
 from grice.models.protocols import CausalLM
 from grice.records import Conversation, FeatureEvidence, Turn
 from grice.stats import mean
@@ -31,8 +33,6 @@ from grice_research.length_controlled import length_controlled
 from grice_research.recipes.guide.draw import read_drawn
 from grice_research.recipes.guide.guided import read_guided
 from grice_research.rows import DIFFERENCE, Row
-from grice_tasks.steering.blend import Blend
-from grice_tasks.steering.generate import chat_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import OutputError
 from grice.files import make_folder
-from grice.models.bundle import write_card
+from grice.models.bundle import check_folder, write_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,18 +13,6 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import CardValue
     from grice_research.training.replies import Head
-
-
-def check_folder(folder: Path) -> None:
-    """Let a model be written only where nothing else can be lost.
-
-    Raises:
-        OutputError: If it is a file, or a folder that holds something but no model.
-    """
-    if folder.is_file():
-        raise OutputError(f"{folder}: is a file; name an empty or a new folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
-        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
 
 
 def save_head(

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.metrics.engagement.metric_head import KIND as METRIC_HEAD
 from grice.metrics.engagement.metric_head import metric_classifier
+from grice.models.bundle import check_folder
 from grice.models.protocols import Encoder, PairClassifier
 from grice_research.training.adapt import adapt
-from grice_research.training.bundle import check_folder, save_head
+from grice_research.training.bundle import save_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""``grice triplets``: the commonsense links of your conversations, as JSON lines or drawn.
+"""``grice cider``: the commonsense links of your conversations, as JSON lines or drawn.
 
-``grice triplets stats`` counts annotated links, ``grice triplets convert`` brings them from and to
+``grice cider stats`` counts annotated links, ``grice cider convert`` brings them from and to
 brat's stand-off files. A file of conversations with one of these names is ``./stats``.
 """
 
@@ -9,19 +9,24 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import _triplets_annotated, flags
+from grice.cli import flags
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import chosen_preset
+from grice.cli.output import emit_rows
 from grice.errors import did_you_mean, plural
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
     from grice.errors import RecordError
+    from grice.tables import View
     from grice_tasks.cider.conversations import ConversationLinks
+    from grice_tasks.cider.records import Dialogue
+    from grice_tasks.cider.statistics import Counted, Value
 
 HELP = "explicit and implicit commonsense links between the words of a conversation"
 
@@ -35,14 +40,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments: those of links, or those of the action that is named first."""
     named = next(iter([word for word in words if not word.startswith("-")][1:2]), "")
     if named in ACTIONS:
-        _triplets_annotated.configure(parser, named)
+        _configure_annotated(parser, named)
         return
     near = did_you_mean(named, ACTIONS)
     if near.startswith("; did") and not os.path.exists(named):  # noqa: PTH110 - may be any text
         parser.error(f"{named}: no such file, and no action{near}")
     parser.epilog = (
-        "grice triplets stats FILE counts annotated links beside the published counts; "
-        "grice triplets convert FILE -o OUT brings them from and to brat."
+        "grice cider stats FILE counts annotated links beside the published counts; "
+        "grice cider convert FILE -o OUT brings them from and to brat."
     )
     flags.add_files(parser, "your conversations")
     flags.add_input(parser)
@@ -58,7 +63,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     flags.add_report(parser)
     flags.add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
     flags.add_model(parser, MODEL)
-    flags.add_preset(parser)
     flags.add_extras(parser, "onnx", "train")
 
 
@@ -77,7 +81,7 @@ def _fraction(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 4 if records could not be read."""
     if "action" in arguments:
-        return _triplets_annotated.run(arguments)
+        return _run_annotated(arguments)
     from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.files import write_lines, write_text
@@ -116,7 +120,6 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     from grice.errors import ModelError
     from grice.progress import track
     from grice.readers import part_read
-    from grice.scoring.presets import named_preset
     from grice_tasks.cider.conversations import links_of_records, wanted_links
     from grice_tasks.cider.models import TripletModels
 
@@ -126,9 +129,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         most=arguments.most,
         implicit=not arguments.explicit,
     )
-    preset = named_preset(chosen_preset(arguments))
-    preset.check_models()
-    reference = arguments.model or preset.commands.triplets or MODEL
+    reference = arguments.model or MODEL
     with opened_models() as models:
         if models.answers(reference) not in ("links", "likelihood"):
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
@@ -136,3 +137,76 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         readings = opened(arguments.files, arguments.format, arguments.columns)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))
+
+
+def _configure_annotated(parser: argparse.ArgumentParser, action: str) -> None:
+    """Declare the arguments of an action."""
+    parser.add_argument("action", choices=(action,), help="count, or bring from and to brat")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="CIDER's JSON lines, gzipped or not, or a folder of brat's .txt and .ann files",
+    )
+    parser.add_argument(
+        "--invalid",
+        choices=("refuse", "skip"),
+        default="refuse",
+        help="a triplet that cannot be ends the command (default), or is named and left out",
+    )
+    if action == "stats":
+        flags.add_json(parser)
+        return
+    about = "dialogues under a name in .jsonl or .jsonl.gz, or a folder of brat's files"
+    flags.add_output(parser, "OUT", about, required=True)
+
+
+def _run_annotated(arguments: argparse.Namespace) -> int:
+    """Run the action on annotated links; the exit status is 4 if triplets were left out."""
+    from grice.cli.terminal import warn
+    from grice_tasks.cider.annotated import read_annotated
+
+    dialogues, problems = read_annotated(arguments.files, invalid=arguments.invalid)
+    for problem in problems:
+        warn(problem)
+    act = _print_counts if arguments.action == "stats" else _convert
+    act(arguments, dialogues)
+    return PARTIAL if problems else DONE
+
+
+def _print_counts(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
+    """Print every count beside the printed one."""
+    from grice_tasks.cider.statistics import compare_counts
+
+    counts = compare_counts(dialogues)
+    rows = (count._asdict() for count in counts)
+    emit_rows(rows, _counts_view(counts), as_json=arguments.json)
+
+
+def _counts_view(counts: Sequence[Counted]) -> View:
+    marks = {None: "", True: "yes", False: "no"}
+    rows = [
+        (count.name, _shown(count.value), _shown(count.printed), marks[count.same])
+        for count in counts
+    ]
+    yield Table(("count", "found", "CIDER's paper", "same"), rows)
+    yield Lines(f"{count.name}: {count.why}" for count in counts if count.why)
+
+
+def _shown(value: Value | None) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, tuple):
+        return "/".join(map(str, value))
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _convert(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
+    """Write annotated dialogues in the other form."""
+    from grice.cli.terminal import note
+    from grice_tasks.cider.annotated import write_annotated
+
+    write_annotated(arguments.output, dialogues)
+    triplets = plural(sum(len(dialogue.triplets) for dialogue in dialogues), "triplet")
+    note(f"{arguments.output}: {plural(len(dialogues), 'dialogue')}, {triplets}")

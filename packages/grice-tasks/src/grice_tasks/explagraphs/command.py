@@ -1,30 +1,36 @@
-"""``grice graph``: explanation graphs checked, scored, repaired, drawn, counted and made."""
+"""``grice explagraphs``: explanation graphs checked, scored, drawn, counted and made."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import _graph_score, _graph_stats, flags
+from grice.cli import flags
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.options import chosen_preset
-from grice.cli.output import emit_rows, print_or_write
+from grice.cli.output import emit, emit_rows, print_or_write
 from grice.errors import plural
-from grice.tables import Lines
+from grice.tables import Lines, Table, bounds, number
+from grice_tasks.explagraphs import score_command
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from grice.tables import View
+    from grice_tasks.explagraphs.analysis import Shapes
     from grice_tasks.explagraphs.check import Verdict
-    from grice_tasks.explagraphs.repair import Edit, Repair
+    from grice_tasks.explagraphs.files import Description
 
-HELP = "check, score, repair, draw, count or generate explanation graphs"
+HELP = "check, score, draw, count or generate explanation graphs"
 
 MODEL = "bundle:graphs"
 LANGUAGE_MODEL = "bundle:graphs-medium"
 """What a language model that is named by itself stands in."""
+LEAKS = {
+    "majority": "the more frequent one",
+    "words": "negations in both texts, even or odd",
+    "graph": "negations in the graph, even or odd",
+}
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -41,14 +47,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action(
                 "score",
                 "a system's graphs against gold graphs, with the empty baselines below",
-                _graph_score.configure,
-                _graph_score.run,
-            ),
-            Action(
-                "repair",
-                "a few edits that make a broken graph valid; exit status 1 if one stays so",
-                _configure_checking,
-                _repair,
+                score_command.configure,
+                score_command.run,
             ),
             Action(
                 "draw",
@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 "stats",
                 "sizes, relations, order, and how far form gives the stance away",
                 _configure_rules,
-                _graph_stats.run,
+                _stats,
             ),
             Action(
                 "generate",
@@ -77,13 +77,13 @@ run = run_action
 
 
 def _add_graphs(parser: argparse.ArgumentParser) -> None:
-    _graph_score.add_samples(parser)
+    score_command.add_samples(parser)
     parser.add_argument(
         "predictions",
         type=Path,
         metavar="PREDICTIONS",
         nargs="?",
-        help=f"{_graph_score.PREDICTIONS}; default: the graphs of SAMPLES",
+        help=f"{score_command.PREDICTIONS}; default: the graphs of SAMPLES",
     )
 
 
@@ -121,7 +121,6 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
     flags.add_model(parser, MODEL)
-    flags.add_preset(parser)
     flags.add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
 
 
@@ -154,45 +153,6 @@ def _failures(name: str, verdict: Verdict) -> View:
         yield Lines([f"{name}{at}: {failure.rule}: {failure.reason}"])
 
 
-def _repair(arguments: argparse.Namespace) -> int:
-    from grice_tasks.explagraphs.files import read_graphs
-    from grice_tasks.explagraphs.repair import repair_graph
-
-    lost = fixed = 0
-    for sample, graph in read_graphs(arguments.samples, arguments.predictions):
-        repair = repair_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
-        lost += repair.graph is None
-        fixed += bool(repair.edits)
-        row = {
-            "id": sample.id,
-            "graph": repair.graph,
-            "edits": repair.edits,
-            "broken": repair.verdict.broken,
-            "reason": repair.reason,
-            "smallest": repair.smallest,
-        }
-        emit_rows([row], _repaired(sample.id, repair), as_json=arguments.json)
-    total = f"{plural(fixed, 'graph')} repaired, {lost:,} not"
-    emit_rows((), [Lines([total], style="bold")], as_json=arguments.json)
-    return 1 if lost else 0
-
-
-def _repaired(name: str, repair: Repair) -> View:
-    if repair.graph is None:
-        yield Lines([f"{name}: not repaired: {repair.reason}"], style="bold red")
-    elif repair.edits:
-        broken = ", ".join(repair.verdict.broken)
-        edits = "" if repair.smallest else f" ({len(repair.edits)} edits; fewer might do)"
-        yield Lines([f"{name}: {broken}{edits}"], style="bold")
-        yield Lines([*map(_edit, repair.edits), repair.graph], indent=2)
-
-
-def _edit(edit: Edit) -> str:
-    if edit.kind == "rewrite":  # both sides are the whole graph, which stands below
-        return "rewrite: brackets, semicolons and spaces put in order"
-    return f"{edit.kind}: {edit.before or '–'} → {edit.after or '–'}"
-
-
 def _draw(arguments: argparse.Namespace) -> int:
     from grice.files import write_text
     from grice_tasks.explagraphs.files import draw_page, draw_sample, read_graphs
@@ -209,15 +169,12 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.cli.models import opened_models
     from grice.cli.terminal import warn
     from grice.records import to_json
-    from grice.scoring.presets import named_preset
     from grice_tasks.explagraphs.files import samples_to_explain
     from grice_tasks.explagraphs.protocols import GraphPredictor
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
-    preset = named_preset(chosen_preset(arguments))
-    preset.check_models()
-    reference = arguments.model or preset.commands.graphs or MODEL
+    reference = arguments.model or MODEL
     with opened_models() as models:
         predictor = models.open_in_place(reference, LANGUAGE_MODEL, GraphPredictor)
         predictions = predictor.predict(samples, stances=stances)
@@ -240,3 +197,53 @@ def _generate(arguments: argparse.Namespace) -> int:
     )
     print_or_write("".join(f"{to_json(line)}\n" for line in lines), arguments.output)
     return 0
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    """Print sizes, relations, order, and how far form gives the stance away."""
+    from grice_tasks.explagraphs.files import describe_graphs, read_graphs
+
+    description = describe_graphs(read_graphs(arguments.samples, arguments.predictions))
+    emit(description._asdict(), _stats_view(description), as_json=arguments.json)
+    return 0
+
+
+def _stats_view(description: Description) -> View:
+    yield from _shapes(description.shapes)
+    negated = [(stance, number(part)) for stance, part in description.negated.items()]
+    yield Table(("share of negated facts", ""), negated)
+    relations = description.relations
+    names = {name for counts in relations.values() for name in counts}
+    totals = {name: sum(counts[name] for counts in relations.values()) for name in names}
+    rows = [
+        (name, *(f"{counts[name]:,}" for counts in relations.values()))
+        for name in sorted(names, key=lambda name: (-totals[name], name))
+    ]
+    yield Table(("relation", *relations), rows)
+    if description.leaks:
+        leaks = [
+            (LEAKS[leak.rule], number(leak.share.value), bounds(leak.share))
+            for leak in description.leaks
+        ]
+        yield Table(("stance by", "right", "95 %"), leaks)
+
+
+def _shapes(shapes: Shapes) -> View:
+    yield Lines([f"{plural(shapes.n, 'graph')}, {shapes.cyclic:,} with a cycle"], style="bold")
+    sizes = {
+        "concepts": shapes.concepts,
+        "facts": shapes.facts,
+        "external concepts": shapes.external,
+        "depth": shapes.depth,
+    }
+    rows = [
+        (name, str(size.least), str(size.most), number(size.mean)) for name, size in sizes.items()
+    ]
+    yield Table(("per graph", "least", "most", "mean"), rows)
+    parts = {
+        "more than a chain": shapes.non_linear,
+        "with an external concept": shapes.with_external,
+        "in topological order": shapes.topological,
+        "in depth-first order": shapes.depth_first,
+    }
+    yield Table(("share of graphs", ""), [(name, number(part)) for name, part in parts.items()])

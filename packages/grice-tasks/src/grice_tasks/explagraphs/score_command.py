@@ -1,4 +1,4 @@
-"""``grice graph score``: a system's graphs against gold graphs."""
+"""``grice explagraphs score``: a system's graphs against gold graphs."""
 
 from __future__ import annotations
 

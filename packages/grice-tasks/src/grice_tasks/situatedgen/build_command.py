@@ -1,4 +1,4 @@
-"""``grice situated build`` and its steps: statements, mark, mine and split."""
+"""``grice situatedgen build`` and its steps: statements, mark, mine and split."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._situated_score import opened_shipped
-from grice.cli._situated_writer import add_writer, opened_writer
 from grice.cli.actions import Action
 from grice.cli.output import emit, write_or_print_lines
 from grice.errors import plural
 from grice.tables import Lines
+from grice_tasks.situatedgen.score_command import add_writer, opened_shipped, opened_writer
 
 if TYPE_CHECKING:
     import argparse
@@ -112,7 +111,7 @@ def _build(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             title=arguments.title,
             sources=arguments.source,
-            command=f"grice situated build {arguments.file.name} {settings}",
+            command=f"grice situatedgen build {arguments.file.name} {settings}",
         )
     sizes = {name: len(samples) for name, samples in built.splits.items()}
     steps = Lines(f"{count:>9,}  {what}" for what, count in built.counts.items())

@@ -1,15 +1,16 @@
-"""``grice situated``: contrasting sentences of place and time built, scored and generated."""
+"""``grice situatedgen``: contrasting sentences of place and time built, scored and generated."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli import _situated_build, _situated_score, flags
-from grice.cli._situated_build import add_file, add_input, warn_of
-from grice.cli._situated_writer import add_writer, opened_writer
+from grice.cli import flags
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Table
+from grice_tasks.situatedgen import build_command, score_command
+from grice_tasks.situatedgen.build_command import add_file, add_input, warn_of
+from grice_tasks.situatedgen.score_command import add_writer, opened_writer
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +27,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action(
                 "score",
                 "a system's sentences against references, under every reading, baselines below",
-                _situated_score.configure,
-                _situated_score.run,
+                score_command.configure,
+                score_command.run,
             ),
             Action(
                 "generate",
@@ -35,7 +36,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _configure_generate,
                 _generate,
             ),
-            *_situated_build.ACTIONS,
+            *build_command.ACTIONS,
             Action(
                 "describe",
                 "tables 1 and 2 and figure 3 of a file of samples",

@@ -1,10 +1,10 @@
-"""``grice situated score``: a system's sentences against references."""
+"""``grice situatedgen score``: a system's sentences against references."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from grice.cli import flags
 from grice.cli.output import emit_rows
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from grice.tables import View
     from grice_tasks.situatedgen.files import SituatedModels
+    from grice_tasks.situatedgen.protocols import KeywordWriter, SituatedWriter
     from grice_tasks.situatedgen.scores import Row
+
+SHIPPED = "bundle:situated"
+LANGUAGE_MODEL = "bundle:situated-medium"
+"""What a language model that is named by itself stands in."""
+
+Writer = TypeVar("Writer", "KeywordWriter", "SituatedWriter")
 
 MEASURES = (
     "match_first",
@@ -93,6 +100,30 @@ def opened_shipped() -> Iterator[SituatedModels]:
             models.open("bundle:situated", ContrastModels),
             models.open("bundle:encoder", Encoder),
         )
+
+
+def add_writer(parser: argparse.ArgumentParser) -> None:
+    """Add the model that writes sentences and statements."""
+    flags.add_model(parser, SHIPPED)
+
+
+@contextmanager
+def opened_writer(arguments: argparse.Namespace, protocol: type[Writer]) -> Iterator[Writer]:
+    """Open the model of :func:`add_writer`: the one that ships, or a language model.
+
+    Args:
+        arguments: Those of :func:`add_writer`.
+        protocol: What it will be asked for.
+    """
+    from grice.cli.models import opened_models
+
+    reference = arguments.model or SHIPPED
+    if reference == SHIPPED:
+        with opened_shipped() as shipped:
+            yield shipped
+    else:
+        with opened_models() as models:
+            yield models.open_in_place(reference, LANGUAGE_MODEL, protocol)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,8 @@
-"""``grice chat``: talk with a language model, and see what a guide makes of its replies."""
+"""``grice steer``: a language model's replies as they are and guided, with scores.
+
+Each line of standard input is answered; with ``--candidates N`` a model writes N replies for each
+context of files, for ``grice rerank``.
+"""
 
 from __future__ import annotations
 
@@ -7,56 +11,144 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._status import DONE
-from grice.cli._steering import BASE, add_guide, open_base, open_guide
+from grice.cli._status import DONE, PARTIAL
+from grice.cli.models import models_as_asked
 from grice.cli.options import add_metric_options, check_options, loader, names
-from grice.cli.output import emit
+from grice.cli.output import emit, write_or_print_lines
+from grice.errors import InputError, RecordError
 from grice.tables import Lines, Table, number
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    from grice.models.protocols import SteerableLM
+    from grice.records import Conversation
     from grice.tables import View
     from grice_tasks.steering.dialogue import Answer, Reply
+    from grice_tasks.steering.guide import Guide
 
 HELP = "talk with a language model: its replies as they are and guided, with scores"
+BASE = "model:medium"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="contexts to be answered, for --candidates"
+    )
     flags.add_model(parser, BASE)
-    add_guide(parser)
+    flags.add_path(
+        parser, "--guide", "DIR", "steer the model by a guide that grice train guide made"
+    )
+    flags.add_number(
+        parser,
+        "--strength",
+        "S",
+        "exponent of the guide's estimate; 0 is the base model",
+        1.0,
+        type=float,
+    )
     flags.add_number(parser, "--max-tokens", "N", "longest reply", 48)
+    flags.add_number(
+        parser, "--candidates", "N", "write N replies for each context of FILE, for grice rerank"
+    )
+    flags.add_input(parser)
+    flags.add_output(parser, "FILE.jsonl", "the contexts with candidates, for --candidates")
     flags.add_json(parser)
     add_metric_options(parser, words)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer each line of standard input until it ends."""
-    from grice.models.protocols import SteerableLM
-    from grice_tasks.steering.dialogue import Dialogue
-
+    """Answer each line of standard input until it ends, or write candidates."""
+    if bool(arguments.files) != (arguments.candidates is not None):
+        raise InputError("files of contexts and --candidates N need each other; give both")
+    if arguments.files and arguments.guide is None:
+        raise InputError("--candidates: give --guide DIR; without one, grice rerank --generate N")
     metrics = names(arguments.metrics)
     check_options(arguments, metrics)
     with ExitStack() as stack:
         named = arguments.model or BASE
         reference = named if ":" in named else f"model:{named}"  # one that was fetched
-        model = open_base(arguments, reference, stack, SteerableLM)
-        guide = None if arguments.guide is None else open_guide(arguments, model)
-        grader = stack.enter_context(loader(arguments)(metrics))
-        dialogue = Dialogue(
-            model,
-            grader.scorer,
-            guide,
-            strength=arguments.strength,
-            max_tokens=arguments.max_tokens,
-        )
-        for line in _lines():
-            answer = dialogue.answer(line)
-            emit(answer, _view(answer), as_json=arguments.json)
-            sys.stdout.flush()
+        model = open_base(arguments, reference, stack)
+        guide = None if arguments.guide is None else _open_guide(arguments, model)
+        if arguments.files and guide is not None:
+            return _write_candidates(arguments, model, guide)
+        _talk(arguments, model, guide, metrics, stack)
     return DONE
+
+
+def open_base(arguments: argparse.Namespace, reference: str, stack: ExitStack) -> SteerableLM:
+    """Return a language model that can be steered, which is closed by the stack.
+
+    Args:
+        arguments: Mode, workers and cache, of :func:`grice.cli.options.add_metric_options`.
+        reference: The model.
+        stack: Closes what was opened.
+    """
+    from grice.models.protocols import SteerableLM
+
+    models = models_as_asked(arguments)
+    stack.callback(models.close)
+    return models.open(reference, SteerableLM)
+
+
+def _open_guide(arguments: argparse.Namespace, base: SteerableLM) -> Guide:
+    from grice_tasks.steering.guide import check_strength, load_guide
+
+    check_strength(arguments.strength)
+    guide = load_guide(arguments.guide)
+    guide.check(base)
+    return guide
+
+
+def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: Guide) -> int:
+    """Write contexts with candidates; the exit status is 4 if records could not be used."""
+    from grice.cli._reading import conversations
+    from grice.cli.terminal import warn
+    from grice.evaluation.candidates import with_candidates
+    from grice_tasks.steering.guided import GuidedGenerator
+
+    records = conversations(arguments.files, arguments.format, arguments.columns)
+    written: list[Conversation] = []
+    broken = 0
+    for item in with_candidates(
+        records,
+        GuidedGenerator(model, guide, arguments.strength),
+        count=arguments.candidates,
+        max_tokens=arguments.max_tokens,
+    ):
+        if isinstance(item, RecordError):
+            warn(str(item))
+            broken += 1
+        else:
+            written.append(item)
+    rows = ({"id": item.id, "turns": item.turns, **item.meta} for item in written)
+    write_or_print_lines(rows, arguments.output)
+    return PARTIAL if broken else DONE
+
+
+def _talk(
+    arguments: argparse.Namespace,
+    model: SteerableLM,
+    guide: Guide | None,
+    metrics: Sequence[str],
+    stack: ExitStack,
+) -> None:
+    from grice_tasks.steering.dialogue import Dialogue
+
+    grader = stack.enter_context(loader(arguments)(metrics))
+    dialogue = Dialogue(
+        model,
+        grader.scorer,
+        guide,
+        strength=arguments.strength,
+        max_tokens=arguments.max_tokens,
+    )
+    for line in _lines():
+        answer = dialogue.answer(line)
+        emit(answer, _view(answer), as_json=arguments.json)
+        sys.stdout.flush()
 
 
 def _lines() -> Iterator[str]:

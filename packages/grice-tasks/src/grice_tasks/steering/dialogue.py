@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import RecordError
+from grice.evaluation.candidates import END, MAX_TOKENS, chat_prompt
+from grice.evaluation.rerank import FIELD, rerank
 from grice.records import Conversation, Score, Turn
-from grice_tasks.steering.generate import END, MAX_TOKENS, chat_prompt
 from grice_tasks.steering.guided import GuidedChoice, likeliest
-from grice_tasks.steering.rerank import FIELD, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.files import make_folder
-from grice.models.bundle import write_card
-from grice_research.training.bundle import check_folder
+from grice.models.bundle import check_folder, write_card
 from grice_tasks.steering.guide import KIND
 
 if TYPE_CHECKING:

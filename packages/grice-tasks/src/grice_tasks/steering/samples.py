@@ -10,17 +10,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError
+from grice.evaluation.candidates import END, chat_prompt
+from grice.evaluation.rerank import FIELD, rerank
 from grice.progress import track
 from grice.records import Conversation
-from grice_tasks.steering.generate import END, chat_prompt
-from grice_tasks.steering.rerank import FIELD, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from grice.evaluation.rerank import Candidate
     from grice.models.protocols import SteerableLM
     from grice.scoring.run import Scorer
-    from grice_tasks.steering.rerank import Candidate
 
 MOST_TURNS = 4
 """Turns of a context, as in the thesis."""

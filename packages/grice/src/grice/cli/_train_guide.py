@@ -7,11 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._steering import BASE, open_base
 from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, number
+from grice_tasks.steering.command import BASE, open_base
 
 if TYPE_CHECKING:
     import argparse
@@ -55,8 +55,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw replies, label them, fit, write the guide."""
-    from grice.models.protocols import SteerableLM
-    from grice_research.training.bundle import check_folder
+    from grice.models.bundle import check_folder
     from grice_tasks.steering.guide_bundle import save_guide
     from grice_tasks.steering.guide_training import Fitting, train_guide
     from grice_tasks.steering.samples import Sampling, labelled_samples
@@ -76,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     contexts = _contexts(arguments)
     with ExitStack() as stack:
         grader = stack.enter_context(loader(arguments)(metrics))
-        base = open_base(arguments, arguments.base, stack, SteerableLM)
+        base = open_base(arguments, arguments.base, stack)
         samples = labelled_samples(contexts, base, grader.scorer, sampling)
         guide, report = train_guide(samples, base, metrics, sampling, fitting)
     about = f"{report.replies} replies of {guide.settings.base} to {report.contexts} contexts"
@@ -135,4 +134,4 @@ def _view(report: GuideReport, arguments: argparse.Namespace) -> View:
              "give more contexts"],
             style="yellow",
         )  # fmt: skip
-    yield Lines([f"use it: grice chat --guide {arguments.output}"], style="dim")
+    yield Lines([f"use it: grice steer --guide {arguments.output}"], style="dim")

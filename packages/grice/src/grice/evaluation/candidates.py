@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError
+from grice.evaluation.rerank import FIELD
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from grice.records import Turn
 from grice.text.roles import role_of
-from grice_tasks.steering.rerank import FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
+    from grice.evaluation.rerank import Candidate, Ranked
     from grice.records import Turn
-    from grice_tasks.steering.rerank import Candidate, Ranked
 
 
 class Message(TypedDict):
@@ -91,7 +91,7 @@ def preferences(
     Vetoed candidates may be rejected and are never chosen; those that were not judged are neither.
 
     Args:
-        ranked: What :func:`grice_tasks.steering.rerank` gave.
+        ranked: What :func:`grice.evaluation.rerank` gave.
         filters: Which pairs are kept.
         refused: Counts why the others are not.
 

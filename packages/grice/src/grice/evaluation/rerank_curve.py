@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_tasks.steering.rerank import Ranked
+    from grice.evaluation.rerank import Ranked
 
 VALUE, WORDS = "chosen by", "words"
 """Names of the blend and of the length beside those of metrics."""
@@ -68,7 +68,7 @@ def curve(ranked: Iterable[Ranked], held_out: Sequence[str]) -> Curve | None:
     """Return how the value, metrics that were held out, and the length move.
 
     Args:
-        ranked: What :func:`grice_tasks.steering.rerank` gave.
+        ranked: What :func:`grice.evaluation.rerank` gave.
         held_out: Metrics that were run and had no part in the choice.
 
     Returns:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from grice.errors import BundleError, did_you_mean, os_reason
+from grice.errors import BundleError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
 from grice.models.registry import reference_scheme
 from grice.records import Json
@@ -245,6 +245,18 @@ def _is_what_its_name_says(path: Path) -> bool:
         return zipfile.is_zipfile(path)
     with path.open("rb") as file:
         return file.read(8).startswith(STARTS.get(path.suffix, b""))
+
+
+def check_folder(folder: Path) -> None:
+    """Let a model be written only where nothing else can be lost.
+
+    Raises:
+        OutputError: If it is a file, or a folder that holds something but no model.
+    """
+    if folder.is_file():
+        raise OutputError(f"{folder}: is a file; name an empty or a new folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
+        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
 
 
 def write_card(

@@ -269,8 +269,7 @@ async def _review(service: Service, body: Body) -> object:
 
 
 async def _rerank(service: Service, body: Body) -> object:
-    from grice_tasks.steering import Blend, rerank
-    from grice_tasks.steering.rerank import FIELD
+    from grice.evaluation.rerank import FIELD, Blend, rerank
 
     metrics = body.metrics(service.metrics)
     blend = body.options_as(Blend, {"blend": "rule"})

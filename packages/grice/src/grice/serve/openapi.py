@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grice import __version__
+from grice.evaluation.rerank import Ranked
 from grice.evaluation.review import Review
 from grice.pages import head
 from grice.records import Score
 from grice.serve.problems import Problem
 from grice_tasks.cider.find import Link
 from grice_tasks.explagraphs.check import Failure
-from grice_tasks.steering import Ranked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,12 +21,12 @@ import msgspec
 import numpy as np
 import tokenizers
 
+from grice.evaluation.candidates import END, chat_prompt
 from grice.evaluation.overlap import normalised
 from grice.progress import track
 from grice.records import Turn
 from grice_research.recipes.relevance.corpora import evaluated_texts
 from grice_research.recipes.sense.sources import lines_of
-from grice_tasks.steering.generate import END, chat_prompt
 from grice_tasks.steering.samples import MOST_TURNS
 
 if TYPE_CHECKING:

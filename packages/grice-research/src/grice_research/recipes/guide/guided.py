@@ -17,11 +17,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from grice.evaluation.candidates import END, chat_prompt
 from grice.models.models import Models
 from grice.models.protocols import SteerableLM
 from grice.progress import track
 from grice_research.recipes.guide.draw import TOKENS, Drawn, read_drawn
-from grice_tasks.steering.generate import END, chat_prompt
 from grice_tasks.steering.guide import Guide, load_guide
 from grice_tasks.steering.guided import GuidedChoice
 

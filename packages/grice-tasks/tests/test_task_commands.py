@@ -1,0 +1,169 @@
+"""The commands of tasks keep the rules that hold for every command of grice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from grice.cli import command_parser, find_commands, main
+from grice.cli.parser import leaves
+from test_pages import EVIL, Page, source_hash
+
+STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
+NAME = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
+"""A name that a stranger chose, with control sequences and marks of direction."""
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+GRAPH = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
+WORDS = {"cider": (["cider"], ["cider", "stats"], ["cider", "convert"])}
+"""Commands whose arguments depend on a further word."""
+
+
+def parsers():
+    for name, place in find_commands().items():
+        if place.startswith("grice_tasks."):
+            for words in WORDS.get(name, ([name],)):
+                yield from leaves(command_parser(words).commands()[name], *words)
+
+
+LEAVES = {" ".join(words): parser for words, parser in parsers()}
+
+
+@pytest.fixture
+def places(tmp_path):
+    talks = [{"id": f"t{i}", "turns": ["I missed the bus because I overslept.", "Too bad."]}
+             for i in range(4)]  # fmt: skip
+    graphs = [{"id": f"g{i}", "belief": "Tea is good.", "argument": "Tea causes warmth.",
+               "stance": "support", "graph": GRAPH} for i in range(4)]  # fmt: skip
+    situated = [{"id": f"s{i}", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
+                 "statements": ["Tea is hot.", "July is hot."]} for i in range(4)]  # fmt: skip
+    outputs = [{"id": f"s{i}", "output": "Tea is hot. July is hot."} for i in range(4)]
+    rows = {"TALKS": talks, "GRAPHS": graphs, "SITUATED": situated, "OUTPUTS": outputs}
+    for name, records in rows.items():
+        text = "".join(f"{json.dumps(record)}\n" for record in records)
+        (tmp_path / f"{name.lower()}.jsonl").write_text(text, "utf-8")
+    return {name: str(tmp_path / f"{name.lower()}.jsonl") for name in rows}
+
+
+def run(command, places):
+    return main([places.get(word, word) for word in command.split()])
+
+
+def test_every_task_has_a_command():
+    assert {name.split()[0] for name in LEAVES} == {"cider", "explagraphs", "situatedgen", "steer"}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_argument_is_described_and_every_command_can_be_quiet(name):
+    options = {option for action in LEAVES[name]._actions for option in action.option_strings}
+    assert {"--quiet", "--debug", "--help"} <= options
+    for action in LEAVES[name]._actions:
+        assert action.help, f"{name}: {action.option_strings or action.dest}"
+    with pytest.raises(SystemExit) as ended:
+        main([*name.split(), "--help"])
+    assert ended.value.code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "near"),
+    [
+        ("explagraphs check g.tsv --ruls paper", "usage: grice explagraphs check", "'--rules'"),
+        ("explagraphs chekc g.tsv", "usage: grice explagraphs", "'check'"),
+        ("situatedgen mine m.jsonl --sed 1", "usage: grice situatedgen mine", "'--seed'"),
+        ("cider stast t.jsonl", "usage: grice cider", "'stats'"),
+        ("cider stats t.jsonl --jsn", "usage: grice cider", "'--json'"),
+    ],
+)
+def test_a_mistyped_word_names_the_near_one_and_its_own_usage(capsys, words, usage, near):
+    with pytest.raises(SystemExit) as end:
+        main(words.split())
+    assert end.value.code == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(usage)
+    assert f"did you mean {near}?" in shown
+
+
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_no_command_writes_over_what_it_reads(places, capsys, option):
+    assert run(f"cider TALKS {option} TALKS", places) == 2
+    assert "name another output" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_used_are_named(places, tmp_path, capsys):
+    assert main(["situatedgen", "mark", "no.txt"]) == 2
+    assert "no.txt: cannot be read: No such file or directory\n" in capsys.readouterr().err
+    odd, scores = tmp_path / "odd.csv", tmp_path / "s.jsonl"
+    odd.write_text("ticket,what,who\nT-1,Is it far?,Ann\nT-1,Ten minutes.,Bo\n", "utf-8")
+    assert main(["cider", str(odd)]) == 2
+    assert "--column text=NAME" in " ".join(capsys.readouterr().err.split())
+    assert run(f"score TALKS -m log_length -q -o {scores}", places) == 0
+    assert main(["cider", str(scores)]) == 2
+    assert "s.jsonl: holds scores as grice score writes them" in capsys.readouterr().err
+
+
+def test_a_check_that_nobody_reads_fails_all_the_same(tmp_path):
+    path = tmp_path / "graphs.jsonl"
+    broken = {"id": "g", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
+              "graph": "(tea; is; nothing)"}  # fmt: skip
+    path.write_text(json.dumps(broken) + "\n", "utf-8")
+    command = [sys.executable, "-m", "grice", "explagraphs", "check", str(path)]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, b"fault" in done.stderr) == (1, False)
+
+
+@pytest.mark.parametrize("json_too", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize(
+    "command", ["explagraphs check GRAPHS", "explagraphs stats GRAPHS", "cider TALKS --least 0.01"]
+)
+def test_no_name_steers_the_terminal(tmp_path, capsys, command, json_too):
+    talks = [{"id": f"{NAME}{i}", "turns": [{"speaker": NAME + "ab"[j], "text": f"Far? {NAME}"}
+              for j in range(2)]} for i in range(4)]  # fmt: skip
+    graphs = [{"id": f"{NAME}{i}", "belief": NAME, "argument": NAME, "stance": "support",
+               "graph": f"({NAME}; is a; b{NAME})(b{NAME}; causes; c{NAME})"}
+              for i in range(4)]  # fmt: skip
+    files = {}
+    for name, rows in {"TALKS": talks, "GRAPHS": graphs}.items():
+        files[name] = str(tmp_path / f"{name}.jsonl")
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text, "utf-8")
+    try:
+        status = run(command + " --json" * json_too, files)
+    except SystemExit as error:  # the parser refuses what it does not know
+        status = error.code
+    out, err = capsys.readouterr()
+    assert status in (0, 1, 2)
+    assert RAW.findall(out + err) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["explagraphs draw GRAPHS --report PAGE", "cider TALK --least 0.05 -o OUT --report PAGE"],
+)
+def test_a_page_allows_by_hash_what_is_in_it_and_nothing_else(tmp_path, command):
+    turns = ["I missed the bus because I overslept.", "So you were late?", f"Yes. {EVIL}"]
+    talk = {"id": EVIL, "turns": turns}
+    graph = {
+        "id": EVIL,
+        "belief": f"b {EVIL}",
+        "argument": "zoos",
+        "graph": f"(zoos; is a; {EVIL})",
+    }
+    files = {name: str(tmp_path / name.lower()) for name in ("TALK", "GRAPHS", "PAGE", "OUT")}
+    for name, row in (("TALK", talk), ("GRAPHS", graph)):
+        files[name] += ".jsonl"
+        (tmp_path / f"{name.lower()}.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    assert run(command, files) == 0
+    page = Page((tmp_path / "page").read_text("utf-8"))
+    assert page.policy["default-src"] == page.policy["base-uri"] == ["'none'"]
+    assert page.policy["form-action"] == ["'none'"]
+    for kind, sources in page.sources.items():
+        hashes = {source_hash(source) for source in sources} or {"'none'"}
+        assert set(page.policy[f"{kind}-src"]) == hashes
+    assert page.inline == page.loaded == []
