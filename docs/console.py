@@ -41,7 +41,7 @@ STATED = {
 }
 FAILED = 2
 OF_THE_MACHINE = frozenset({"doctor"})
-OF_FETCHED_MODELS = frozenset({"chat"})
+OF_FETCHED_MODELS = frozenset({"steer"})
 OF_LARGE = ("large", "large-states")
 """The preset whose sessions are shown, and the model that has to be there to run them again."""
 STATUS = ["echo", "$?"]

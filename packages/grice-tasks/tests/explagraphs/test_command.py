@@ -72,19 +72,6 @@ def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
     assert main(["explagraphs", "score", files[1], files[0], "--by", "shape"]) == 2
 
 
-def test_repair_says_what_it_changed(files, capsys):
-    assert main(["explagraphs", "repair", *files, "--json"]) == 0
-    second = rows(capsys)[1]
-    assert {edit["kind"] for edit in second["edits"]} == {"relation", "add"}
-    assert "; causes; " in second["graph"]
-    assert second["smallest"] is False
-    assert main(["explagraphs", "repair", *files]) == 0
-    shown = capsys.readouterr().out
-    assert "relation: cause → causes" in shown
-    assert shown.count("(2 edits; fewer might do)") == 1  # the other graph needs one edit
-    assert "2 graphs repaired, 0 not" in shown
-
-
 def test_draw_writes_the_chosen_sample(files, tmp_path, capsys):
     picture = tmp_path / "b.svg"
     assert main(["explagraphs", "draw", *files, "--id", "b", "-o", str(picture)]) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from grice_tasks.explagraphs.samples import read_predictions, read_samples
 from grice_tasks.explagraphs.scores import score_table
 
-PAGE = Path(__file__).parents[4] / "docs" / "graphs.md"
+PAGE = Path(__file__).parents[4] / "docs" / "explagraphs.md"
 
 
 def test_the_snippet_of_the_page_runs(capsys):
