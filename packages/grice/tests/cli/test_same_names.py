@@ -32,7 +32,6 @@ HOMONYMS = {
     "--most": "the most of conversations or pairs; what follows says which",
     "--on": "what something is held against: a rated set, conversations, knowledge",
     "--scores": "what is there already: of a rated set, of files, or of the items of a study",
-    "--source": "where triples or questions are from",
     "--threshold": "a score from which a reply satisfies (train), or below which it has an issue",
 }
 """Options that two commands mean differently, as one word of the language does."""

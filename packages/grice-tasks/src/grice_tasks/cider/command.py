@@ -63,7 +63,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     flags.add_report(parser)
     flags.add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
     flags.add_model(parser, MODEL)
-    flags.add_extras(parser, "onnx", "train")
 
 
 def _fraction(text: str) -> float:

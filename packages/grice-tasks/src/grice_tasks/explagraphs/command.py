@@ -69,7 +69,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _generate,
             ),
         ),
-        extras=("graphs", "onnx", "stats", "train"),
     )
 
 

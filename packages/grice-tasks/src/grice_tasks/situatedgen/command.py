@@ -44,7 +44,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _describe,
             ),
         ),
-        extras=("graphs", "stats"),
     )
 
 

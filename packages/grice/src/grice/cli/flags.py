@@ -17,7 +17,6 @@ EXTRAS = {
     "amr": "AMR graphs from a file",
     "arrow": "Parquet and Arrow files",
     "dask": "--engine dask",
-    "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
     "llm": "models of endpoints, openai:MODEL@URL",
     "onnx": "models of kinds onnx-*",
     "ray": "--engine ray",
