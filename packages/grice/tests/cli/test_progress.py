@@ -149,7 +149,6 @@ def slow(monkeypatch):
     [
         (["sanity", "CHAT", "-m", "log_length"], "conversations"),
         (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
-
         (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
         (["calibrate", "RATED", "SCORES"], None),
     ],
