@@ -24,8 +24,8 @@ WORDS = {"cider": (["cider"], ["cider", "stats"], ["cider", "convert"])}
 
 
 def parsers():
-    for name, place in find_commands().items():
-        if place.startswith("grice_tasks."):
+    for name, entry in find_commands().items():
+        if entry.value.startswith("grice_tasks."):
             for words in WORDS.get(name, ([name],)):
                 yield from leaves(command_parser(words).commands()[name], *words)
 

@@ -31,7 +31,6 @@ HOMONYMS = {
     "--kind": "of a perturbation, or of a model",
     "--most": "the most of conversations or pairs; what follows says which",
     "--on": "what something is held against: a rated set, conversations, knowledge",
-    "--scores": "what is there already: of a rated set, of files, or of the items of a study",
     "--threshold": "a score from which a reply satisfies (train), or below which it has an issue",
 }
 """Options that two commands mean differently, as one word of the language does."""
@@ -41,8 +40,8 @@ JSON_ALWAYS = {"annotate export"}
 
 
 def parsers():
-    for name, place in find_commands().items():
-        if place.startswith("grice."):  # those of other distributions are theirs
+    for name, entry in find_commands().items():
+        if entry.value.startswith("grice."):  # those of other distributions are theirs
             yield from leaves(command_parser([name]).commands()[name], name)
 
 
