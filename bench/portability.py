@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 from environments import Environment, environments, possible
+from machine import VARIABLES, Machine, describe_machine
 from run import best, timed
 
 import grice
-from grice.scoring.machine import VARIABLES, Machine, describe_machine
-from grice.scoring.reference import reference_scores
 from grice.stats.correlations import correlation_value
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "portability.md"
 EXAMPLES = ("examples/charity.txt", "examples/chatbots.jsonl")
 MODES = ("fast", "exact")
-METRICS = tuple(sorted({name for mode in MODES for name in reference_scores().scores[mode]}))
+METRICS = ("coherence", "commonsense", "engagement", "relevance", "repetition", "sense")
 TESTS = tuple(
     f"packages/grice/tests/{name}.py"
     for name in (
@@ -114,24 +113,30 @@ def broken(outcomes: Mapping[Environment, Outcome]) -> list[Environment]:
 
 def tried(environment: Environment) -> Outcome:
     """Return what comes out in an environment."""
-    doctor, kernels = {}, ""
+    doctor = {}
     for mode in MODES:
-        done = call(environment, "-m", "grice", "doctor", "--json", "--mode", mode)
-        doctor[mode], kernels = judged(done)
+        words = ("doctor", "--json", "--mode", mode, "-m", ",".join(METRICS))
+        doctor[mode] = judged(call(environment, "-m", "grice", *words))
+    kernels = chosen(call(environment, "bench/machine.py"))
     scores = {mode: scored(environment, mode) for mode in MODES}
     return Outcome(kernels, doctor, tests(environment) if environment.tested else "", scores)
 
 
-def judged(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
-    """Return what the doctor says of the promise, and the kernels."""
+def chosen(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the kernels that a process of an environment chose."""
+    kernels = json.loads(done.stdout)["kernels"] if done.returncode == 0 else {}
+    return "; ".join(f"{name}: {value}" for name, value in kernels.items())
+
+
+def judged(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what the doctor says of the promise."""
     try:
         report = json.loads(done.stdout)
     except json.JSONDecodeError:
-        return f"ended with {done.returncode}: {last_line(done.stderr)}", ""
-    kernels = "; ".join(f"{name}: {value}" for name, value in report["machine"]["kernels"].items())
+        return f"ended with {done.returncode}: {last_line(done.stderr)}"
     metrics = {row["metric"] for row in report["arrangements"] if row["differing"]}
     wrong = [f"broken: {', '.join(sorted(metrics))}"] if metrics else []
-    return "; ".join([*wrong, *report["problems"]]) or "kept", kernels
+    return "; ".join([*wrong, *report["problems"]]) or "kept"
 
 
 def scored(environment: Environment, mode: str) -> list[dict[str, object]]:

@@ -74,7 +74,7 @@ def test_a_page_without_a_place_for_options_is_named():
 
 
 def test_the_page_of_the_cache_has_its_limit_and_variables():
-    page = (DOCS / "commands" / "cache.md").read_text("utf-8")
+    page = (DOCS / "commands" / "doctor.md").read_text("utf-8")
     assert f"{LIMIT / 2**30:g} GiB" in page
     for name in ("GRICE_CACHE", "GRICE_MODELS", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         assert name in page

@@ -115,7 +115,7 @@ def test_a_page_shows_an_exit_status_and_leaves_out_what_is_dropped():
 
 def test_of_a_command_about_the_machine_the_last_line_has_to_stay():
     fresh = console.refreshed(page_of("grice doctor -m turn_count"))
-    elsewhere = fresh.replace("processor", "cpu")
+    elsewhere = fresh.replace("versions", "packages")
     assert console.refreshed(elsewhere) == elsewhere
     assert "it holds" not in console.refreshed(fresh.replace("The promise holds", "it holds"))
 
@@ -180,7 +180,7 @@ def test_the_snippets_of_the_readme_run(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), {})
 
 
-@pytest.mark.parametrize("command", ["score", "explain", "list", "cache"])
+@pytest.mark.parametrize("command", ["score", "explain", "list", "doctor"])
 def test_every_command_has_a_help_text(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])

@@ -24,7 +24,6 @@ def talks(tmp_path, monkeypatch):
         (["models", "get", "--form", "w.whl"], "usage: grice models get", "'--from'"),
         (["models", "gte", "medium"], "usage: grice models", "'get'"),
         (["kb", "find", "--exat"], "usage: grice kb find", "'--exact'"),
-        (["cache", "cler"], "usage: grice cache", "'clear'"),
         (["train", "relevence", "t.jsonl", "-o", "m"], "usage: grice train", "'relevance'"),
     ],
 )
@@ -82,7 +81,6 @@ def test_a_file_of_settings_may_ask_for_quiet(talks, capsys):
     (talks / "grice.toml").write_text("quiet = true\n")
     assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "b.jsonl"]) == 0
     assert capsys.readouterr().err == ""
-    assert main(["config", "--json"]) == 0
 
 
 def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):

@@ -1,10 +1,12 @@
 """Options from a file, and what a quiet command prints."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from grice.cli import main
+from grice.cli.settings import find_settings
 
 
 @pytest.fixture
@@ -51,20 +53,9 @@ def test_the_nearest_file_counts_and_paths_are_relative_to_it(talks, capsys, mon
     assert main(["score", "../talks.jsonl"]) == 0
     assert metrics_of((talks / "out.jsonl").read_text()) == {"log_length"}
     capsys.readouterr()
-    assert main(["config", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["file"] == str(talks / "pyproject.toml")
-    assert shown["options"]["resume"] == [False]
-
-
-def test_config_shows_the_file_and_what_it_sets(talks, capsys):
-    assert main(["config"]) == 0
-    assert "neither grice.toml nor [tool.grice]" in capsys.readouterr().out
-    (talks / "grice.toml").write_text("relevance_history = 2\nworkers = 1\n")
-    assert main(["config"]) == 0
-    shown = capsys.readouterr().out
-    assert str(talks / "grice.toml") in shown.replace("\n", "")
-    assert "relevance-history" in shown
+    [settings] = find_settings(Path.cwd())
+    assert settings.file == talks / "pyproject.toml"
+    assert settings.options["resume"] == [False]
 
 
 @pytest.mark.parametrize(
@@ -82,11 +73,10 @@ def test_config_shows_the_file_and_what_it_sets(talks, capsys):
 )
 def test_a_file_that_cannot_be_used_is_named_with_the_way_out(talks, capsys, content, problem):
     (talks / "grice.toml").write_text(content + "\n")
-    for command in (["config"], ["score", "talks.jsonl"]):
-        assert main(command) == 2
-        shown = capsys.readouterr().err
-        assert "grice.toml" in shown
-        assert problem in shown
+    assert main(["score", "talks.jsonl"]) == 2
+    shown = capsys.readouterr().err
+    assert "grice.toml" in shown
+    assert problem in shown
 
 
 def test_a_value_that_no_option_takes_is_refused_as_on_the_command_line(talks, capsys):

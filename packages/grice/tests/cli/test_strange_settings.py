@@ -10,6 +10,7 @@ import pytest
 from grice.cli import main
 from grice.cli.commands import score
 from grice.cli.parser import add_everywhere
+from grice.cli.settings import Settings, find_settings
 
 PLUGIN = """
 from pathlib import Path
@@ -70,23 +71,19 @@ def scored(capsys, *words):
 
 
 def read(capsys):
-    """Return the file that a run reads and `grice config` shows; None if there is none."""
+    """Return the file of the project that a run reads; None if there is none."""
     line = scored(capsys, "-m", "log_length")[1][0]
-    assert main(["config", "--json"]) == 0
-    file = json.loads(capsys.readouterr().out)["file"]
+    file = next((str(s.file) for s in find_settings(Path.cwd()) if not s.of_user), None)
     assert line.startswith("grice: options from ") == (file is not None)
     return None if file is None else Path(file)
 
 
 def refused(capsys, *words):
-    """Score and show the settings, both in vain, and return the message."""
-    assert main(["config"]) == 2
-    message = capsys.readouterr().err
+    """Score in vain, and return the message."""
     assert main(["score", "talks.jsonl", *words]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err == message
-    return message
+    return shown.err
 
 
 @pytest.mark.parametrize("worktree", [False, True])
@@ -101,8 +98,6 @@ def test_files_are_looked_for_up_to_the_root_of_the_repository(
         (root / ".git").mkdir()
     (root.parent / "grice.toml").write_text('metrics = ["turn_count"]\n')
     assert read(capsys) is None, "above the root"
-    assert main(["config"]) == 0
-    assert f"upto{root}," in "".join(capsys.readouterr().out.split())
     (root / "grice.toml").write_text('metrics = ["log_length"]\n')
     assert read(capsys) == root / "grice.toml"
     assert scored(capsys)[0] == {"log_length"}
@@ -173,10 +168,9 @@ def test_a_plugin_comes_from_the_user_alone(project, own, capsys):
     (own.parent / "mine.py").write_text(PLUGIN)
     own.write_text('plugin = "mine.py"\nmetrics = ["shout"]\n')
     assert scored(capsys)[0] == {"shout"}, "relative to the user's own file"
-    assert main(["config", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "file": None, "own": str(own), "options": {"plugin": ["mine.py"], "metrics": ["shout"]}
-    }  # fmt: skip
+    assert find_settings(Path.cwd()) == [
+        Settings(own, {"plugin": ["mine.py"], "metrics": ["shout"]}, of_user=True)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -272,10 +266,9 @@ def test_the_user_may_set_everything_and_the_project_comes_before(project, own, 
     assert "log_length" in (project / "here.jsonl").read_text()
     assert main(["score", "talks.jsonl", "-m", "turn_count", "-o", "-"]) == 0
     assert '"metric":"turn_count"' in capsys.readouterr().out, "the command line comes first"
-    assert main(["config"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.count("small") == 1
-    assert "openai" not in shown, "what does not count"
+    here, mine = find_settings(Path.cwd())
+    assert here.options["models"] == ["small"]
+    assert "models" not in mine.options, "what does not count"
 
 
 def test_an_address_counts_on_the_command_line(project, capsys):

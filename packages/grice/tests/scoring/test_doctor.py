@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.models.bundle import shipped_bundles
 from grice.scoring import doctor
 
-RECORDED = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sense"]
+METRICS = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sense"]
 PLUGIN = """
 from grice import Judgement
 from grice.metrics import Example, metric
@@ -66,16 +66,12 @@ def diagnosis(capsys, *words):
 
 @pytest.mark.parametrize("mode", ["fast", "exact"])
 def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
-    status, report = diagnosis(capsys, "--mode", mode)
+    status, report = diagnosis(capsys, "--mode", mode, "-m", ",".join(METRICS))
     assert (status, report["holds"], report["problems"]) == (0, True, [])
     assert [(row["arrangement"], row["metric"]) for row in report["arrangements"]] == [
-        (name, metric) for name in ("alone", "reversed", "two workers") for metric in RECORDED
+        (name, metric) for name in ("alone", "reversed", "two workers") for metric in METRICS
     ]
     assert all(row["scores"] >= report["conversations"] for row in report["arrangements"])
-    # How far another processor is from the recorded scores is no test's business.
-    assert [(row["metric"], row["note"]) for row in report["distances"]] == [
-        (metric, "") for metric in RECORDED
-    ], "the models have changed: run python -m grice_research.recipes.reference_scores"
 
 
 def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
@@ -106,16 +102,13 @@ def test_a_score_that_is_missing_in_one_arrangement_differs_by_no_amount(capsys,
 
 
 def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    monkeypatch.setenv("GRICE_DATA", "data\x1b[31m\udcff")
+    monkeypatch.setenv("GRICE_CACHE", "data\x1b[31m\udcff")
     assert main(["doctor", "-m", "log_length"]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert "\x1b[31m" not in shown
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines() if "  " in line.strip())
-    assert rows["GRICE_DATA"].startswith("data")
-    assert rows["variables"].strip() == "OMP_NUM_THREADS=3"
-    assert "log_length   not recorded" in shown
+    assert rows["cache"].strip().startswith("data")
     assert "The promise holds" in shown
 
 
@@ -130,7 +123,6 @@ def test_an_engine_that_cannot_start_is_what_is_told():
     assert done.returncode == 1, done.stderr
     report = json.loads(done.stdout)
     assert "NONE" in report["problems"][0]
-    assert report["machine"]["variables"]["CT2_FORCE_CPU_ISA"] == "NONE"
 
 
 def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, monkeypatch):
@@ -140,7 +132,7 @@ def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, mo
     bundles = {"engagement": folder, "events": shipped_bundles()["events"]}
     monkeypatch.setattr(doctor, "shipped_bundles", lambda: bundles)
     status, report = diagnosis(capsys, "-m", "log_length")
-    assert (status, [model["name"] for model in report["models"]]) == (1, ["events"])
+    assert (status, list(report["models"])) == (1, ["events"])
     assert "head.npz is not the file its card describes" in report["problems"][0]
 
 
@@ -149,13 +141,28 @@ def test_an_unknown_metric_is_refused(capsys):
     assert "did you mean 'relevance'?" in capsys.readouterr().err
 
 
-def test_what_cannot_be_had_again_is_said_with_the_reason(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
-    monkeypatch.delenv("GRICE_DATA", raising=False)
-    _, report = diagnosis(capsys, "-m", "log_length")
-    reasons = report["not_reproducible"]
-    assert any(
-        line.startswith("the preset medium: medium, medium-states not here") for line in reasons
+def test_distributions_of_different_versions_are_a_problem(capsys, tmp_path, monkeypatch):
+    folder = tmp_path / "grice_tasks-0.9.9.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: grice-tasks\nVersion: 0.9.9\nRequires-Dist: grice==0.9.9\n"
     )
-    assert any("GRICE_DATA names no folder" in line for line in reasons)
-    assert not any("log_length" in line for line in reasons)
+    monkeypatch.syspath_prepend(tmp_path)
+    status, report = diagnosis(capsys, "-m", "log_length")
+    assert status == 1
+    assert report["problems"][0].startswith("grice-tasks 0.9.9 requires grice==0.9.9, but grice ")
+
+
+def test_the_cache_is_shown_and_cleared(capsys, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "answers.sqlite").write_bytes(bytes(3 * 2**20))
+    assert diagnosis(capsys, "-m", "log_length")[1]["cache_size"] == 3 * 2**20
+    assert main(["doctor", "--clear-cache"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'cache'}: 3.0 MiB cleared\n"
+    other = tmp_path / "other"
+    assert diagnosis(capsys, "--clear-cache", "--cache", str(other))[1] == {
+        "folder": str(other),
+        "bytes": 0,
+        "state": "cleared",
+    }
+    assert not (tmp_path / "cache" / "answers.sqlite").exists()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
+    from grice.cli.settings import Settings
     from grice.progress import Watcher
 
 __all__ = ["command_names", "command_parser", "find_commands", "main"]
@@ -87,7 +88,7 @@ def _run(typed: Sequence[str]) -> int:
         checking, uncut = CHECKING.set(False), UNCUT.set("--full" in words)
         try:
             if settings and not QUIET.get():
-                complain(f"options from {visible(' and '.join(file.shown() for file in settings))}")
+                complain(f"options from {_named(settings)}")
             parser = command_parser(words)
             if not words:  # somebody who wants to know what there is
                 parser.print_help(sys.stderr)
@@ -102,8 +103,8 @@ def _run(typed: Sequence[str]) -> int:
         except SystemExit as end:
             if is_broken_pipe(end):
                 raise BrokenPipeError from end
-            if end.code == UNUSABLE and words != typed:
-                complain("options of score stand in a file, too: grice config shows it")
+            if end.code == UNUSABLE and settings:
+                complain(f"options were read from {_named(settings)}, too")
             sys.stdout.flush()  # of argparse: a help page, which may have no reader either
             raise
         finally:
@@ -115,6 +116,10 @@ def _run(typed: Sequence[str]) -> int:
     except BrokenPipeError:  # all is done: the status stands
         drop(sys.stdout)
     return int(status)
+
+
+def _named(settings: Sequence[Settings]) -> str:
+    return visible(" and ".join(file.shown() for file in settings))
 
 
 def _stages() -> Watcher | None:

@@ -1,13 +1,19 @@
-"""What is learnt of a machine, whatever the system tells of it."""
+"""The description of a machine for ``make portability``."""
 
 from __future__ import annotations
 
 import platform
+import sys
+from pathlib import Path
 
 import pytest
 
-from grice.scoring import machine
-from grice.scoring.machine import describe_machine
+sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
+try:
+    import machine
+    from machine import describe_machine
+finally:
+    sys.path.pop(0)
 
 X86 = """processor\t: 0
 model name\t: Some Processor @ 2.00GHz

@@ -1,4 +1,7 @@
-"""What a machine computes scores with: processor, kernels, versions, memory, variables."""
+"""Describe the machine that computes scores: processor, kernels, versions, memory, variables.
+
+python bench/machine.py     prints the description as JSON
+"""
 
 from __future__ import annotations
 
@@ -129,16 +132,6 @@ def _optional() -> Iterator[tuple[str, str]]:
             yield name, metadata.version(name)
 
 
-def peak_memory() -> int | None:
-    """Return the most bytes that this process has held; None if the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024)
-
-
 def printable(text: str) -> str:
     """Return what the system gave, with a mark for each byte that is no text."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -224,3 +217,7 @@ def _memory() -> int | None:
         with suppress(OSError, ValueError):  # no container, or one without a limit
             whole = min(whole, int(limit.read_text("ascii")))
     return whole
+
+
+if __name__ == "__main__":
+    print(msgspec.json.encode(describe_machine()).decode())
