@@ -300,8 +300,5 @@ def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, ca
     assert rows
     assert {"head", "relation", "tail", "head_span", "tail_span", "explicit"} <= rows[0].keys()
     assert "<svg" in page.read_text()
-    mine = tmp_path / "my.kb"
-    assert main(["kb", "build", str(out), "-o", str(mine), "--schema", "cider"]) == 0
-    assert main(["kb", "add", "--from", str(out), "--to", str(mine)]) == 0
     assert main(["cider", str(talk), "--relation", "Cause"]) == 2
     assert "did you mean 'Causes'" in capsys.readouterr().err

@@ -1,9 +1,9 @@
-"""``grice kb``, and what editing knowledge does to scores, as a user sees it."""
+"""``grice kb`` and triples of your own, as a user sees them."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +50,10 @@ def talks(workplace):
     return "talks.jsonl"
 
 
+def own(path, *triples):
+    Path(path).write_text("".join("\t".join(triple) + "\n" for triple in triples), "utf-8")
+
+
 def scores_in(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
@@ -75,143 +79,61 @@ def test_the_shipped_knowledge_can_be_looked_into(grice):
     assert first["tail_similarity"] > second["tail_similarity"]
     _, out, _ = grice("kb", "find", "--near", "PersonX", "bakes", "cakes", "-k", "2")
     assert "cake" in out
-    status, out, _ = grice("kb", "verify")
-    assert (status, "whole" in out) == (0, True)
 
 
-def test_the_shipped_knowledge_is_never_changed(grice):
-    status, _, err = grice("kb", "add", *CAKE)
-    assert status == 2
-    assert "name a file of your own with --to MY.kb" in err
-    assert grice("kb", "remove", *CAKE, "--to", "bundle:atomic")[0] == 2
-
-
-def test_a_file_of_your_own_lies_on_the_shipped_knowledge(grice, workplace):
-    assert grice("kb", "add", *CAKE, "--to", "my.kb", "--who", "ann")[0] == 0
-    _, out, _ = grice("kb", "tails", CAKE[0], CAKE[1], "--kb", "my.kb", "-k", "4")
+def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):
+    own("my.tsv", (*CAKE, "ann"), ("PersonX bakes the cake", "xWant", "to eat dessert"))
+    _, out, _ = grice("kb", "tails", CAKE[0], CAKE[1], "--kb", "my.tsv", "-k", "4")
     assert "to share it with the" in out
     assert "ann" in out
     assert "atomic2018" in out
-    _, out, _ = grice("kb", "find", "neighbour", "--kb", "my.kb", "-k", "1")
-    assert "ann, add by ann, 2026-01-01T00:00:00Z" in out
-    assert grice("kb", "edit", *CAKE, "to give it away", "--to", "my.kb", "--who", "bob")[0] == 0
-    assert grice("kb", "remove", "PersonX bakes the cake", "xWant", "to eat dessert",
-                 "--to", "my.kb", "--who", "bob")[0] == 0  # fmt: skip
-    _, out, _ = grice("kb", "info", "my.kb")
-    assert "on top of: bundle:atomic" in out
-    assert "triples: 236,814" in out
-    assert "bob edit PersonX bakes a cake —xWant→ to give it away (was: to share" in " ".join(
-        out.split()
-    )
-    status, out, _ = grice("kb", "verify", "my.kb")
-    assert (status, "whole" in out) == (0, True)
-    _, out, _ = grice("kb", "info", "my.kb", "--json")
+    _, out, _ = grice("kb", "find", "neighbour", "--kb", "my.tsv", "-k", "1")
+    assert out.split("\n")[1].strip() == "ann"
+    _, out, _ = grice("kb", "info", "my.tsv", "--json")
     facts = json.loads(out)
-    assert (facts["own triples"], facts["taken out below"]) == (1, 1)
-    assert [change["action"] for change in facts["changes"]] == ["remove", "edit", "add"]
+    assert facts["triples"] == 236_815
+    assert facts["identity"].startswith("my@")
+    assert "+atomic@" in facts["identity"]
+    assert facts["sources"]["ann"] == 1
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["add", "PersonX runs", "xWnt", "to rest", "--to", "my.kb"], "did you mean 'xWant'"),
-        (
-            ["add", "PersonX runs", "xWant", "--to", "my.kb"],
-            "HEAD RELATION TAIL are three, found 2",
-        ),
-        (["add", "PersonX runs", "xWant", " ", "--to", "my.kb"], "empty tail"),
-        (["add", "--to", "my.kb"], "give either HEAD RELATION TAIL or --from FILE"),
         (["tails", "PersonX runs", "xwant"], "did you mean 'xWant'"),
-        (["tails", "PersonX runs", "xWant", "--kb", "none.kb"], "none.kb: no such file"),
+        (["tails", "PersonX runs", "xWant", "--kb", "none.tsv"], "none.tsv: no such file"),
+        (["info", "wrong.tsv"], "wrong.tsv:2: unknown relation 'xWnt'; did you mean 'xWant'?"),
+        (["info", "old.kb"], "write their triples as old.tsv"),
         (["info", "bundle:atmic"], "did you mean 'atomic'"),
         (["info", "bundle:encoder"], "holds no known triples"),
-        (["remove", *CAKE, "--to", "new.kb"], "is not there"),
         (["find", " "], "nothing to find: give words"),
         (["tails", " ", "xWant"], "empty head"),
-        (["add", *CAKE, "--to", "."], "a folder, not a file of knowledge"),
     ],
 )
-def test_what_cannot_be_done_says_so(grice, workplace, words, message):
+def test_what_cannot_be_done_says_so(grice, words, message):
+    own("wrong.tsv", CAKE, ("PersonX runs", "xWnt", "to rest"))
     status, _, err = grice("kb", *words)
     assert status == 2
-    assert message in err
-    assert not list(workplace.glob("*.kb"))
+    assert message in " ".join(err.split())
 
 
-def test_a_file_is_built_from_files_and_counts_what_it_left_out(grice, workplace):
-    (workplace / "a.tsv").write_text(
-        "PersonX runs\txWant\tto rest\nPersonX runs\txWant\tnone\nPersonX runs\txWnt\tto win\n"
-        "PersonX sits\txWnt\tto stand\n"
-    )
-    (workplace / "b.tsv").write_text("PersonX runs\txWant\tto rest\nPersonX runs\txAttr\tfit\n")
-    status, out, err = grice("kb", "build", "a.tsv", "b.tsv", "-o", "my.kb")
-    assert status == 4, "rows that could not be used"
-    assert "my.kb: 2 triples" in out
-    assert "left out, said twice: 1" in out
-    assert "left out, tail says none: 1" in out
-    assert "a.tsv:3: unknown relation 'xWnt'; did you mean 'xWant'? (2 such rows)" in " ".join(
-        out.split()
-    )
-    assert "a.tsv: atomic2020, read with the relations of atomic2020" in err
-    status, _, err = grice("kb", "build", "b.tsv", "-o", "my.kb")
-    assert (status, "is there already" in err) == (2, True)
-    status, out, _ = grice("kb", "build", "b.tsv", "-o", "my.kb", "--replace", "--json")
-    assert status == 0
-    assert json.loads(out)["triples"] == 2
-    status, out, _ = grice("kb", "add", "--from", "a.tsv", "--to", "my.kb")
-    assert status == 2, "one broken row and nothing is added"
-    assert json.loads(grice("kb", "info", "my.kb", "--json")[1])["triples"] == 2
-    (workplace / "c.tsv").write_text("PersonX eats\txWant\tto sleep\n")
-    assert "1 added, 0 were there" in grice("kb", "add", "--from", "c.tsv", "--to", "my.kb")[1]
-
-
-def test_files_on_top_of_each_other_can_move_together(grice, workplace, monkeypatch):
-    (workplace / "a.tsv").write_text("PersonX runs\txWant\tto rest\n")
-    grice("kb", "build", "a.tsv", "-o", "below.kb")
-    grice("kb", "build", "a.tsv", "-o", "own.kb", "--on", "below.kb")
-    assert grice("kb", "add", "PersonX runs", "xWant", "to win", "--to", "own.kb")[0] == 0
-    (workplace / "moved").mkdir()
-    for name in ("below.kb", "own.kb"):
-        (workplace / name).rename(workplace / "moved" / name)
-    _, out, _ = grice("kb", "tails", "PersonX runs", "xWant", "--kb", "moved/own.kb", "--json")
-    assert [json.loads(line)["tail"] for line in out.splitlines()] == ["to win", "to rest"]
-    assert grice("kb", "add", "PersonX runs", "xAttr", "fit", "--to", "moved/below.kb")[0] == 0
-    status, out, _ = grice("kb", "verify", "moved/own.kb")
-    assert (status, "made on top of below@" in out) == (1, True)
-
-
-def test_a_changed_file_is_found_by_verify_and_refused_by_score(grice, workplace, talks):
-    grice("kb", "add", *CAKE, "--to", "my.kb")
-    connection = sqlite3.connect("my.kb")
-    with connection:
-        connection.execute("UPDATE texts SET text = 'to keep it' WHERE id = 2")
-    connection.close()
-    status, out, _ = grice("kb", "verify", "my.kb")
-    assert status == 1
-    assert "changed by something other than grice: rows 0 to 1023 of the table" in " ".join(
-        out.split()
-    )
-    status, _, err = grice(
-        "score", talks, "-m", "commonsense", "--commonsense-knowledge", "file:my.kb"
-    )
-    assert (status, "changed by something other than grice" in err) == (2, True)
-
-
-def test_editing_knowledge_moves_the_scores_it_touches_and_no_others(
-    grice, workplace, talks, monkeypatch
-):
+def test_knowledge_moves_the_scores_it_touches_and_no_others(grice, workplace, talks, monkeypatch):
     score = ("score", talks, "-m", "commonsense", "--cache", "answers")
-    own = ("--commonsense-knowledge", "file:my.kb")
-    grice("kb", "add", "PersonX sings", "xWant", "to dance", "--to", "my.kb")
-    assert grice(*score, *own, "-o", "before.jsonl")[0] == 0
+    given = ("--commonsense-knowledge", "my.tsv")
+    sings = ("PersonX sings", "xWant", "to dance")
+    own("my.tsv", sings)
+    assert grice(*score, *given, "-o", "before.jsonl")[0] == 0
     before = scores_in(workplace / "before.jsonl")
+    assert grice(*score, "-o", "shipped.jsonl")[0] == 0
+    for line, other in zip(scores_in(workplace / "shipped.jsonl"), before, strict=True):
+        assert (line["value"], line["evidence"]) == (other["value"], other["evidence"])
     lost = next(row for row in before if row["conversation"] == "lost")
     triple = next(
         evidence["triple"] for evidence in lost["evidence"]
         if evidence["kind"] == "triple" and "happy" in evidence["triple"]["tail"]
     )  # fmt: skip
     new = (triple["head"], triple["relation"], triple["tail"])
-    assert grice("kb", "add", *new, "--to", "my.kb", "--source", "a dream")[0] == 0
+    own("my.tsv", sings, (*new, "a dream"))
 
     encoded = []
     for name in ("encode", "hidden"):
@@ -222,7 +144,7 @@ def test_editing_knowledge_moves_the_scores_it_touches_and_no_others(
             return real(self, texts)
 
         monkeypatch.setattr(EmbeddedEncoder, name, watched)
-    assert grice(*score, *own, "-o", "after.jsonl")[0] == 0
+    assert grice(*score, *given, "-o", "after.jsonl")[0] == 0
     assert set(encoded) <= {"he sings"}, "heads of your own at most; nothing that was said"
 
     after = scores_in(workplace / "after.jsonl")
@@ -245,18 +167,6 @@ def test_editing_knowledge_moves_the_scores_it_touches_and_no_others(
     assert " ".join(f"{new[0]} —{new[1]}→ {new[2]}".split()) in " ".join(out.split())
 
 
-def test_knowledge_of_other_relations_is_a_reason_and_no_number(grice, workplace, talks):
-    (workplace / "cn.tsv").write_text("UsedFor\tkey\topen door\n")
-    grice("kb", "build", "cn.tsv", "-o", "cn.kb")
-    status, out, _ = grice(
-        "score", talks, "-m", "commonsense", "--commonsense-knowledge", "file:cn.kb", "--json"
-    )
-    assert status == 2, "no score could be computed"
-    for score in map(json.loads, out.splitlines()):
-        assert (score["status"], score["value"]) == ("failed", None)
-        assert "schema 'conceptnet' has no relation" in score["reason"]
-
-
 def test_what_would_lift_a_low_score_is_tried_out(grice):
     words = ("explain", *TALKS["lost"], "-m", "commonsense")
     _, out, _ = grice(*words, "--what-if", "--json")
@@ -268,8 +178,8 @@ def test_what_would_lift_a_low_score_is_tried_out(grice):
         best["change"].replace("→ ", "—").split(" —", 1)[0],
         *(best["change"].split(" —", 1)[1].split("→ ")),
     )
-    assert grice("kb", "add", head, relation, tail, "--to", "my.kb")[0] == 0
-    _, out, _ = grice(*words, "--commonsense-knowledge", "file:my.kb", "--json")
+    own("my.tsv", (head, relation, tail))
+    _, out, _ = grice(*words, "--commonsense-knowledge", "file:my.tsv", "--json")
     assert json.loads(out)["value"] == pytest.approx(best["value"], abs=1e-12)
     _, out, _ = grice(*words, "--what-if")
     assert "what would lift commonsense" in out

@@ -14,8 +14,6 @@ import pytest
 from grice.cli import main
 from grice.errors import BundleError, GriceError, MetricError, ModelError
 from grice.evaluation.review_stack import STACKS, open_stack
-from grice.knowledge.build import Author, build
-from grice.knowledge.sources import open_triples
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle, shipped_bundles
@@ -34,7 +32,7 @@ OPTIONS = [
 ]
 
 RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
-KNOWLEDGE = {"knowledge", "knowledge-file", "generative-knowledge"}
+KNOWLEDGE = {"knowledge", "own-triples", "generative-knowledge"}
 ACCEPTED = {
     "accent extractor": set(),
     "accent comet": set(),
@@ -79,10 +77,7 @@ def remade(folder, new, change=lambda card: card, **files):
 
 
 def own_knowledge(path):
-    rows = path.with_suffix(".tsv")
-    rows.write_text("head\trelation\ttail\nPersonX bakes a cake\txWant\tto eat the cake\n")
-    opened = open_triples(str(rows))
-    build(path, [opened], opened.schema, Author("ann", "2026-01-01T00:00:00Z"))
+    path.write_text("head\trelation\ttail\nPersonX bakes a cake\txWant\tto eat the cake\n")
     return path
 
 
@@ -103,7 +98,7 @@ def references(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kinds")
     kinds = {f"bundle:{name}": open_bundle(name).card.kind for name in shipped_bundles()}
     kinds = {name: kind for name, kind in kinds.items() if kind not in FETCHED}
-    kinds[f"file:{own_knowledge(folder / 'own.kb')}"] = "knowledge-file"
+    kinds[f"file:{own_knowledge(folder / 'own.tsv')}"] = "own-triples"
     plain = remade(
         shipped_bundles()["relevance"], folder / "plain",
         lambda card: re.sub("parts = .*|fluent-", "", card),
@@ -252,22 +247,6 @@ def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
         models.fingerprint(below)
 
 
-def test_knowledge_that_lies_on_itself_is_refused(tmp_path, models):
-    path = own_knowledge(tmp_path / "own.kb")
-    lie_on(path, "file:own.kb")
-    with pytest.raises(BundleError, match="stands on itself"):
-        models.open(f"file:{path}")
-
-
-def lie_on(path, base):
-    """State what a file lies on, with a seal that fits, as only its maker's code would."""
-    from grice.knowledge.layout import seal, state
-
-    with closing(sqlite3.connect(path)) as connection, connection:
-        state(connection, "base", base)
-        state(connection, "seal", seal(connection))
-
-
 @pytest.mark.parametrize(
     "settings", ["x = " + "[" * 4000 + "]" * 4000, "x = " + "{a=" * 400 + "1" + "}" * 400]
 )
@@ -342,42 +321,6 @@ ENDLESS = (
     " SELECT i AS id, 'x' AS text, 'x' AS name, 1 AS head, 1 AS relation, 1 AS tail, 1 AS source,"
     " 1 AS change, 'a' AS key, 'b' AS value, 'c' AS kind, 1 AS block, x'00' AS mark FROM n"
 )
-
-
-@pytest.mark.parametrize("table", ["texts", "names", "triples", "about", "marks", "vectors"])
-def test_a_knowledge_file_with_an_endless_view_is_refused(tmp_path, models, chat, capsys, table):
-    path = own_knowledge(tmp_path / "own.kb")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"DROP TABLE {table}")
-        connection.execute(ENDLESS.format(name=table))
-    with pytest.raises(BundleError, match=f"it defines the view '{table}'"):
-        models.open(f"file:{path}")
-    for words, status in (
-        (["score", str(chat), "-m", "commonsense", "--commonsense-knowledge", f"file:{path}"], 2),
-        (["kb", "verify", str(path)], 1),
-        (["kb", "verify", str(path), "--drop-vectors"], 1),
-        (["kb", "info", str(path)], 2),
-        (["kb", "add", "--to", str(path), "PersonX runs", "xWant", "to rest"], 2),
-    ):
-        assert main(words) == status
-        assert "it defines the view" in " ".join("".join(capsys.readouterr()).split())
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TRIGGER t AFTER INSERT ON triples BEGIN DELETE FROM changes; END",
-        "CREATE INDEX odd ON texts (hex(text))",
-        "ALTER TABLE texts ADD COLUMN more GENERATED ALWAYS AS (hex(zeroblob(900000000)))",
-        "CREATE VIRTUAL TABLE more USING fts5(a)",
-    ],
-)
-def test_a_knowledge_file_that_defines_anything_else_is_refused(tmp_path, models, statement):
-    path = own_knowledge(tmp_path / "own.kb")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(statement)
-    with pytest.raises(BundleError, match="which no file of knowledge has"):
-        models.open(f"file:{path}")
 
 
 @pytest.mark.parametrize("table", ["relations", "sources", "heads", "triples"])

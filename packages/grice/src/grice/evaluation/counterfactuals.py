@@ -1,25 +1,19 @@
 """What would have lifted a low score: single changes of knowledge and of text, tried out.
 
 Each change is really made and the reply judged again: one of its triples is added to the
-knowledge, exactly as ``grice kb add`` would, or the words of one event are left out of the reply.
+knowledge, as a file of your own would, or the words of one event are left out of the reply.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from grice.evaluation.moved import worded
-from grice.knowledge.build import Author, Below
-from grice.knowledge.edit import add
-from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
-from grice.knowledge.overlay import Overlay
+from grice.knowledge.own import with_triple
 from grice.perturb.declaration import with_texts
 from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 
@@ -91,22 +85,9 @@ def _with_triples(
     for piece in pieces[:TRIED]:
         head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
         for parameter, knowledge in stores.items():
-            with _added(knowledge, Triple(head, relation, tail, source="what if")) as more:
-                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
+            more = with_triple(knowledge, Triple(head, relation, tail, source="what if"))
+            (scores,) = loaded.with_models(**{parameter: more}).score([talk])
             yield from _lifts("knowledge", worded(piece.triple), scores, score, None)
-
-
-@contextmanager
-def _added(knowledge: StoredKnowledge, triple: Triple) -> Iterator[StoredKnowledge]:
-    """Yield the knowledge with one triple more, which lies in a file that is gone afterwards."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "more.kb"
-        add(path, [triple], Author("what if", ""), below=Below("", knowledge.store))
-        file = KnowledgeFile(path)
-        try:
-            yield knowledge.over(Overlay(file, knowledge.store))
-        finally:
-            file.close()
 
 
 def _without_words(

@@ -50,8 +50,8 @@ class Models:
 
     A reference is one string: ``bundle:NAME`` for a model that came with the package,
     ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
-    by its source, ``file:FOLDER`` for a bundle of your own, ``file:MY.kb`` for your own knowledge
-    (``grice kb``), ``openai:MODEL@URL`` for one of an endpoint, and what other people's packages
+    by its source, ``file:FOLDER`` for a bundle of your own, ``file:MY.tsv`` for triples of your
+    own, ``openai:MODEL@URL`` for one of an endpoint, and what other people's packages
     add (:mod:`grice.models.registry`).
 
     Args:

@@ -62,7 +62,6 @@ KINDS = {
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.models.embedded:generator",
     "knowledge": "grice.knowledge.store:knowledge",
-    "knowledge-file": "grice.knowledge.file_model:knowledge_file",
     "language-model": "grice.metrics.relevance.language_model:language_model",
     "metric-head": "grice.metrics.engagement.metric_head:metric_head",
     "onnx-classifier": "grice.models.onnx:onnx_classifier",
@@ -70,6 +69,7 @@ KINDS = {
     "onnx-nli": "grice.models.onnx:onnx_nli",
     "openai-chat": "grice.models.endpoint.models:endpoint_chat",
     "openai-logprobs": "grice.models.endpoint.models:endpoint_likelihood",
+    "own-triples": "grice.knowledge.own:own_triples",
     "pair-head": "grice.metrics.relevance.pairs:pair_head",
     "rating-regressor": "grice.metrics.rating_regressors.models:rating_regressor",
     "reply-head": "grice.metrics.engagement.replies:reply_head",
@@ -89,7 +89,7 @@ KINDS = {
 
 SCHEMES = {
     "bundle": "grice.models.bundle:shipped_model",
-    "file": "grice.knowledge.file_model:own_model",
+    "file": "grice.knowledge.own:own_model",
     "hf": "grice.models.store.schemes:hub_model",
     "model": "grice.models.store.schemes:stored_model",
     "openai": "grice.models.endpoint.models:openai_model",
@@ -226,6 +226,8 @@ def find_bundle(reference: str) -> Bundle:
         ModelError: If there is no such scheme, or the package that has it fails.
         BundleError: If the bundle is missing or changed.
     """
+    if ":" not in reference and reference.endswith((".tsv", ".jsonl")):
+        reference = f"file:{reference}"
     name, _, place = reference.partition(":")
     entries = _entries(SCHEMES, SCHEME_GROUP) if place else {}
     if name not in entries:
@@ -234,7 +236,7 @@ def find_bundle(reference: str) -> Bundle:
         raise ModelError(
             f"model reference {reference!r}: write bundle:NAME for a model of the package, "
             "model:NAME for one that was fetched (grice models list), file:PATH for a bundle or "
-            "knowledge of your own, or openai:MODEL@URL for a model of an endpoint"
+            "MY.tsv of your own, or openai:MODEL@URL for a model of an endpoint"
             + (f"; installed packages add {', '.join(further)}" if further else "")
         )
     try:

@@ -1,25 +1,30 @@
-"""``grice kb``: look into knowledge, and keep your own in one file."""
+"""``grice kb``: look into the knowledge behind commonsense."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._kb_models import SHIPPED
+from grice.cli._status import DONE
+from grice.cli.models import opened_models
+from grice.cli.output import emit, emit_rows
 from grice.cli.parser import add_everywhere
+from grice.errors import InputError
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-HELP = "look into the knowledge behind commonsense, and keep your own"
+    from grice.knowledge.lookup import StoredKnowledge
+    from grice.models.models import Models
+    from grice.records import KnownTail, Triple
+    from grice.tables import View
 
-KB = f"a file of your own; default the shipped knowledge, {SHIPPED}"
-PARTS = (
-    ("head", "an event, such as 'PersonX bakes a cake'"),
-    ("relation", "such as xWant"),
-    ("tail", "what follows from the head, or goes before it"),
-)
+HELP = "look into the knowledge behind commonsense"
+
+SHIPPED = "bundle:atomic"
+KB = f"MY.tsv with triples of your own, merged with the shipped ones; default {SHIPPED}"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -31,20 +36,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         add_everywhere(subparser)
         return subparser
 
-    build = action("build", "make a file of knowledge from files of triples")
-    flags.add_files(build, "triples, gzipped or not")
-    flags.add_output(build, "MY.kb", "the file of knowledge", required=True)
-    build.add_argument("--schema", default="", metavar="NAME", help="relations: name or TOML file")
-    build.add_argument(
-        "--on", metavar="KB", help=f"lie on top of this knowledge, such as {SHIPPED}"
-    )
-    flags.add_switch(build, "--replace", "replace MY.kb if it is there")
-
-    info = action("info", "what a file of knowledge, or the shipped one, holds")
+    info = action("info", "how many triples there are, by relation and by source")
     info.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
-    info.add_argument(
-        "--history", type=flags.positive, default=5, metavar="N", help="last N changes"
-    )
 
     find = action("find", "triples that hold all words, or words that begin so")
     find.add_argument("text", nargs="+", metavar="WORD", help="what head and tail hold")
@@ -52,53 +45,108 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     flags.add_switch(find, "--exact", "head or tail is exactly the words")
 
     tails = action("tails", "the known tails of a head, and of heads like it")
-    for part, about in PARTS[:2]:
-        tails.add_argument(part, metavar=part.upper(), help=about)
+    tails.add_argument("head", metavar="HEAD", help="an event, such as 'PersonX bakes a cake'")
+    tails.add_argument("relation", metavar="RELATION", help="such as xWant")
     tails.add_argument("--like", metavar="TAIL", help="those most like this one")
 
-    add = action("add", "add triples to your own file; a new one lies on the shipped knowledge")
-    add.add_argument("triple", nargs="*", metavar="HEAD RELATION TAIL", help="one triple")
-    add.add_argument("--from", dest="source_file", metavar="FILE", help="a file of triples")
-    add.add_argument("--source", default="", metavar="NAME", help="where it comes from")
-
-    remove = action("remove", "take a triple out of your file, or hide one of the shipped ones")
-    edit = action("edit", "give a triple another tail")
-    for subparser in (remove, edit):
-        for part, about in PARTS:
-            subparser.add_argument(part, metavar=part.upper(), help=about)
-    edit.add_argument("new", metavar="NEW_TAIL", help="what stands there from now on")
-
-    verify = action("verify", "check that knowledge is whole and unchanged; exit status 1 if not")
-    verify.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
-    flags.add_switch(verify, "--drop-vectors", "drop the kept vectors; they are computed again")
-
-    for subparser in (build, add):
-        flags.add_format(subparser)
-    flags.tells_by_status(verify)
     for subparser in (find, tails):
         subparser.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
         flags.add_number(subparser, "-k", "N", "at most", 10)
-    for subparser in (add, remove, edit):
-        subparser.add_argument("--to", "--kb", dest="to", metavar="MY.kb", help="your own file")
-    for subparser in (build, add, remove, edit):
-        subparser.add_argument("--who", metavar="NAME", help="who does it (default: the user)")
-        subparser.add_argument("--at", metavar="TIME", help="when (default: now, UTC)")
-    for subparser in (build, info, find, tails, add, remove, edit, verify):
+    for subparser in (info, find, tails):
         flags.add_json(subparser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the chosen action and return its exit status."""
-    from grice.cli import _kb_read, _kb_write
-
-    actions: dict[str, Callable[[argparse.Namespace], int]] = {
-        "build": _kb_write.build_file,
-        "info": _kb_read.info,
-        "find": _kb_read.find,
-        "tails": _kb_read.tails,
-        "add": _kb_write.add_triples,
-        "remove": _kb_write.remove_triple,
-        "edit": _kb_write.edit_triple,
-        "verify": _kb_read.verify,
+    actions: dict[str, Callable[[argparse.Namespace, StoredKnowledge], None]] = {
+        "info": _print_info,
+        "find": _print_found,
+        "tails": _print_tails,
     }
-    return actions[arguments.action](arguments)
+    with opened_models(workers=1) as models:
+        actions[arguments.action](arguments, _opened(models, arguments.kb))
+    return DONE
+
+
+def _opened(models: Models, kb: str) -> StoredKnowledge:
+    from grice.knowledge.lookup import StoredKnowledge
+    from grice.models.registry import SCHEMES
+
+    knowledge = models.open(kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}")
+    if not isinstance(knowledge, StoredKnowledge):
+        raise InputError(f"{kb}: holds no known triples")
+    return knowledge
+
+
+def _print_info(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+    store = knowledge.store
+    facts: dict[str, str | int] = {
+        "identity": store.identity,
+        "schema": f"{store.schema.name} (version {store.schema.version})",
+        "triples": len(store),
+    }
+    counts = {"relations": store.counts(), "sources": store.origins()}
+    emit({**facts, **counts}, _info_view(facts, counts), as_json=arguments.json)
+
+
+def _info_view(facts: dict[str, str | int], counts: dict[str, dict[str, int]]) -> View:
+    yield Lines([str(facts["identity"])], style="bold")
+    yield Lines([f"schema: {facts['schema']}", f"triples: {facts['triples']:,}"])
+    for title, each in counts.items():
+        largest_first = sorted(each.items(), key=lambda entry: -entry[1])
+        rows = [(name, f"{count:,}") for name, count in largest_first]
+        yield Table((title.removesuffix("s"), "triples"), rows)
+
+
+def _print_found(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+    terms = [word for text in arguments.text for word in text.split()]
+    if not terms:
+        raise InputError("nothing to find: give words, such as grice kb find bake cake")
+    if arguments.near:
+        (heads,) = knowledge.nearest([" ".join(arguments.text)], arguments.k)
+        table = Table(("head", "cosine"), [(head.head, f"{head.similarity:.2f}") for head in heads])
+        emit_rows((head._asdict() for head in heads), [table], as_json=arguments.json)
+        return
+    if arguments.exact:
+        triples = knowledge.store.exact(" ".join(terms), arguments.k)
+    else:
+        triples = knowledge.store.find(terms, arguments.k)
+    for triple in triples:
+        row = {name: getattr(triple, name) for name in ("head", "relation", "tail", "source")}
+        emit(row, _triple_view(triple), as_json=arguments.json)
+    if not triples:
+        sought = " ".join(terms) if arguments.exact else " and ".join(terms)
+        nothing = Lines([f"no triple holds {sought}; try --near"], style="yellow")
+        emit_rows((), [nothing], as_json=arguments.json)
+
+
+def _triple_view(triple: Triple) -> View:
+    yield Lines([f"{triple.head} —{triple.relation}→ {triple.tail}"])
+    yield Lines([triple.source], style="dim", indent=4)
+
+
+def _print_tails(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+    from grice.records import Triple
+
+    if arguments.like is None:
+        (known,) = knowledge.tails([arguments.head], [arguments.relation], arguments.k)
+    else:
+        asked = Triple(arguments.head, arguments.relation, arguments.like)
+        known = knowledge.nearest_tails(asked, arguments.k)
+    emit_rows(known, _tails_view(arguments, known), as_json=arguments.json)
+
+
+def _tails_view(arguments: argparse.Namespace, known: Sequence[KnownTail]) -> View:
+    if not known:
+        yield Lines([f"nothing is known under {arguments.relation}"], style="yellow")
+    elif arguments.like is None:
+        rows = [
+            (tail.tail, tail.head, f"{tail.head_similarity:.2f}", tail.source) for tail in known
+        ]
+        yield Table(("tail", "known for", "cosine", "source"), rows)
+    else:
+        rows = [
+            (tail.tail, f"{tail.tail_similarity:.2f}", tail.head, f"{tail.head_similarity:.2f}")
+            for tail in known
+        ]
+        yield Table(("tail", "cosine", "known for", "cosine"), rows)
