@@ -13,7 +13,7 @@ import pytest
 
 from grice.cli import main
 from grice.evaluation.datasets import known_sets
-from grice.evaluation.sources import DataSet, known_data
+from grice_research.sources import DataSet, known_data
 
 PLAIN, ZIPPED = b"one\ttwo\n", b'{"id": 1}\n' * 5000
 FILES = {"made/plain.tsv": PLAIN, "made/rows.jsonl.gz": ZIPPED}
@@ -29,7 +29,7 @@ def mirror(tmp_path, monkeypatch):
     sums = {file: hashlib.sha256(content).hexdigest() for file, content in FILES.items()}
     made = DataSet(origin="https://example.org/made", commit="", licence="MIT", name="made",
                    layout="rows of a table", files=sums)  # fmt: skip
-    monkeypatch.setattr("grice.evaluation.sources.known_data", lambda: {"made": made})
+    monkeypatch.setattr("grice_research.sources.known_data", lambda: {"made": made})
     return folder
 
 

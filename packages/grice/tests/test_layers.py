@@ -61,8 +61,7 @@ def test_only_packages_list_what_they_offer():
 
 ENGINES = {"EmbeddedEncoder", "Models", "open_bundle"}
 CLI = ROOT / "packages/grice/src/grice/cli"
-# The benches open models for every table; they are no part of the command line's own work.
-COMMANDS = [path for path in sorted(CLI.glob("commands/[!_]*.py")) if path.stem != "bench"]
+COMMANDS = sorted(CLI.glob("commands/[!_]*.py"))
 HELPERS = sorted(CLI.glob("_[!_]*.py"))
 
 

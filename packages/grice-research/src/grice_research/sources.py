@@ -56,7 +56,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 def known_data() -> dict[str, DataSet]:
     """Return the data sets that grice knows, by name."""
-    text = (resources.files("grice") / "data" / "sets.toml").read_bytes()
+    text = (resources.files("grice_research") / "data" / "sets.toml").read_bytes()
     entries = msgspec.toml.decode(text, type=dict[str, DataSet])
     return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
 

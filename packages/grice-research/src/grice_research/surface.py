@@ -3,7 +3,7 @@
 What a module of grice declares in ``__all__`` is imported from there; one that has none is for the
 package alone. The rest may be renamed at any time: then this file breaks and no other, and a test
 says so. Helpers of the command line are
-imported by :mod:`grice_research.command` and :mod:`grice_research.terminal` alone.
+imported by the modules of :mod:`grice_research.commands` and :mod:`grice_research.terminal` alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.aggregation import LOWEST
 from grice.metrics.commonsense import TURNS
 from grice.metrics.engagement.replies import WIDTH
+from grice.metrics.repetition import _likenesses as likenesses_of
+from grice.metrics.repetition import _signs as repetition_signs
+from grice.metrics.repetition import _texts as texts_of
+from grice.metrics.repetition import _value as repetition_value
+from grice.perturb._amr import read_graph
 from grice.perturb.irrelevancy import base, exchanged, placeholder
 from grice.stats.correlations import complete
 from grice_tasks.cider.statistics import published
@@ -30,9 +35,14 @@ __all__ = [
     "base",
     "complete",
     "exchanged",
+    "likenesses_of",
     "placeholder",
     "projections",
     "published",
     "random_features",
+    "read_graph",
+    "repetition_signs",
+    "repetition_value",
     "sample_contexts",
+    "texts_of",
 ]

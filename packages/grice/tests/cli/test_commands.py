@@ -522,9 +522,6 @@ def test_names_that_are_to_be_typed_are_never_cut(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert re.search(r"^ grade_empatheticdialogues +turn ", shown, re.MULTILINE)
     assert "…" not in shown
-    assert main(["bench"]) == 0
-    shown = capsys.readouterr().out
-    assert re.search(r"^ predictive_engagement +Engagement of replies", shown, re.MULTILINE)
 
 
 def test_a_table_of_figures_moves_together_before_it_folds(chat, tmp_path, capsys, monkeypatch):

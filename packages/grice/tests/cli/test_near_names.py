@@ -24,7 +24,6 @@ def talks(tmp_path, monkeypatch):
         (["models", "get", "--form", "w.whl"], "usage: grice models get", "'--from'"),
         (["models", "gte", "medium"], "usage: grice models", "'get'"),
         (["kb", "find", "--exat"], "usage: grice kb find", "'--exact'"),
-        (["train", "relevence", "t.jsonl", "-o", "m"], "usage: grice train", "'relevance'"),
     ],
 )
 def test_a_mistyped_word_names_the_near_one_and_its_own_usage(talks, capsys, words, usage, near):

@@ -1,7 +1,4 @@
-"""``grice bench``: published tables and tasks beside what is measured here.
-
-The product finds this module by the entry point group ``grice.benches``.
-"""
+"""``grice bench``: published tables and tasks beside what is measured here."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from grice_research.published import Bench
     from grice_research.wins import Win
 
-__all__ = ["configure", "run"]
+HELP = "measure published tables again, beside our metrics and trivial baselines"
 
 RENAMED = {"anchors": "best_known", "later": "llm_judges"}
 """Benches by the name that they had before."""

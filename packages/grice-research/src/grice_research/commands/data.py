@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grice.evaluation.sources import DataSet
     from grice.tables import View
+    from grice_research.sources import DataSet
 
 HELP = "list, fetch and verify the data sets that benches read"
 MEANINGS = {"ok": "ok", "missing": "is missing", "differs": "differs from the file grice knows"}
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """List sets, or fetch or verify their files."""
     from grice.evaluation.datasets import data_folder
-    from grice.evaluation.sources import named_data
+    from grice_research.sources import named_data
 
     chosen = named_data(arguments.names)
     if arguments.action == "list":
@@ -73,7 +73,7 @@ def _view(data_set: DataSet) -> View:
 
 def _get(arguments: argparse.Namespace, chosen: Sequence[DataSet]) -> int:
     from grice.evaluation.datasets import VARIABLE, data_folder
-    from grice.evaluation.sources import fetch
+    from grice_research.sources import fetch
 
     if not arguments.names:
         raise InputError("name the data sets to get; grice data list shows them")
@@ -95,7 +95,7 @@ def _get(arguments: argparse.Namespace, chosen: Sequence[DataSet]) -> int:
 
 
 def _verify(chosen: Sequence[DataSet], folder: Path, *, as_json: bool) -> int:
-    from grice.evaluation.sources import states
+    from grice_research.sources import states
 
     right = True
     for data_set in chosen:

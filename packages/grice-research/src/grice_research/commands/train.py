@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli import _train_guide, _train_published, flags
+from grice.cli import flags
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
+from grice_research.commands import train_guide, train_published
 
 if TYPE_CHECKING:
     import argparse
@@ -31,16 +32,16 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         for name in ("engagement", "relevance")
     ]
     actions.append(Action("metric", ANY, partial(_configure, name=None), _adapt))
-    guide = partial(_train_guide.configure, words=words)
-    actions.append(Action("guide", _train_guide.ABOUT, guide, _train_guide.run))
+    guide = partial(train_guide.configure, words=words)
+    actions.append(Action("guide", train_guide.ABOUT, guide, train_guide.run))
     actions += [
         Action(
             system,
-            _train_published.about(system),
-            partial(_train_published.configure, system=system),
-            _train_published.run,
+            train_published.about(system),
+            partial(train_published.configure, system=system),
+            train_published.run,
         )
-        for system in _train_published.SYSTEMS
+        for system in train_published.SYSTEMS
     ]
     add_actions(parser, actions)
 

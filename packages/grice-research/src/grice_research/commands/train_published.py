@@ -36,7 +36,7 @@ SYSTEMS = {
     "ruber": "RUBER's unreferenced score, a network on a frozen BERT",
     "situatedgen": "SituatedGen's writer, a T5 or BART",
 }
-"""Published systems by the name of their recipe in ``grice/data/recipes``."""
+"""Published systems by the name of their recipe in ``grice_research/data/recipes``."""
 
 
 def about(system: str) -> str:

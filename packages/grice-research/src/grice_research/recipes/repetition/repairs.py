@@ -21,13 +21,14 @@ import numpy as np
 
 import grice
 from grice.cli.output import show
-from grice.metrics.repetition import HALF, _likenesses, _signs, _texts, _value
+from grice.metrics.repetition import HALF
 from grice.models.models import Models
 from grice.records import Conversation, Turn
 from grice.scoring.items import responses
 from grice.stats.clusters import wilson_interval
 from grice.tables import Table
 from grice.text.content import content_words
+from grice_research.surface import likenesses_of, repetition_signs, repetition_value, texts_of
 from grice_research.training.logistic import fit_logistic
 
 if TYPE_CHECKING:
@@ -128,11 +129,11 @@ def fit(items: Sequence[Item]) -> None:
     rows, labels = [], []
     for item in items:
         (response,) = responses(item.talk())
-        texts = list(dict.fromkeys(_texts(response)))
-        alike = _likenesses(response, dict(zip(texts, encoder.encode(texts), strict=True)))
+        texts = list(dict.fromkeys(texts_of(response)))
+        alike = likenesses_of(response, dict(zip(texts, encoder.encode(texts), strict=True)))
         nearest = max(alike, key=lambda likeness: likeness.alike)
-        value = _value(alike, content_words(response.text))
-        *signs, requested = _signs(response, nearest, value, item.turns[-2].text)
+        value = repetition_value(alike, content_words(response.text))
+        *signs, requested = repetition_signs(response, nearest, value, item.turns[-2].text)
         if not requested:
             rows.append(signs)
             labels.append(float(item.kind == "repair"))

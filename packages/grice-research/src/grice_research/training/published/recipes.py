@@ -140,4 +140,4 @@ def find_recipe(name: str) -> Recipe:
 
 
 def _folder() -> Path:
-    return Path(str(resources.files("grice"))) / "data" / "recipes"
+    return Path(str(resources.files("grice_research"))) / "data" / "recipes"
