@@ -12,11 +12,9 @@ import pytest
 from rich.progress import Task
 
 from grice.cli import main
-from grice.cli._forecast import Announcer, Course
 from grice.cli._progress import Progress, Rate, Stages, TimeLeft
 from grice.progress import track, watched
 from grice.readers import read
-from grice.records import Score
 
 
 class Terminal(io.StringIO):
@@ -66,7 +64,7 @@ def test_a_pipe_sees_no_bar(chat, capsys, tmp_path):
 def test_the_bar_follows_what_was_read_of_all_inputs(chat, terminal):
     terminal()
     with read(str(chat)) as first, read(str(chat)) as second:
-        with Progress(Course([first, second])) as progress:
+        with Progress([first, second]) as progress:
             for reading in (first, second):
                 for record in reading:
                     progress.add(record, [])
@@ -96,31 +94,6 @@ def test_the_rate_is_that_since_the_start():
 )  # fmt: skip
 def test_the_time_left_is_at_the_rate_so_far(seconds, completed, total, left):
     assert TimeLeft().render(task(seconds, completed, total)).plain == left
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.mark.parametrize(
-    ("seconds", "message"),
-    [(0.5, ""), (10.0, "about 6 min on this machine (0.1 replies/s)\n"),
-     (900.0, "about 9.75 h on this machine (0.00111 replies/s)\n")],
-)  # fmt: skip
-def test_a_run_that_takes_long_says_so_once(tmp_path, capsys, seconds, message):
-    path, clock = tmp_path / "chats.jsonl", Clock()
-    path.write_text('{"turns": ["Is it late?", "Yes, it is."]}\n' * 40)
-    with read(str(path)) as reading:
-        announcer = Announcer(Course([reading]), [], clock)
-        for conversation in reading:
-            clock.now += seconds
-            score = Score("a", 1, "m", 0.5, "ok", None, (), (), "m:1")
-            announcer.add(conversation, [score])
-    assert capsys.readouterr().err.removeprefix("grice: ") == message
 
 
 def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):

@@ -15,7 +15,7 @@ from grice.cli.terminal import console
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.cli._forecast import Course
+    from grice.readers import Reading
     from grice.records import Conversation, Score
 
 UNSEEN = 0.3
@@ -105,12 +105,21 @@ class Stages:
 
 
 class Progress:
-    """Listens to a run and draws how far it has come."""
+    """Listens to a run of ``grice score`` and draws its progress, by the bytes read of its inputs.
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
-        self._turns = self._replies = 0
-        self._bar, self._task = _bar(course.total, "turns")
+    Of a sample the conversations are counted instead, for its inputs are read to their end first.
+
+    Args:
+        readings: The inputs.
+        sample: How many conversations are drawn of them; None if all are scored.
+    """
+
+    def __init__(self, readings: Sequence[Reading], sample: int | None = None) -> None:
+        self._readings, self._sampled = readings, sample is not None
+        self._conversations = self._turns = self._replies = 0
+        sizes = [reading.size for reading in readings]
+        total = sample or (None if None in sizes else sum(size or 0 for size in sizes))
+        self._bar, self._task = _bar(total, "turns")
 
     def __enter__(self) -> Progress:
         self._bar.start()
@@ -121,7 +130,10 @@ class Progress:
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Count one scored conversation."""
+        self._conversations += 1
         self._turns += len(conversation.turns)
         self._replies += len({score.turn for score in scores if score.turn is not None})
         count, unit = (self._replies, "replies") if self._replies else (self._turns, "turns")
-        self._bar.update(self._task, completed=self._course.completed, count=count, unit=unit)
+        read = sum(reading.position for reading in self._readings)
+        done = self._conversations if self._sampled else read
+        self._bar.update(self._task, completed=done, count=count, unit=unit)

@@ -171,7 +171,7 @@ def _score(
 
     printed = arguments.json or not sys.stdout.isatty()
     output = str(arguments.output or "-") if arguments.output or printed else None
-    with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
+    with _listeners(readings, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
                 readings,
@@ -194,23 +194,16 @@ def _score(
 
 @contextmanager
 def _listeners(
-    readings: Sequence[Reading], scorer: Scorer, sample: int | None, *, quiet: bool
+    readings: Sequence[Reading], sample: int | None, *, quiet: bool
 ) -> Iterator[list[Listener]]:
-    """Say how long a long run will take, and draw a progress bar on a terminal."""
-    from grice.cli._forecast import Announcer, Course
-
-    if quiet:
+    """Draw a progress bar on a terminal."""
+    if quiet or not sys.stderr.isatty():
         yield []
-        return
-    course = Course(readings, sample)
-    announcer = Announcer(course, scorer.columns)
-    if not sys.stderr.isatty():
-        yield [announcer]
         return
     from grice.cli._progress import Progress
 
-    with watched(None), Progress(course) as progress:  # one bar at a time
-        yield [announcer, progress]
+    with watched(None), Progress(readings, sample) as progress:  # one bar at a time
+        yield [progress]
 
 
 def _status(summary: Summary) -> int:
