@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.metrics.sense import cause_of
-from grice.scoring.flags import EMPTY
+from grice.scoring.items import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from grice.report.histogram import Drawing, Histogram, decimals, number
 from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
 from grice.report.snippet import snippet
-from grice.scoring.notes import notes
+from grice.scoring.summary import notes
 from grice.text.markdown import as_read
 
 if TYPE_CHECKING:

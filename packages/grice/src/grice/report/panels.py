@@ -9,7 +9,7 @@ import msgspec
 from grice.metrics.limits import explained, summed_up
 
 if TYPE_CHECKING:
-    from grice.scoring.columns import ScoreColumn
+    from grice.scoring.loaded import ScoreColumn
 
 
 class MetricPanel(msgspec.Struct, frozen=True):

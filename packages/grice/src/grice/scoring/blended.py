@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.scoring.columns import ScoreColumn, column_of
+from grice.scoring.loaded import ScoreColumn, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

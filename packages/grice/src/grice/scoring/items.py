@@ -6,6 +6,7 @@ places that a metric points at are put back into the text as it came.
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from grice.records import Conversation, FeatureEvidence, Response, TripleEvidence, TurnEvidence
-from grice.text.markup import plain_text
+from grice.text.markup import plain_text, thinks_aloud
 from grice.text.roles import role_of, roles_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ TURN = re.compile(r"\bturn (\d+)\b")
 
 EVERYBODY = "all"
 """What to write as a speaker to judge every turn, whatever the roles."""
+EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
+FLAGS = (EMPTY, THINKING, JSON)
+"""A reply without a word; one whose thinking is not judged; one that is a JSON object."""
 CALLS = ("tool_calls", "function_call")
 
 
@@ -246,3 +250,28 @@ def _with_spans(evidence: Evidence, move: Callable[[Span], Span]) -> Evidence:
 def _at(turn: int, positions: Sequence[int]) -> int:
     # A metric may be anyone's code: a turn that is not there stays what it was called.
     return positions[turn] if 0 <= turn < len(positions) else turn
+
+
+def flagged(judgement: Judgement, text: str) -> Judgement:
+    """Return a judgement with the flags of its reply.
+
+    Args:
+        judgement: What a metric says of the reply.
+        text: The reply as it came.
+    """
+    flags = judgement.flags
+    if thinks_aloud(text):
+        flags = (*flags, THINKING)
+    if _is_object(text):
+        flags = (*flags, JSON)
+    return judgement if flags == judgement.flags else replace(judgement, flags=flags)
+
+
+def _is_object(text: str) -> bool:
+    bare = text.strip()
+    if not (bare.startswith("{") and bare.endswith("}")):
+        return False
+    try:
+        return isinstance(json.loads(bare), dict)
+    except (ValueError, RecursionError):
+        return False

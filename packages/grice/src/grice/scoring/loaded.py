@@ -4,22 +4,51 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import MetricError, ModelError, did_you_mean, plural
 from grice.records import Judgement, Score
-from grice.scoring.columns import ScoreColumn, column_of
-from grice.scoring.flags import EMPTY, flagged
 from grice.scoring.isolation import Failure, answers
-from grice.scoring.items import in_place, in_text, responses, utterances
+from grice.scoring.items import EMPTY, flagged, in_place, in_text, responses, utterances
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from grice.metrics.declaration import Metric, OptionValue
+    from grice.metrics.declaration import Judges, Metric, OptionValue
     from grice.models.bundle import Bundle
     from grice.models.models import Models
     from grice.records import Conversation, Response
+
+
+class ScoreColumn(NamedTuple):
+    """The scores of one name in a run.
+
+    Attributes:
+        name: The metric that each of these scores names.
+        summary: The question they answer, one line.
+        judges: Whether an item is a ``Response`` or a ``Conversation``.
+        low, high: Smallest and largest value; infinite where there is no bound.
+        neutral: Value of an abstained score.
+        source: Where the method was published.
+        signature: What exactly was computed.
+    """
+
+    name: str
+    summary: str
+    judges: Judges
+    low: float
+    high: float
+    neutral: float
+    source: str
+    signature: str
+
+
+def column_of(metric: Metric, signature: str) -> ScoreColumn:
+    """Return what is said of the scores of a metric."""
+    return ScoreColumn(
+        metric.name, metric.summary, metric.judges, metric.low, metric.high, metric.neutral,
+        metric.source, signature,
+    )  # fmt: skip
 
 
 class LoadedMetric:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from grice.scoring.blended import Blend
-    from grice.scoring.columns import ScoreColumn
-    from grice.scoring.loaded import LoadedMetric
+    from grice.scoring.loaded import LoadedMetric, ScoreColumn
     from grice.scoring.sink import Sink
 
 logger = logging.getLogger("grice")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import heapq
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import asdict
 
+from grice.errors import plural, shortened
 from grice.records import Conversation, Score, Status
-from grice.scoring.flags import FLAGS
-from grice.scoring.items import assistant_alone, is_tool_traffic, unknown_roles
+from grice.scoring.items import FLAGS, assistant_alone, is_tool_traffic, unknown_roles
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
 from grice.stats.estimate import Estimate
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from grice.errors import RecordError
-    from grice.scoring.columns import ScoreColumn
+    from grice.scoring.loaded import ScoreColumn
 
 LOWEST = 3
 REASONS = 20
@@ -96,7 +97,7 @@ class Summary(msgspec.Struct, frozen=True):
         unknown_answering: Turns that were judged beside a user's, which are judged too, by such a
             role.
         tool_turns: Calls of tools and their answers, which are no replies.
-        flags: Judged replies by what was noticed reading them: see ``grice.scoring.flags``.
+        flags: Judged replies by what was noticed reading them: see ``grice.scoring.items``.
     """
 
     conversations: int
@@ -246,3 +247,40 @@ def _flags(scores: Sequence[Score]) -> Iterator[str]:
     """Yield the flags of each judged reply once, whatever the number of metrics."""
     marked = {(score.turn, flag) for score in scores for flag in score.flags if flag in FLAGS}
     return (flag for turn, flag in marked if turn is not None)
+
+
+FLAGGED = {
+    "empty": ("is empty and has the lowest score", "are empty and have the lowest score"),
+    "thinking_skipped": (
+        "thinks aloud; what stands between <think> and </think> is not judged",
+        "think aloud; what stands between <think> and </think> is not judged",
+    ),
+    "json": ("is a JSON object, judged as it stands", "are JSON objects, judged as they stand"),
+}
+"""What is said of one reply with a flag, and of several."""
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """Yield a line for everything that was judged in another way than a reader would think."""
+    if alone := summary.assistant_alone:
+        where = "" if alone == summary.conversations else f" in {plural(alone, 'conversation')}"
+        yield f"only the assistant's turns are judged{where}; --speaker all judges everybody"
+    for role, count in summary.unknown_roles.items():
+        turns = plural(count, "turn is", "turns are")
+        yield (
+            f"{turns} of the role {shortened(role, 40)!r} and not judged: --speaker assistant "
+            f"--speaker {shlex.quote(shortened(role, 40))} judges both"
+        )
+    for role, count in summary.unknown_answering.items():
+        turns = plural(count, "turn is", "turns are")
+        yield (
+            f"{turns} of the role {shortened(role, 40)!r}, which is not known as an assistant's: "
+            f"the user is judged too; --speaker {shlex.quote(shortened(role, 40))} judges it alone"
+        )
+    if tools := summary.tool_turns:
+        yield plural(
+            tools, "tool call or result is not judged", "tool calls and results are not judged"
+        )
+    for flag, (singular, several) in FLAGGED.items():
+        if count := summary.flags.get(flag, 0):
+            yield plural(count, f"reply {singular}", f"replies {several}")

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the page, and print its summary."""
     from grice.cli.terminal import note, print_summary
     from grice.report.of_scores import report_scores
-    from grice.scoring.notes import notes
+    from grice.scoring.summary import notes
 
     summary = report_scores(
         arguments.scores,

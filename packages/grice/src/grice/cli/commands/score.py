@@ -231,7 +231,7 @@ def _show(
 ) -> None:
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import note, print_summary, warn
-    from grice.scoring.notes import notes
+    from grice.scoring.summary import notes
 
     for reading in readings:
         note(f"{reading.source}: read as {reading.format}")
