@@ -74,8 +74,8 @@ FOOT = """\
 - The models read English. Other languages are recognised and not judged.
 - A metric sees the words of a conversation, not the world: not whether an order was placed, a price
   is right, or the user got what was wanted.
-- The figures are those of other chatbots than yours. [`grice sanity`](commands/sanity.md) breaks
-  replies of your own file and shows what a metric does not notice, and fifty ratings say what it is
+- The figures are those of other chatbots than yours. [`grice perturb --score METRICS`](commands/perturb.md)
+  breaks conversations of your own file and shows what a metric does not notice, and fifty ratings say what it is
   worth: [from 50 ratings to a trusted mean](tutorials/ratings-to-mean.md).
 """
 

@@ -52,7 +52,7 @@ COMMANDS = [
     "estimate {labels} {renamed} -m log_length",
     "estimate {labels} {renamed}",
     "gate {renamed} --min turn_count=1",
-    "sanity {talks} -m log_length --no-cache",
+    "perturb {talks} --score log_length --no-cache",
     "perturb {talks} --kind swap",
     "perturb {talks}",
     "kb find {evil}",

@@ -36,7 +36,7 @@ def test_a_mistyped_word_names_the_near_one_and_its_own_usage(talks, capsys, wor
 
 
 def test_an_option_of_a_metric_that_is_not_asked_for_is_refused(talks, capsys):
-    for command in ("score", "sanity", "explain", "meta-eval --on"):
+    for command in ("score", "explain", "meta-eval --on"):
         words = [*command.split(), "talks.jsonl", "-m", "log_length", "--relevance-history=3"]
         assert main(words) == 2
         assert "--relevance-history is an option of relevance" in capsys.readouterr().err

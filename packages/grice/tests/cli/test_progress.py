@@ -120,7 +120,10 @@ def slow(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "unit"),
     [
-        (["sanity", "CHAT", "-m", "log_length"], "conversations"),
+        (
+            ["perturb", "CHAT", "--kind", "turn-replacement", "--score", "log_length"],
+            "conversations",
+        ),
         (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
         (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
         (["calibrate", "RATED", "SCORES"], None),

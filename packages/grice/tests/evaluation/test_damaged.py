@@ -249,3 +249,34 @@ def test_floors_that_ship_get_the_recomputed_shares(golden, published):
         kinds = shares(published.pairs, dict(zip(ids, column.values, strict=True))).kinds
         for kind, expected in expectation["values"].items():
             assert kinds[kind].value == pytest.approx(expected[feature], abs=5e-7), (metric, kind)
+
+
+def test_perturb_prints_the_share_of_broken_conversations_that_score_lower(tmp_path, capsys):
+    texts = ["Do you have a dog?", "Yes, a small one. It is brown.", "Is it old?", "It is ten."]
+    lines = [
+        json.dumps({"id": "same", "turns": [f"{text} {i}" for text in texts]}) for i in range(6)
+    ]
+    file = tmp_path / "talks.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    words = ["perturb", str(file), "--kind", "half-swap", "--kind", "turn-order"]
+    assert main([*words, "--score", "turn_count,log_length", "--json", "--no-cache"]) == 0
+    block = json.loads(capsys.readouterr().out)
+    assert block["pairs"] == 12
+    assert block["sources"] == 6, "the ids of records may be the same"
+    rows = {row["metric"]: row for row in block["rows"]}
+    count = rows["turn_count"]
+    assert set(count["kinds"]) == {EVERY, "half-swap", "turn-order"}
+    share = count["kinds"]["half-swap"]
+    assert (share["value"], share["n"], count["ties"]) == (0.5, 6, 1.0), "a tie counts half"
+    assert share["low"] < 0.5 < share["high"]
+    broken = tmp_path / "broken.jsonl"
+    assert main([*words, "--score", "turn_count", "-o", str(broken), "--no-cache"]) == 0
+    assert "chance is .500" in capsys.readouterr().out
+    assert len(broken.read_text().splitlines()) == 12
+
+
+def test_where_nothing_can_be_broken_perturb_says_so(tmp_path, capsys):
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"turns": ["Hi."]}\n')
+    assert main(["perturb", str(file), "--kind", "half-swap", "--score", "log_length"]) == 2
+    assert "no conversation could be broken" in capsys.readouterr().err

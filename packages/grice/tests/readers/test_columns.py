@@ -240,7 +240,7 @@ def test_wrong_options_are_refused(odd, capsys, words, problem):
 NAMING = [f"--column={part}={name}" for part, name in NAMED.items()]
 
 
-@pytest.mark.parametrize("command", ["score", "perturb", "sanity", "rerank"])
+@pytest.mark.parametrize("command", ["score", "perturb", "rerank"])
 def test_the_option_is_that_of_every_command_that_reads_files(odd, capsys, command):
     words = [*command.split(), str(odd)]
     assert main(words) == 2

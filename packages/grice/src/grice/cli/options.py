@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
 
 
-def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *extras: str) -> None:
+def add_metric_options(
+    parser: argparse.ArgumentParser, words: Sequence[str], *extras: str, flag: str = "--metrics"
+) -> None:
     """Add what selects, configures and runs metrics; each metric brings its own options.
 
-    Extras are those that the command may ask for beside those of metrics.
+    Extras are those that the command may ask for beside those of metrics. A command that scores
+    only where its ``flag`` names metrics has no default metrics.
 
     The words of the command line are looked through for plugins, whose options are added too, and
     for the metrics asked for: the help describes the options of those alone, of all metrics they
@@ -29,7 +32,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *e
     """
     from grice.metrics.registry import find_metrics
 
-    early = _early(words)
+    early = _early(words, flag)
     registry = find_metrics(early.plugin)
     parser.set_defaults(registry=registry)  # a plugin is run once a command
     for problem in registry.problems:  # here, where every command comes by once
@@ -41,7 +44,8 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *e
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
         "and this help does with -m METRIC.",
     )
-    flags.add_metrics(group, ",".join(registry.defaults()))
+    if flag == "--metrics":
+        flags.add_metrics(group, ",".join(registry.defaults()))
     flags.add_plugins(group)
     flags.add_preset(group)
     flags.add_mode(group)
@@ -52,19 +56,6 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *e
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)
-
-
-def add_sampled_conversations(
-    parser: argparse.ArgumentParser, words: Sequence[str], *, about: str, most: int, draw: str
-) -> None:
-    """Add the files that metrics are tried on, how many conversations of them, and the metrics."""
-    flags.add_files(parser, about)
-    flags.add_input(parser)
-    flags.add_speaker(parser)
-    flags.add_number(parser, "--most", "N", "conversations", most)
-    flags.add_seed(parser, draw)
-    flags.add_json(parser)
-    add_metric_options(parser, words)
 
 
 def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequence[str]) -> None:
@@ -195,10 +186,10 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
     return loader(arguments, speakers)(names(arguments.metrics))
 
 
-def _early(words: Sequence[str]) -> argparse.Namespace:
+def _early(words: Sequence[str], flag: str) -> argparse.Namespace:
     early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])
-    early.add_argument("-m", "--metrics")
+    early.add_argument("-m", flag, dest="metrics")
     try:
         return early.parse_known_args(list(words))[0]
     except argparse.ArgumentError:  # the full parser says what is wrong

@@ -11,18 +11,22 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.errors import InputError
-from grice.evaluation.damaged import EVERY
+from grice.evaluation.damaged import EVERY, Pair, PairedSet
+from grice.evaluation.datasets import OWN, Item, Rated, RatedSet
 from grice.evaluation.trained import TrainedOn
+from grice.perturb.run import perturb
 from grice.stats.estimate import Estimate
 from grice.stats.proportions import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from grice.evaluation.damaged import Pair, PairedSet
     from grice.evaluation.table import Column
+    from grice.perturb import Material, Perturbation
+    from grice.records import Conversation
 
 
 class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +120,44 @@ def judge_pairs(
     )
 
 
+def perturbed_pairs(
+    name: str,
+    conversations: Sequence[Conversation],
+    kinds: Iterable[Perturbation],
+    seed: int,
+    material: Material,
+) -> PairedSet:
+    """Break conversations in each of several ways, and pair each result with its original.
+
+    A metric of single replies is compared by its mean over the replies of a conversation.
+
+    Args:
+        name: The name of the conversations in tables.
+        material: The sources that perturbations draw from.
+
+    Raises:
+        InputError: If no conversation can be broken.
+    """
+    pairs: list[Pair] = []
+    for kind in kinds:
+        for place, talk in enumerate(conversations):
+            broken = perturb(talk, kind, seed=seed, material=material)
+            if broken is not None:
+                # Ids of several files may collide: the places do not.
+                original = replace(talk, id=str(place))
+                damaged = replace(broken.conversation, id=f"{place}/{kind.name}")
+                pairs.append(Pair(kind.name, original.id, original, damaged))
+    if not pairs:
+        raise InputError(
+            f"{name}: no conversation could be broken; other kinds may apply: grice perturb list"
+        )
+    entry = RatedSet(name=name, file=name, level="dialogue", default=EVERY, source=OWN, licence="")
+    talks = {talk.id: talk for pair in pairs for talk in (pair.original, pair.damaged)}
+    items = tuple(Item(talk, {}, None, talk.id) for talk in talks.values())
+    rated = Rated(entry, items, (), grouped=True, fingerprint=name)
+    return PairedSet(entry, tuple(pairs), len(pairs), {}, {}, rated)
+
+
 class Shares(NamedTuple):
     """How often values are higher for the original.
 
@@ -167,6 +209,4 @@ def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
     )
     if estimate is None:
         raise InputError("there is no pair to judge")
-    return msgspec.structs.replace(
-        estimate, method="paired accuracy, ties 0.5, Wilson's interval over sources"
-    )
+    return replace(estimate, method="paired accuracy, ties 0.5, Wilson's interval over sources")

@@ -6,8 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
+from grice.cli._meta import block_view
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.output import emit_rows
+from grice.cli.options import add_metric_options, check_options, load_grader
+from grice.cli.output import emit, emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 HELP = "break conversations on purpose, and note what was broken where"
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="conversations; list, or none, lists the kinds"
@@ -36,6 +38,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="perturbation or mixture, again for a further one; default deam",
     )
     flags.add_seed(parser, "every choice")
+    parser.add_argument(
+        "--score",
+        dest="metrics",
+        metavar="METRICS",
+        help="print for each of these metrics the share of broken conversations that score lower",
+    )
+    flags.add_speaker(parser)
     flags.add_path(
         parser,
         "--graphs",
@@ -52,7 +61,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     flags.add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
     flags.add_json(parser)
-    flags.add_extras(parser, "amr")
+    add_metric_options(parser, words, "amr", flag="--score")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.files in ([], ["list"]):
         return _list(as_json=arguments.json)
+    if arguments.metrics:
+        check_options(arguments)
     kinds = [named(name) for name in arguments.kind or ["deam"]]
     records = list(conversations(arguments.files, arguments.format, arguments.columns))
     broken = [record for record in records if isinstance(record, RecordError)]
@@ -75,8 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
         lines = _lines(sound, kinds, arguments.seed, material)
         if arguments.output:
             write_lines(arguments.output, (line.encode() for line in lines))
-        else:
+        elif not arguments.metrics:
             sys.stdout.writelines(lines)
+        if arguments.metrics:
+            _score(arguments, kinds, sound, material)
     for error in broken:
         warn(str(error))
     return PARTIAL if broken else DONE
@@ -111,6 +124,23 @@ def _material(
         parser=opened.get("--amr-parser"),
         generator=opened.get("--amr-generator"),
     )
+
+
+def _score(
+    arguments: argparse.Namespace,
+    kinds: Sequence[Perturbation],
+    sound: Sequence[Conversation],
+    material: Material,
+) -> None:
+    from grice.evaluation.pairs import judge_pairs, perturbed_pairs
+    from grice.evaluation.table import score_table
+
+    pairs = perturbed_pairs(", ".join(arguments.files), sound, kinds, arguments.seed, material)
+    with load_grader(arguments, arguments.speaker) as grader:
+        table = score_table(grader, grader.signatures, pairs.rated)
+        columns = [table.column(name, pairs.rated) for name in grader.signatures]
+    block = judge_pairs(pairs, columns, (), f",seed:{arguments.seed}")
+    emit(block, block_view(block), as_json=arguments.json)
 
 
 def _lines(

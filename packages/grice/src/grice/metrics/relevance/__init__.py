@@ -59,8 +59,8 @@ def relevance(
 
     When not to:
         To judge whether a reply on the topic makes sense, is true or agrees with what was said
-        before: negations and contradictions go unnoticed (``grice sanity``). Where the cosine
-        with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
+        before: negations and contradictions go unnoticed (``grice perturb --score``). Where the
+        cosine with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
 
     Args:
         history: How many turns before the reply are read.
