@@ -8,6 +8,8 @@ imported by the modules of :mod:`grice_research.commands` and :mod:`grice_resear
 
 from __future__ import annotations
 
+from grice.perturb._amr import read_graph
+
 from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.aggregation import LOWEST
 from grice.metrics.commonsense import TURNS
@@ -16,7 +18,6 @@ from grice.metrics.repetition import _likenesses as likenesses_of
 from grice.metrics.repetition import _signs as repetition_signs
 from grice.metrics.repetition import _texts as texts_of
 from grice.metrics.repetition import _value as repetition_value
-from grice.perturb._amr import read_graph
 from grice.perturb.irrelevancy import base, exchanged, placeholder
 from grice.stats.correlations import complete
 from grice_tasks.cider.statistics import published

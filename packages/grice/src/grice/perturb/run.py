@@ -86,8 +86,8 @@ def material_for(
     material = Material(others)
     if all(kind.level != "amr" for kind in kinds):
         return material
-    from grice.perturb.amr_models import generated_texts, parsed_texts
-    from grice.perturb.meaning import amrlib_models, graphs_of_file
+    from grice_research.amr.models import generated_texts, parsed_texts
+    from grice_research.amr.sources import amrlib_models, graphs_of_file
 
     def sentences(graph: str) -> str:
         return graph if generator is None else generated_texts(generator, [graph])[0]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb.amr_models import generator_input, sequence_of
-from grice.perturb.meaning import graphs_of_file
+from grice_research.amr.models import generator_input, sequence_of
+from grice_research.amr.sources import graphs_of_file
 from grice_research.surface import read_graph
 from grice_research.training.published.files import TrainingExample
 

@@ -10,10 +10,10 @@ import pytest
 from grice.cli import main
 from grice.errors import InputError
 from grice.perturb import Material
-from grice.perturb._amr import concept, nodes, parts, read_graph, written
-from grice.perturb.meaning import amrlib_models, graphs_of_file
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn
+from grice_research.amr.graphs import concept, nodes, parts, read_graph, written
+from grice_research.amr.sources import amrlib_models, graphs_of_file
 
 GRAPHS = {
     "Do you like dogs?": (

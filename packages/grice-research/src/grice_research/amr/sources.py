@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 from grice.lines import read_text
-from grice.perturb._amr import read_graph
+from grice_research.amr.graphs import read_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

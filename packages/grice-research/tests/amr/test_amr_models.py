@@ -13,10 +13,10 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.models.protocols import Generated
 from grice.perturb import Material
-from grice.perturb._amr import nodes, read_graph, written
-from grice.perturb.amr_models import parsed_texts, sequence_of, tree_of
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn
+from grice_research.amr.graphs import nodes, read_graph, written
+from grice_research.amr.models import parsed_texts, sequence_of, tree_of
 
 NAMES = st.sampled_from(
     ["dog", "i", "like-01", "have-rel-role-91", "name", "ärger", "multi-sentence", "amr-unknown"]

@@ -6,7 +6,9 @@ import re
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from grice.perturb._amr import (
+from grice.perturb.declaration import perturbation
+from grice.perturb.wording import antonyms, lemma, words
+from grice_research.amr.graphs import (
     children,
     concept,
     finish,
@@ -18,16 +20,14 @@ from grice.perturb._amr import (
     replace_concept,
     written,
 )
-from grice.perturb.declaration import perturbation
-from grice.perturb.wording import antonyms, lemma, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from grice.perturb._amr import Node
     from grice.perturb.declaration import Material, Perturbed
     from grice.records import Conversation
+    from grice_research.amr.graphs import Node
 
 DEAM = "DEAM (Ghazarian et al. 2022)"
 CONTRADICTED, NEGATED, OPPOSED = 0.1, 0.7, 0.5
