@@ -8,8 +8,6 @@ imported by the modules of :mod:`grice_research.commands` and :mod:`grice_resear
 
 from __future__ import annotations
 
-from grice.perturb._amr import read_graph
-
 from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.aggregation import LOWEST
 from grice.metrics.commonsense import TURNS
@@ -41,7 +39,6 @@ __all__ = [
     "projections",
     "published",
     "random_features",
-    "read_graph",
     "repetition_signs",
     "repetition_value",
     "sample_contexts",

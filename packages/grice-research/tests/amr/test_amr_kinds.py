@@ -33,7 +33,7 @@ GRAPHS = {
     ),
 }
 WHOLE = Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(GRAPHS)))
-MATERIAL = Material(graphs=GRAPHS.get, sentences=lambda graph: graph)
+MATERIAL = Material(resources={"graphs": GRAPHS.get, "sentences": str})
 KINDS = ["amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreased-engagement"]
 
 
@@ -76,7 +76,7 @@ def test_what_only_asks_or_bids_cannot_be_contradicted():
         "Good.": "(g / good-02)",
     }
     asked = Conversation("a", tuple(Turn("A", text) for text in graphs))
-    material = Material(graphs=graphs.get, sentences=lambda graph: graph)
+    material = Material(resources={"graphs": graphs.get, "sentences": str})
     for seed in range(20):
         perturbed = perturb(asked, "amr-contradiction", seed=seed, material=material)
         assert perturbed.changes[0].what.startswith("turn 1 again")
@@ -89,7 +89,7 @@ def test_relations_that_amr_made_up_are_not_exchanged():
         "He sings.": "(s / sing-01 :ARG0 (h / he))",
     }
     talk = Conversation("a", tuple(Turn("A", text) for text in graphs))
-    material = Material(graphs=graphs.get, sentences=lambda graph: graph)
+    material = Material(resources={"graphs": graphs.get, "sentences": str})
     for seed in range(20):
         perturbed = perturb(talk, "amr-irrelevancy", seed=seed, material=material)
         assert all("-91" not in change.what for change in perturbed.changes)
@@ -105,7 +105,7 @@ def test_a_sentence_that_refers_to_another_stands_for_itself():
         "(w / walk-01 :ARG0 (i / i) :ARG1 (d / dog) :ARG2 i)"
     )
     talk = Conversation("a", (Turn("A", "I love my dog. I walk it."),))
-    material = Material(graphs={talk.turns[0].text: graph}.get, sentences=lambda text: text)
+    material = Material(resources={"graphs": {talk.turns[0].text: graph}.get, "sentences": str})
     for seed in range(8):
         perturbed = perturb(talk, "amr-decreased-engagement", seed=seed, material=material)
         tree = read_graph(perturbed.changes[0].after)
@@ -128,9 +128,9 @@ def test_questions_and_details_are_taken_out():
 
 
 def test_without_graphs_it_says_what_is_needed():
-    with pytest.raises(InputError, match="--graphs"):
+    with pytest.raises(InputError, match="--resource graphs"):
         perturb(WHOLE, "amr-irrelevancy")
-    nothing = Material(graphs=lambda _: None, sentences=str)
+    nothing = Material(resources={"graphs": lambda _: None, "sentences": str})
     assert perturb(WHOLE, "amr-irrelevancy", material=nothing) is None
 
 
@@ -150,7 +150,10 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
     graphs, chat = tmp_path / "graphs.amr", tmp_path / "chat.txt"
     graphs.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in GRAPHS.items()))
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
-    assert main(["perturb", str(chat), "--kind", "amr-coreference", "--graphs", str(graphs)]) == 0
+    assert (
+        main(["perturb", str(chat), "--kind", "amr-coreference", "--resource", f"graphs={graphs}"])
+        == 0
+    )
     record = json.loads(capsys.readouterr().out)
     assert "(" in record["meta"]["changes"][0]["after"]
 
@@ -183,7 +186,9 @@ def test_graphs_come_from_amrlib_and_go_back_to_words(monkeypatch, tmp_path, cap
     assert graphs("He hates the rain.") == GRAPHS["He hates the rain."]
     assert graphs("What no parser reads") is None
     assert sentences(GRAPHS["He hates the rain."]) == "said hate-01"
-    perturbed = perturb(WHOLE, "amr-irrelevancy", material=Material((), graphs, sentences))
+    perturbed = perturb(
+        WHOLE, "amr-irrelevancy", material=Material((), {"graphs": graphs, "sentences": sentences})
+    )
     assert perturbed.changes[0].after.startswith("said ")
     chat = tmp_path / "chat.txt"
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
@@ -197,7 +202,7 @@ def test_without_a_model_of_amrlib_it_is_said_what_to_do(monkeypatch):
         raise FileNotFoundError("no model_stog")
 
     fake_amrlib(monkeypatch, load_stog_model=missing, load_gtos_model=FakeGenerator)
-    with pytest.raises(InputError, match=r"no model_stog.*--graphs FILE"):
+    with pytest.raises(InputError, match=r"no model_stog.*graphs=FILE"):
         amrlib_models()
     monkeypatch.setitem(sys.modules, "amrlib", None)
     with pytest.raises(InputError, match="amrlib"):
@@ -215,7 +220,7 @@ def test_the_hand_made_conversation_can_be_changed_as_expected(data_folder, gold
         lemmas = [name[:-3] for name in concepts if re.fullmatch(r"[a-z]+-\d\d", name)]
         assert lemmas == expected["single_token_predicate_lemmas"]
         lone = Conversation("hm", (Turn("A", expected["text"]),))
-        material = Material(graphs=graphs.get, sentences=lambda graph: graph)
+        material = Material(resources={"graphs": graphs.get, "sentences": str})
         ways = {
             change.what
             for seed in range(25)

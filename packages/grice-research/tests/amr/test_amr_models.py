@@ -55,7 +55,7 @@ def test_a_graph_comes_back_from_its_sequence(tree):
 def test_whatever_graph_a_parser_writes_can_be_changed(trees, seed):
     written_graphs = {f"Turn {i}.": written(tree) for i, tree in enumerate(trees)}
     turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(written_graphs))
-    material = Material(graphs=written_graphs.get, sentences=str)
+    material = Material(resources={"graphs": written_graphs.get, "sentences": str})
     perturbed = perturb(Conversation("c", turns), "deam-amr", seed=seed, material=material)
     for change in perturbed.changes if perturbed else ():
         assert read_graph(change.after)
@@ -142,9 +142,9 @@ def chat(tmp_path):
 
 def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, capsys):
     parser, generator = models
-    command = ["perturb", str(chat), "--kind", "amr-irrelevancy", "--amr-parser", parser]
+    command = ["perturb", str(chat), "--kind", "amr-irrelevancy", "--resource", f"parser={parser}"]
     capsys.readouterr()
-    assert main([*command, "--amr-generator", generator]) == 0
+    assert main([*command, "--resource", f"generator={generator}"]) == 0
     (change,) = json.loads(capsys.readouterr().out)["meta"]["changes"]
     assert change["after"] != change["before"]
     assert set(change["after"].split()) <= {*PEOPLE, *VERBS, *THINGS}
@@ -156,11 +156,13 @@ def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, cap
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--kind", "deam", "--amr-parser", "file:x"], "--amr-parser: for the kinds amr-… alone"),
-        (["--kind", "deam-amr", "--amr-parser", "file:x", "--graphs", "x.amr"], "leave one out"),
-        (["--kind", "deam-amr", "--amr-parser", "bundle:encoder"], "encoder"),
+        (["deam", "--resource", "parser=file:x"], "no resource is read by deam"),
+        (["deam-amr", "--resource", "parser=file:x", "--resource", "graphs=x"], "leave one out"),
+        (["deam-amr", "--resource", "parsers=file:x"], "read graphs, parser and generator"),
+        (["deam-amr", "--resource", "parser"], "write NAME=VALUE"),
+        (["deam-amr", "--resource", "parser=bundle:encoder"], "encoder"),
     ],
 )
 def test_models_in_the_wrong_place_are_refused(words, problem, chat, capsys):
-    assert main(["perturb", str(chat), *words]) == 2
+    assert main(["perturb", str(chat), "--kind", *words]) == 2
     assert problem in capsys.readouterr().err

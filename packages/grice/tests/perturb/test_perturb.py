@@ -36,7 +36,7 @@ def conversation(texts=TALK, name="c"):
 
 
 MATERIAL = Material([conversation(), conversation(OTHER * 3, "other")])
-KINDS = [kind.name for kind in find_perturbations().values() if kind.level != "amr"]
+KINDS = [k.name for k in find_perturbations().values() if k.level in ("text", "semantic")]
 ALL = [*KINDS, "deam", "mesgar", "vakulenko", "dynaeval"]
 
 

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from grice.perturb.declaration import perturbation
+from grice.perturb.mixture import some_of
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
     children,
@@ -20,6 +21,7 @@ from grice_research.amr.graphs import (
     replace_concept,
     written,
 )
+from grice_research.amr.sources import open_sources, reusing_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +48,7 @@ PREDICATE = re.compile(r"[a-z]+(?:-[a-z]+)*-\d\d")
 DETAIL = re.compile(r":(?:ARG|op)[1-9]\d*")
 
 
-@perturbation("amr-coreference", "amr", f"coreference inconsistency, {DEAM}")
+@perturbation("amr-coreference", "amr", f"coreference inconsistency, {DEAM}", open_sources)
 def amr_coreference(
     conversation: Conversation, draw: Random, material: Material
 ) -> Perturbed | None:
@@ -84,7 +86,7 @@ def amr_coreference(
     return finish(conversation, graphs, "amr-coreference", done)
 
 
-@perturbation("amr-contradiction", "amr", f"contradiction, {DEAM}")
+@perturbation("amr-contradiction", "amr", f"contradiction, {DEAM}", open_sources)
 def amr_contradiction(
     conversation: Conversation, draw: Random, material: Material
 ) -> Perturbed | None:
@@ -174,7 +176,7 @@ def _nodes(sentences: list[Node]) -> list[tuple[str, Node]]:
     return [inner for sentence in sentences for inner in nodes(sentence)]
 
 
-@perturbation("amr-irrelevancy", "amr", f"irrelevancy, {DEAM}")
+@perturbation("amr-irrelevancy", "amr", f"irrelevancy, {DEAM}", open_sources)
 def amr_irrelevancy(
     conversation: Conversation, draw: Random, material: Material
 ) -> Perturbed | None:
@@ -216,7 +218,7 @@ def _items(tree: Node | None) -> list[tuple[str, Node]]:
     return items
 
 
-@perturbation("amr-decreased-engagement", "amr", f"decreased engagement, {DEAM}")
+@perturbation("amr-decreased-engagement", "amr", f"decreased engagement, {DEAM}", open_sources)
 def amr_decreased_engagement(
     conversation: Conversation, draw: Random, material: Material
 ) -> Perturbed | None:
@@ -283,3 +285,12 @@ def _held_elsewhere(tree: Node, part: Node) -> bool:
         for role, target in node[1]
         if role != "/" and isinstance(target, str)
     )
+
+
+PARTS = (amr_coreference, amr_contradiction, amr_irrelevancy, amr_decreased_engagement)
+
+
+@perturbation("deam-amr", "amr", f"{DEAM}, on AMR", open_sources)
+def deam_amr(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
+    """Apply 1 to 4 of the four AMR kinds, as the paper mixes them."""
+    return some_of(PARTS, 1, 4, conversation, draw, reusing_graphs(material))

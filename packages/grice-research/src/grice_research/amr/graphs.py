@@ -41,16 +41,17 @@ def read_graphs(conversation: Conversation, material: Material) -> Graphs | None
     Raises:
         InputError: If the material gives no graphs or no words for them, or one cannot be read.
     """
-    if material.graphs is None or material.sentences is None:
+    graph_of, to_text = (material.resources.get(name) for name in ("graphs", "sentences"))
+    if not callable(graph_of) or not callable(to_text):
         raise InputError(
-            "perturbations of meaning need AMR graphs; give --graphs FILE or --amr-parser MODEL, "
-            "or install amrlib with a parser and a generator"
+            "perturbations of meaning need AMR graphs; give --resource graphs=FILE or "
+            "--resource parser=MODEL, or install amrlib with a parser and a generator"
         )
     trees: list[Node | None] = []
     for turn in conversation.turns:
-        graph = material.graphs(turn.text)
+        graph = graph_of(turn.text)
         trees.append(None if graph is None else read_graph(graph))
-    return Graphs(trees, material.sentences) if any(trees) else None
+    return Graphs(trees, to_text) if any(trees) else None
 
 
 def read_graph(text: str) -> Node:
@@ -64,7 +65,7 @@ def read_graph(text: str) -> Node:
         from penman.exceptions import DecodeError
     except ImportError:
         raise InputError(
-            'AMR graphs need penman, which is not installed: pip install "grice[amr]"'
+            'AMR graphs need penman, which is not installed: pip install "grice-research[amr]"'
         ) from None
     try:
         tree = penman.parse(text)

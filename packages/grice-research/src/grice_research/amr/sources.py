@@ -1,18 +1,77 @@
-"""AMR graphs of texts: from a file, or from amrlib's parser and generator if it is installed."""
+"""AMR graphs of texts: from a file, a trained parser, or amrlib's if it is installed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
+from grice.folders import cache_folder
 from grice.lines import read_text
+from grice.models.models import Models, default_workers
+from grice.models.seq2seq import Seq2Seq
 from grice_research.amr.graphs import read_graph
+from grice_research.amr.models import generated_texts, parsed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from grice.perturb import Material
 
 MARK = "# ::snt "
+
+
+def open_sources(material: Material) -> Material:
+    """Open the graphs of the turns, and the model that writes texts of changed graphs.
+
+    The resources ``graphs`` (a file) or ``parser`` (a model) give the graphs, ``generator`` (a
+    model) the texts; without one, changed turns stay graphs in PENMAN notation. Where neither gives
+    graphs, amrlib reads them.
+
+    Raises:
+        InputError: If a resource is unknown or cannot be read.
+    """
+    given = dict(material.resources)
+    if unknown := given.keys() - {"graphs", "parser", "generator"}:
+        raise InputError(f"resource {min(unknown)}: AMR kinds read graphs, parser and generator")
+    if given.keys() >= {"graphs", "parser"}:
+        raise InputError("resources graphs and parser: the graphs come from one; leave one out")
+    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
+    parser, generator = (
+        models.open(str(given[name]), Seq2Seq) if name in given else None
+        for name in ("parser", "generator")
+    )
+
+    def sentence(graph: str) -> str:
+        return graph if generator is None else generated_texts(generator, [graph])[0]
+
+    graph_of: Callable[[str], str | None]
+    to_text: Callable[[str], str] = sentence
+    if "graphs" in given:
+        graph_of = graphs_of_file(Path(str(given["graphs"]))).get
+    elif parser is not None:
+        texts = [turn.text for conversation in material.others for turn in conversation.turns]
+        graph_of = parsed_texts(parser, texts).get
+    else:
+        graph_of, write = amrlib_models()
+        to_text = write if generator is None else sentence
+    return material._replace(resources={"graphs": graph_of, "sentences": to_text})
+
+
+def reusing_graphs(material: Material) -> Material:
+    """Reuse the graph that a text was made of: no parser reads such a text again."""
+    graph_of, to_text = (material.resources.get(name) for name in ("graphs", "sentences"))
+    if not callable(graph_of) or not callable(to_text):
+        return material
+    made: dict[str, str] = {}
+
+    def sentence(graph: str) -> str:
+        text: str = to_text(graph)
+        made[text] = graph
+        return text
+
+    reused = {"graphs": lambda text: made.get(text) or graph_of(text), "sentences": sentence}
+    return material._replace(resources=reused)
 
 
 def graphs_of_file(path: Path) -> dict[str, str]:
@@ -58,7 +117,7 @@ def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
     except Exception as error:  # noqa: BLE001 - whatever amrlib raises, there is no model
         raise InputError(
             f"amrlib with a parser and a generator is not at hand ({error}); see "
-            "amrlib.readthedocs.io, or give --graphs FILE, or --amr-parser MODEL"
+            "amrlib.readthedocs.io, or give --resource graphs=FILE, or --resource parser=MODEL"
         ) from None
 
     def parsed(text: str) -> str | None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 EXTRAS = {
-    "amr": "AMR graphs from a file",
     "arrow": "Parquet and Arrow files",
     "dask": "--engine dask",
     "llm": "models of endpoints, openai:MODEL@URL",

@@ -124,6 +124,7 @@ def perturbed_pairs(
     name: str,
     conversations: Sequence[Conversation],
     kinds: Iterable[Perturbation],
+    *,
     seed: int,
     material: Material,
 ) -> PairedSet:

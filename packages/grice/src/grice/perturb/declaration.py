@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-Level: TypeAlias = Literal["text", "semantic", "amr"]
-"""``text``: turns are moved. ``semantic``: wording is changed. ``amr``: meaning graphs are."""
+Level: TypeAlias = str
+"""``text``: turns are moved. ``semantic``: wording is changed. Plug-ins may have others."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,13 +45,11 @@ class Material(NamedTuple):
 
     Attributes:
         others: Other conversations, for turns from elsewhere.
-        graphs: AMR graph of a text, in PENMAN notation, by text.
-        sentences: Text of an AMR graph, by graph; what turns a changed graph into words.
+        resources: Named files, models or objects that plug-in perturbations read.
     """
 
     others: Sequence[Conversation] = ()
-    graphs: Callable[[str], str | None] | None = None
-    sentences: Callable[[str], str] | None = None
+    resources: Mapping[str, object] = {}
 
 
 if TYPE_CHECKING:
@@ -64,6 +62,7 @@ class Perturbation(NamedTuple):
     Attributes:
         apply: Takes a conversation, a source of chance and material; returns the broken
             conversation, or None if it finds nothing to break.
+        prepare: Opens the resources that ``apply`` reads; called once per run.
     """
 
     name: str
@@ -71,14 +70,20 @@ class Perturbation(NamedTuple):
     source: str
     summary: str
     apply: Function
+    prepare: Callable[[Material], Material] | None = None
 
 
-def perturbation(name: str, level: Level, source: str) -> Callable[[Function], Perturbation]:
+def perturbation(
+    name: str,
+    level: Level,
+    source: str,
+    prepare: Callable[[Material], Material] | None = None,
+) -> Callable[[Function], Perturbation]:
     """Declare a function as a perturbation; the first line of its docstring is the summary."""
 
     def declare(function: Function) -> Perturbation:
         summary = (function.__doc__ or "").strip().partition("\n")[0]
-        return Perturbation(name, level, source, summary, function)
+        return Perturbation(name, level, source, summary, function, prepare)
 
     return declare
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from grice.perturb.declaration import Change, Level, Material
+    from grice.perturb.declaration import Change, Material
     from grice.records import Conversation
 
 
@@ -29,12 +29,16 @@ class Mixture(NamedTuple):
     source: str
 
 
-_DEAM = ("coreference", "contradiction", "irrelevancy", "decreased-engagement")
 MIXTURES = {
     declared.name: declared
     for declared in (
-        Mixture("deam", _DEAM, 1, 4, "DEAM (Ghazarian et al. 2022), on the words"),
-        Mixture("deam-amr", tuple(f"amr-{kind}" for kind in _DEAM), 1, 4, "DEAM, on AMR"),
+        Mixture(
+            "deam",
+            ("coreference", "contradiction", "irrelevancy", "decreased-engagement"),
+            1,
+            4,
+            "DEAM (Ghazarian et al. 2022), on the words",
+        ),
         Mixture(
             "mesgar",
             ("turn-order", "turn-insertion", "speaker-order", "turn-replacement"),
@@ -58,46 +62,39 @@ MIXTURES = {
 
 
 def mixture(chosen: Mixture) -> Perturbation:
-    """Return a mixture as one perturbation.
-
-    It draws how many kinds, then which; kinds that find nothing to break are passed over, and
-    others are tried in their place.
-    """
+    """Return a mixture as one perturbation."""
     parts = [find_perturbation(kind) for kind in chosen.kinds]
-    levels: set[Level] = {part.level for part in parts}
 
     def apply(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
-        material = _remembering(material)
-        wanted = draw.randint(chosen.least, min(chosen.most, len(parts)))
-        order = draw.sample(range(len(parts)), len(parts))
-        taken = _apply(conversation, draw, material, [parts[i] for i in sorted(order[:wanted])])
-        for i in order[wanted:]:
-            if taken is not None:
-                break
-            taken = _apply(conversation, draw, material, [parts[i]])
-        return taken
+        return some_of(parts, chosen.least, chosen.most, conversation, draw, material)
 
-    level: Level = "amr" if "amr" in levels else "semantic" if "semantic" in levels else "text"
+    level = "semantic" if any(part.level == "semantic" for part in parts) else "text"
     count = "one" if chosen.most == 1 else f"{chosen.least} to {chosen.most}"
     summary = f"{chosen.source}: {count} of {', '.join(chosen.kinds)}."
     return Perturbation(chosen.name, level, chosen.source, summary, apply)
 
 
-def _remembering(material: Material) -> Material:
-    """Let the graph of a text that was made from one be that one: no parser reads it again."""
-    graphs, sentences = material.graphs, material.sentences
-    if graphs is None or sentences is None:
-        return material
-    made: dict[str, str] = {}
+def some_of(
+    parts: Sequence[Perturbation],
+    least: int,
+    most: int,
+    conversation: Conversation,
+    draw: Random,
+    material: Material,
+) -> Perturbed | None:
+    """Apply ``least`` to ``most`` of several perturbations, in their order.
 
-    def sentence_of(graph: str) -> str:
-        text = sentences(graph)
-        made[text] = graph
-        return text
-
-    return material._replace(
-        graphs=lambda text: made.get(text) or graphs(text), sentences=sentence_of
-    )
+    How many is drawn first, then which; kinds that find nothing to break are passed over, and
+    others are tried in their place.
+    """
+    wanted = draw.randint(least, min(most, len(parts)))
+    order = draw.sample(range(len(parts)), len(parts))
+    taken = _apply(conversation, draw, material, [parts[i] for i in sorted(order[:wanted])])
+    for i in order[wanted:]:
+        if taken is not None:
+            break
+        taken = _apply(conversation, draw, material, [parts[i]])
+    return taken
 
 
 def _apply(

@@ -13,10 +13,8 @@ from grice.perturb.mixture import MIXTURES, mixture
 from grice.perturb.registry import find_perturbations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.models.seq2seq import Seq2Seq
     from grice.perturb.declaration import Perturbation, Perturbed
     from grice.records import Conversation
 
@@ -66,39 +64,26 @@ def perturb(
 def material_for(
     kinds: Sequence[Perturbation],
     others: Sequence[Conversation],
-    graphs: Path | None = None,
-    *,
-    parser: Seq2Seq | None = None,
-    generator: Seq2Seq | None = None,
+    resources: Mapping[str, object] | None = None,
 ) -> Material:
-    """Return what perturbations draw from.
+    """Return the sources that perturbations draw from.
 
     Args:
         others: The conversations that are broken, and that turns from elsewhere are drawn from.
-        graphs: AMR graphs of the turns, for kinds that change meaning.
-        parser: Writes these graphs, in place of a file; without either, amrlib parses.
-        generator: Writes texts of changed graphs; without one, they stay in PENMAN notation unless
-            amrlib generates.
+        resources: Named files or models of kinds that read some.
 
     Raises:
-        InputError: If the graphs cannot be read, or amrlib is needed and not installed.
+        InputError: If resources are given and no kind reads any.
     """
-    material = Material(others)
-    if all(kind.level != "amr" for kind in kinds):
-        return material
-    from grice_research.amr.models import generated_texts, parsed_texts
-    from grice_research.amr.sources import amrlib_models, graphs_of_file
-
-    def sentences(graph: str) -> str:
-        return graph if generator is None else generated_texts(generator, [graph])[0]
-
-    if graphs is not None:
-        return material._replace(graphs=graphs_of_file(graphs).get, sentences=sentences)
-    if parser is not None:
-        texts = [turn.text for conversation in others for turn in conversation.turns]
-        return material._replace(graphs=parsed_texts(parser, texts).get, sentences=sentences)
-    parse, write = amrlib_models()
-    return material._replace(graphs=parse, sentences=write if generator is None else sentences)
+    material = Material(others, resources or {})
+    prepared = dict.fromkeys(kind.prepare for kind in kinds if kind.prepare is not None)
+    if resources and not prepared:
+        raise InputError(
+            f"{', '.join(resources)}: no resource is read by {', '.join(k.name for k in kinds)}"
+        )
+    for prepare in prepared:
+        material = prepare(material)
+    return material
 
 
 def perturb_all(

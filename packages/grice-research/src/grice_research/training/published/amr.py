@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice_research.amr.graphs import read_graph
 from grice_research.amr.models import generator_input, sequence_of
 from grice_research.amr.sources import graphs_of_file
-from grice_research.surface import read_graph
 from grice_research.training.published.files import TrainingExample
 
 if TYPE_CHECKING:

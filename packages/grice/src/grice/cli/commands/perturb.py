@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.models.models import Models
     from grice.perturb import Material, Perturbation
     from grice.records import Conversation
     from grice.tables import View
@@ -45,33 +44,24 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="print for each of these metrics the share of broken conversations that score lower",
     )
     flags.add_speaker(parser)
-    flags.add_path(
+    flags.add_list(
         parser,
-        "--graphs",
-        "FILE.amr",
-        "AMR graphs of the turns, for the kinds amr-…; else --amr-parser or amrlib writes them",
-    )
-    parser.add_argument(
-        "--amr-parser", metavar="MODEL", help="writes these graphs (grice train amr-parser)"
-    )
-    parser.add_argument(
-        "--amr-generator",
-        metavar="MODEL",
-        help="writes texts of changed graphs (grice train amr-generator); else they stay graphs",
+        "--resource",
+        "NAME=VALUE",
+        "file or model that a kind of a plug-in reads; may be repeated",
     )
     flags.add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
     flags.add_json(parser)
-    add_metric_options(parser, words, "amr", flag="--score")
+    add_metric_options(parser, words, flag="--score")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the broken conversations; the exit status is 4 if records could not be read."""
     from grice.cli._reading import conversations
-    from grice.cli.models import opened_models
     from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.files import write_lines
-    from grice.perturb.run import named
+    from grice.perturb.run import material_for, named
 
     if arguments.files in ([], ["list"]):
         return _list(as_json=arguments.json)
@@ -81,49 +71,29 @@ def run(arguments: argparse.Namespace) -> int:
     records = list(conversations(arguments.files, arguments.format, arguments.columns))
     broken = [record for record in records if isinstance(record, RecordError)]
     sound = [record for record in records if not isinstance(record, RecordError)]
-    with opened_models() as models:
-        material = _material(arguments, kinds, sound, models)
-        lines = _lines(sound, kinds, arguments.seed, material)
-        if arguments.output:
-            write_lines(arguments.output, (line.encode() for line in lines))
-        elif not arguments.metrics:
-            sys.stdout.writelines(lines)
-        if arguments.metrics:
-            _score(arguments, kinds, sound, material)
+    material = material_for(kinds, sound, _resources(arguments.resource))
+    lines = _lines(sound, kinds, arguments.seed, material)
+    if arguments.output:
+        write_lines(arguments.output, (line.encode() for line in lines))
+    elif not arguments.metrics:
+        sys.stdout.writelines(lines)
+    if arguments.metrics:
+        _score(arguments, kinds, sound, material)
     for error in broken:
         warn(str(error))
     return PARTIAL if broken else DONE
 
 
-def _material(
-    arguments: argparse.Namespace,
-    kinds: Sequence[Perturbation],
-    sound: Sequence[Conversation],
-    models: Models,
-) -> Material:
+def _resources(words: Sequence[str]) -> dict[str, object]:
     from grice.errors import InputError
-    from grice.perturb.run import material_for
 
-    references = {"--amr-parser": arguments.amr_parser, "--amr-generator": arguments.amr_generator}
-    given = {flag: reference for flag, reference in references.items() if reference is not None}
-    if not given:
-        return material_for(kinds, sound, arguments.graphs)
-    if all(kind.level != "amr" for kind in kinds):
-        raise InputError(f"{', '.join(given)}: for the kinds amr-… alone; ask for one by --kind")
-    if arguments.graphs and arguments.amr_parser:
-        raise InputError(
-            "--graphs and --amr-parser: the graphs come from one of them; leave one out"
-        )
-    from grice.models.seq2seq import Seq2Seq
-
-    opened = {flag: models.open(reference, Seq2Seq) for flag, reference in given.items()}
-    return material_for(
-        kinds,
-        sound,
-        arguments.graphs,
-        parser=opened.get("--amr-parser"),
-        generator=opened.get("--amr-generator"),
-    )
+    resources: dict[str, object] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"--resource {word}: write NAME=VALUE")
+        resources[name] = value
+    return resources
 
 
 def _score(
@@ -135,7 +105,8 @@ def _score(
     from grice.evaluation.pairs import judge_pairs, perturbed_pairs
     from grice.evaluation.table import score_table
 
-    pairs = perturbed_pairs(", ".join(arguments.files), sound, kinds, arguments.seed, material)
+    name = ", ".join(arguments.files)
+    pairs = perturbed_pairs(name, sound, kinds, seed=arguments.seed, material=material)
     with load_grader(arguments, arguments.speaker) as grader:
         table = score_table(grader, grader.signatures, pairs.rated)
         columns = [table.column(name, pairs.rated) for name in grader.signatures]
@@ -165,10 +136,8 @@ def _list(*, as_json: bool) -> int:
     from grice.perturb.registry import find_perturbations
 
     kinds = list(find_perturbations().values())
-    groups = {
-        level: [kind for kind in kinds if kind.level == level]
-        for level in ("text", "semantic", "amr")
-    }
+    levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
+    groups = {level: [kind for kind in kinds if kind.level == level] for level in levels}
     groups["mixtures"] = [mixture(names) for names in MIXTURES.values()]
     rows = (
         {"name": kind.name, "level": level, "about": kind.summary}
