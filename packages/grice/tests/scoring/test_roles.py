@@ -7,9 +7,9 @@ import pytest
 import grice
 from grice.cli import main
 from grice.readers import _chat, sharegpt
+from grice.readers.roles import role_of, roles_of, user_turns
 from grice.records import Conversation, Turn
 from grice.scoring.items import opening, responses
-from grice.text.roles import role_of, roles_of, user_turns
 
 TALK = ["Hello, how can I help?", "My parcel is late.", "Which one is it?", "Number 1234."]
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import FIELD
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
+from grice.readers.roles import role_of
 from grice.records import Turn
-from grice.text.roles import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import msgspec
 
 from grice.errors import InputError
-from grice.text.roles import role_of
+from grice.readers.roles import role_of
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, did_you_mean
+from grice.readers.roles import role_of
 from grice.records import Conversation, Score, Turn
-from grice.text.roles import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
+from grice.readers.roles import user_turns
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
-from grice.text.roles import user_turns
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.errors import shortened
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
+from grice.readers.roles import user_turns
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.text.questions import questions
-from grice.text.roles import user_turns
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ GROUP = "grice.readers"
 def _built_in() -> Iterator[Format]:
     for module in iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
-            yield import_module(f"{__package__}.{module.name}").FORMAT
+            declared = vars(import_module(f"{__package__}.{module.name}")).values()
+            yield from (each for each in declared if isinstance(each, Format))
 
 
 class Formats(NamedTuple):

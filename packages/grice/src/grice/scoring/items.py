@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from grice.readers.roles import role_of, roles_of
 from grice.records import Conversation, FeatureEvidence, Response, TripleEvidence, TurnEvidence
 from grice.text.markup import plain_text, thinks_aloud
-from grice.text.roles import role_of, roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from grice.readers.roles import Role
     from grice.records import Evidence, Judgement, Span, Turn
-    from grice.text.roles import Role
 
 TURN = re.compile(r"\bturn (\d+)\b")
 
