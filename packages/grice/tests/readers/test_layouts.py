@@ -60,7 +60,7 @@ def test_every_format_reads_windows_lines_and_a_byte_order_mark(name: str, tmp_p
 def test_a_format_needs_no_entry_anywhere():
     folder = Path(read.__code__.co_filename).parent
     modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
-    assert modules == set(FORMATS)
+    assert modules - {"roles"} == set(FORMATS)
 
 
 class TestTurns:

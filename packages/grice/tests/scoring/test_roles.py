@@ -6,10 +6,9 @@ import pytest
 
 import grice
 from grice.cli import main
-from grice.readers import _chat, sharegpt
-from grice.readers.roles import role_of, roles_of, user_turns
+from grice.readers.roles import LANGCHAIN, SHAREGPT, opening, role_of, roles_of, user_turns
 from grice.records import Conversation, Turn
-from grice.scoring.items import opening, responses
+from grice.scoring.items import responses
 
 TALK = ["Hello, how can I help?", "My parcel is late.", "Which one is it?", "Number 1234."]
 
@@ -45,7 +44,7 @@ def test_a_stated_role_comes_first_and_the_name_of_the_speaker_second(role, spea
     assert role_of(role, speaker) == meant
 
 
-@pytest.mark.parametrize(("word", "role"), [*_chat.ROLES.items(), *sharegpt.ROLES.items()])
+@pytest.mark.parametrize(("word", "role"), [*LANGCHAIN.items(), *SHAREGPT.items()])
 def test_what_formats_translate_words_into_is_a_role(word, role):
     assert role_of(role) == role
     assert role_of(word) in (None, role), f"{word} means something else elsewhere"

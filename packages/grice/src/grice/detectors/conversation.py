@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.scoring.items import unspoken
+from grice.readers.roles import unspoken
 from grice.text.markdown import CODE
 
 if TYPE_CHECKING:

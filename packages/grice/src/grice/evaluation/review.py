@@ -20,8 +20,8 @@ from grice.evaluation.review_certain import CertainReplies
 from grice.evaluation.review_flaws import flaw_of, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import by_conversation, read_scores
+from grice.readers.roles import unspoken
 from grice.records import Evidence, FeatureEvidence, Finding, TripleEvidence
-from grice.scoring.items import unspoken
 from grice.text.markdown import as_read
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import RecordError
-from grice.readers._chat import ASSISTANT
+from grice.readers.roles import ASSISTANT, role_of
 from grice.records import Conversation
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def _merged(calls: Sequence[Call]) -> Conversation:
         first = len(turns)
         turns += call.replies
         targets += [
-            place for place in range(first, len(turns)) if turns[place].role in (ASSISTANT, None)
+            place
+            for place in range(first, len(turns))
+            if turns[place].role is None or role_of(turns[place].role) == ASSISTANT
         ]
         meta.update(call.meta)
     return Conversation(calls[0].conversation, tuple(turns), tuple(targets), meta)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.readers._format import Bad
 from grice.readers._json import decode, field_names, kind
+from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TYPES, USER
 from grice.records import Turn
 
 if TYPE_CHECKING:
@@ -13,20 +14,6 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-USER, ASSISTANT, SYSTEM = "user", "assistant", "system"
-ROLES = {
-    "human": USER,
-    "HumanMessage": USER,
-    "HumanMessageChunk": USER,
-    "ai": ASSISTANT,
-    "AIMessage": ASSISTANT,
-    "AIMessageChunk": ASSISTANT,
-    "model": ASSISTANT,
-    "SystemMessage": SYSTEM,
-    "ToolMessage": "tool",
-    "FunctionMessage": "tool",
-}
-"""What LangChain and Gemini call the roles of OpenAI."""
 LISTS = ("messages", "input", "contents", "prompt", "message", "chat_history")
 """Fields of what is sent that hold messages, or a text."""
 QUESTIONS = ("input", "question", "query", "prompt", "message", "text", "content", "user_input")
@@ -157,7 +144,7 @@ def _turns(item: object, otherwise: str) -> list[Turn]:
         return _spoken(item, otherwise)
     match item:  # as LangChain takes a message in short
         case [str(role), str(text)]:
-            return _spoken(text, ROLES.get(role, role))
+            return _spoken(text, LANGCHAIN.get(role, role))
     if not isinstance(item, dict):
         raise Bad(None, f"expected a message, found {kind(item)}")
     if item.get("type") in NO_SPEECH:
@@ -195,9 +182,9 @@ def _role(item: dict[str, Any]) -> str | None:
     serialized = item.get("id")
     last = serialized[-1] if isinstance(serialized, list) and serialized else None
     for role in (inner.get("role"), last, item.get("type"), inner.get("type")):
-        if isinstance(role, str) and (role == inner.get("role") or role in ROLES):
-            return ROLES.get(role, role)
-    if item.get("type") in (SYSTEM, "tool", "function"):
+        if isinstance(role, str) and (role == inner.get("role") or role in LANGCHAIN):
+            return LANGCHAIN.get(role, role)
+    if item.get("type") in TYPES:
         return str(item["type"])
     return None
 

@@ -10,9 +10,10 @@ import msgspec
 
 from grice.errors import RecordError
 from grice.readers import messages, turns
-from grice.readers._chat import ASSISTANT, history_of
+from grice.readers._chat import history_of
 from grice.readers._format import Bad, Line
 from grice.readers._registry import named
+from grice.readers.roles import ASSISTANT, TOOL, role_of
 from grice.records import Conversation
 
 if TYPE_CHECKING:
@@ -66,12 +67,12 @@ def from_messages(items: object, name: str, *, whole: bool = False) -> Conversat
         RecordError: If one of them cannot be read, or none says anything.
     """
     try:
-        spoken = [turn for turn in history_of(_plain(items)) if turn.role != "tool"]
+        spoken = [turn for turn in history_of(_plain(items)) if role_of(turn.role) != TOOL]
         if not spoken:
             raise Bad("messages", "no turn")
     except Bad as bad:
         raise RecordError(bad.problem, file=name, field=bad.field) from None
-    replies = tuple(place for place, turn in enumerate(spoken) if turn.role == ASSISTANT)
+    replies = tuple(place for place, turn in enumerate(spoken) if role_of(turn.role) == ASSISTANT)
     return Conversation(name, tuple(spoken), replies if whole and replies else (len(spoken) - 1,))
 
 

@@ -10,6 +10,7 @@ from grice.readers._build import conversation, references, take, turn
 from grice.readers._format import Bad
 from grice.readers._json import decode, field_names, kind
 from grice.readers._speech import prefixed
+from grice.readers.roles import ASSISTANT, USER, partner_of
 from grice.records import Turn
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def pair_turns(question: str, answer: str) -> tuple[list[Turn], Turn]:
     lines = [line for line in question.split("\n") if line.strip()]
     if _parted(question) is not None or prefixed(lines) or prefixed([*lines, answer]):
         return exchange(question, answer, names=("question", "answer"))
-    asked = [Turn("user", question, role="user")] if lines else []
-    return asked, Turn("assistant", answer, role="assistant")
+    asked = [Turn(USER, question, USER)] if lines else []
+    return asked, Turn(ASSISTANT, answer, ASSISTANT)
 
 
 def _parted(context: str) -> list[str] | None:
@@ -112,7 +113,7 @@ def _responder(context: Sequence[Turn]) -> str:
     for before in reversed(context):
         if before.speaker != last:
             return before.speaker
-    return {"user": "system", "system": "user", "A": "B"}.get(last, "A")
+    return partner_of(last)
 
 
 def _response(value: object, field: str, speaker: str) -> Turn:

@@ -9,6 +9,7 @@ from grice.errors import RecordError
 from grice.readers._calls import Call
 from grice.readers._chat import history_of, json_of, replies_of
 from grice.readers._format import Bad
+from grice.readers.roles import ASSISTANT, OTEL_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,12 +27,6 @@ CONVERSATION = (
 INDEXED = re.compile(
     r"(llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(\d+)\.(.+)"
 )
-ROLE_OF_EVENT = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
-}
 CHOICE = "gen_ai.choice"
 MODEL, ROOT = 1, 0
 """Ranks of calls: a span of a model says more than the root span around it."""
@@ -166,14 +161,12 @@ def _by_events(events: list[Attributes]) -> tuple[Json, Json] | None:
     for event in events:
         name, body = str(event.get("name")), json_of(event.get("body"))
         fields = {**event, **(body if isinstance(body, dict) else {})}
-        if name in ROLE_OF_EVENT:
+        if name in OTEL_EVENTS:
             content = json_of(fields.get("content"))
-            sent.append({"role": ROLE_OF_EVENT[name], "content": content})
+            sent.append({"role": OTEL_EVENTS[name], "content": content})
         elif name == CHOICE and returned is None:
             message = json_of(fields.get("message"))
-            returned = (
-                message if message else {"role": "assistant", "content": fields.get("content")}
-            )
+            returned = message if message else {"role": ASSISTANT, "content": fields.get("content")}
         elif name == "gen_ai.client.inference.operation.details":
             return _by_messages({**fields, **flat(fields.get("attributes"))})
     return (sent, returned) if sent or returned else None

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from grice.readers._build import built_turns, conversation, turn
 from grice.readers._format import Bad, Format
 from grice.readers._json import confidence, field_names, kind, records
+from grice.readers.roles import ASSISTANT, role_of
 
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
@@ -59,7 +60,8 @@ def _turn(message: object, _: str) -> Turn:
         # the index of its message.
         refusal = message.get("refusal")
         if refusal is None and not (
-            role == "assistant" and (message.get("tool_calls") or message.get("function_call"))
+            role_of(role) == ASSISTANT
+            and (message.get("tool_calls") or message.get("function_call"))
         ):
             raise Bad("content", "missing; only a message that calls a tool may have none")
         text = refusal if isinstance(refusal, str) else ""

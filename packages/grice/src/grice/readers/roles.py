@@ -1,20 +1,28 @@
-"""The role of each turn: user, assistant, system prompt or tool.
+"""Decide the role of each turn: user, assistant, system prompt or tool.
 
-Every part of the package asks here. A role that the file states comes first, the speaker's name
-second. Words of one file format only (``HumanMessage`` of LangChain, ``observation`` of ShareGPT)
-are translated into roles by the reader of that format.
+All packages of grice ask this module; no other one compares role words. A role that the file
+states comes first, the speaker's name second. Words of one format alone (``HumanMessage`` of
+LangChain, ``observation`` of ShareGPT) have a table of their own here, which the reader of that
+format applies.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from grice.text.markup import plain_text
 
-    from grice.records import Turn
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from grice.records import Conversation, Turn
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
+
+USER: Role = "user"
+ASSISTANT: Role = "assistant"
+SYSTEM: Role = "system"
+TOOL: Role = "tool"
 
 ASSISTANTS = (
     "assistant", "ai assistant", "virtual assistant", "ai", "bot", "chatbot", "chat bot", "chatgpt",
@@ -25,13 +33,37 @@ USERS = (
     "user", "end user", "enduser", "human", "prompter", "customer", "client", "visitor", "caller",
 )  # fmt: skip
 _SPOKEN: dict[str, Role] = {
-    **dict.fromkeys(ASSISTANTS, "assistant"),
-    **dict.fromkeys(USERS, "user"),
-    "system": "system",
-    "tool": "tool",
+    **dict.fromkeys(ASSISTANTS, ASSISTANT),
+    **dict.fromkeys(USERS, USER),
+    "system": SYSTEM,
+    "tool": TOOL,
 }
-_STATED: dict[str, Role] = {**_SPOKEN, "developer": "system", "function": "tool"}
+_STATED: dict[str, Role] = {**_SPOKEN, "developer": SYSTEM, "function": TOOL}
 """Side of each role; as the name of a speaker, a developer is a person."""
+LANGCHAIN: dict[str, Role] = {
+    **dict.fromkeys(("human", "HumanMessage", "HumanMessageChunk"), USER),
+    **dict.fromkeys(("ai", "AIMessage", "AIMessageChunk", "model"), ASSISTANT),
+    "SystemMessage": SYSTEM,
+    "ToolMessage": TOOL,
+    "FunctionMessage": TOOL,
+}
+"""Names of LangChain and Gemini for the roles of OpenAI."""
+TYPES = (SYSTEM, TOOL, "function")
+"""Roles that messages of LangChain state as their type."""
+SHAREGPT: dict[str, Role] = {
+    "human": USER,
+    **dict.fromkeys(("gpt", "chatgpt", "bing", "bard"), ASSISTANT),
+    **dict.fromkeys(("function_call", "observation"), TOOL),
+}
+OTEL_EVENTS: dict[str, Role] = {
+    "gen_ai.system.message": SYSTEM,
+    "gen_ai.user.message": USER,
+    "gen_ai.assistant.message": ASSISTANT,
+    "gen_ai.tool.message": TOOL,
+}
+"""Roles of events by the GenAI conventions of OpenTelemetry up to 1.36."""
+_CALLS = ("tool_calls", "function_call")
+_PARTNER = {"user": "system", "system": "user", "A": "B"}
 
 
 def role_of(role: str | None, speaker: str | None = None) -> Role | None:
@@ -56,11 +88,11 @@ def roles_of(turns: Sequence[Turn]) -> list[Role | None]:
     named = [
         place
         for place, turn in enumerate(turns)
-        if roles[place] == "system" and role_of(turn.role) is None
+        if roles[place] == SYSTEM and role_of(turn.role) is None
     ]
-    if named and "assistant" not in roles:
-        speakers = {turn.speaker for turn, role in zip(turns, roles, strict=True) if role != "tool"}
-        meant: Role | None = "assistant" if len(speakers) <= 2 else None
+    if named and ASSISTANT not in roles:
+        speakers = {turn.speaker for turn, role in zip(turns, roles, strict=True) if role != TOOL}
+        meant: Role | None = ASSISTANT if len(speakers) <= 2 else None
         for place in named:
             roles[place] = meant
     return roles
@@ -73,11 +105,88 @@ def user_turns(turns: Sequence[Turn]) -> list[bool]:
     they name one of the two, all other speakers are the other.
     """
     roles = roles_of(turns)
-    if "user" in roles:
-        return [role == "user" for role in roles]
-    if "assistant" in roles:
+    if USER in roles:
+        return [role == USER for role in roles]
+    if ASSISTANT in roles:
         return [role is None for role in roles]
     return [turn.speaker == turns[0].speaker for turn in turns]
+
+
+def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) -> bool:
+    """Return whether only an assistant's turns are judged, since nothing else is asked for."""
+    if speakers or conversation.targets is not None:
+        return False
+    return ASSISTANT in roles_of(conversation.turns)
+
+
+def unknown_roles(conversation: Conversation) -> list[str]:
+    """Return the stated role of each turn that is neither an assistant, a user nor a tool.
+
+    Beside an assistant's, such turns are not judged: it may be another spelling of the same role.
+    Beside a user's alone everybody is judged, for the same reason.
+    """
+    roles = roles_of(conversation.turns)
+    if not {ASSISTANT, USER}.intersection(roles):
+        return []
+    stated = [(turn.role or "").strip() and turn.role for turn in conversation.turns]
+    return [word for word, role in zip(stated, roles, strict=True) if word and role is None]
+
+
+def is_by(turn: Turn, role: Role | None, names: Collection[str]) -> bool:
+    """Return whether a turn is by one of these speakers or roles; without any, it is."""
+    if not names or turn.speaker in names or turn.role in names:
+        return True
+    stated = (turn.role or "").strip().casefold()
+    words = {name.strip().casefold() for name in names}
+    return (bool(stated) and stated in words) or role in words
+
+
+def is_tool_traffic(turn: Turn) -> bool:
+    """Return whether a turn calls a tool without a word, or is what a tool answered."""
+    if _is_tool(turn):
+        return True
+    if turn.text.strip() or not turn.meta:
+        return False
+    parts = turn.meta.get("content")
+    kinds = (
+        [str(part.get("type")) for part in parts if isinstance(part, dict)]
+        if isinstance(parts, list)
+        else []
+    )
+    return any(turn.meta.get(name) for name in _CALLS) or any(TOOL in kind for kind in kinds)
+
+
+def unspoken(turns: Sequence[Turn]) -> list[bool]:
+    """Return of each turn whether it instructs a model, or calls a tool or answers such a call."""
+    return [
+        role == SYSTEM or is_tool_traffic(turn)
+        for turn, role in zip(turns, roles_of(turns), strict=True)
+    ]
+
+
+def opening(conversation: Conversation) -> int | None:
+    """Return the index of the first turn that a user said something in, or else anybody.
+
+    A conversation is best known by it; None if nobody says a word.
+    """
+    roles = roles_of(conversation.turns)
+    silent = unspoken(conversation.turns)
+    spoken = [
+        i
+        for i, turn in enumerate(conversation.turns)
+        if not silent[i] and plain_text(turn.text).text.strip()
+    ]
+    users = (i for i in spoken if roles[i] != ASSISTANT)
+    return next(users, spoken[0] if spoken else None)
+
+
+def partner_of(speaker: str) -> str:
+    """Return the name of the second speaker where a record names one alone: A unless A spoke."""
+    return _PARTNER.get(speaker, "A")
+
+
+def _is_tool(turn: Turn) -> bool:
+    return role_of(turn.role, turn.speaker) == TOOL
 
 
 def _plain(name: str | None) -> str:

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any
 from grice.readers._build import built_turns, conversation, list_of, turn
 from grice.readers._format import Bad, Format
 from grice.readers._json import confidence, kind, records
+from grice.readers.roles import SHAREGPT
 
 if TYPE_CHECKING:
     from grice.records import Conversation, Turn
-
-ROLES = {
-    "human": "user",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "function_call": "tool",
-    "observation": "tool",
-}
 
 
 def _fits(record: dict[str, Any]) -> bool:
@@ -35,7 +26,7 @@ def _turn(item: object, otherwise: str) -> Turn:
         raise Bad(None, f"expected an object, found {kind(item)}")
     speaker = item.get("from")
     if isinstance(speaker, str):
-        item.setdefault("role", ROLES.get(speaker, speaker))
+        item.setdefault("role", SHAREGPT.get(speaker, speaker))
     return turn(item, otherwise, text=("value",), speaker=("from",))
 
 

@@ -25,6 +25,7 @@ from grice.readers._response import (
     response_conversation,
 )
 from grice.readers._rows import Row, rows
+from grice.readers.roles import ASSISTANT, USER
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
@@ -335,8 +336,8 @@ class _Turns:
         if header.per_row == "pair":
             meta = _meta(header, cells, used | {header.answer, *header.question})
             if (question := _question(header, cells)).strip():
-                yield Turn("user", question, "user", time)
-            yield Turn("assistant", cells[header.answer or 0], "assistant", time, others, meta)
+                yield Turn(USER, question, USER, time)
+            yield Turn(ASSISTANT, cells[header.answer or 0], ASSISTANT, time, others, meta)
             return
         role = _cell(cells, header.role)
         yield Turn(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grice.readers.roles import opening, unspoken
 from grice.records import Conversation, Json, Status
-from grice.scoring.items import opening, unspoken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from grice.readers.roles import role_of, roles_of
+from grice.readers.roles import (
+    ASSISTANT,
+    TOOL,
+    assistant_alone,
+    is_by,
+    role_of,
+    roles_of,
+    unspoken,
+)
 from grice.records import Conversation, FeatureEvidence, Response, TripleEvidence, TurnEvidence
 from grice.text.markup import plain_text, thinks_aloud
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from grice.readers.roles import Role
     from grice.records import Evidence, Judgement, Span, Turn
 
 TURN = re.compile(r"\bturn (\d+)\b")
@@ -30,7 +37,6 @@ EVERYBODY = "all"
 EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
 FLAGS = (EMPTY, THINKING, JSON)
 """A reply without a word; one whose thinking is not judged; one that is a JSON object."""
-CALLS = ("tool_calls", "function_call")
 
 
 def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
@@ -54,7 +60,7 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
         if silent[index]:
             continue
         is_target = wanted is None or index in wanted
-        is_wanted = roles[index] == "assistant" if alone else _is_by(turn, roles[index], names)
+        is_wanted = roles[index] == ASSISTANT if alone else is_by(turn, roles[index], names)
         if is_target and is_wanted:
             items.append(
                 Response(
@@ -82,80 +88,12 @@ def _knowledge(
     given = turns[index].meta.get(KNOWLEDGE, conversation.meta.get(KNOWLEDGE))
     texts = given if isinstance(given, list) else [given]
     before = takewhile(silent.__getitem__, range(index - 1, -1, -1))
-    tools = [turns[place].text for place in before if _is_tool(turns[place])]
+    tools = [
+        turns[place].text
+        for place in before
+        if role_of(turns[place].role, turns[place].speaker) == TOOL
+    ]
     return (*(text for text in texts if isinstance(text, str)), *reversed(tools))
-
-
-def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) -> bool:
-    """Return whether only an assistant's turns are judged, since nothing else is asked for."""
-    if speakers or conversation.targets is not None:
-        return False
-    return "assistant" in roles_of(conversation.turns)
-
-
-def unknown_roles(conversation: Conversation) -> list[str]:
-    """Return the stated role of each turn that is neither an assistant, a user nor a tool.
-
-    Beside an assistant's, such turns are not judged: it may be another spelling of the same role.
-    Beside a user's alone everybody is judged, for the same reason.
-    """
-    roles = roles_of(conversation.turns)
-    if not {"assistant", "user"}.intersection(roles):
-        return []
-    stated = [(turn.role or "").strip() and turn.role for turn in conversation.turns]
-    return [word for word, role in zip(stated, roles, strict=True) if word and role is None]
-
-
-def is_tool_traffic(turn: Turn) -> bool:
-    """Return whether a turn calls a tool without a word, or is what a tool answered."""
-    if _is_tool(turn):
-        return True
-    if turn.text.strip() or not turn.meta:
-        return False
-    parts = turn.meta.get("content")
-    kinds = (
-        [str(part.get("type")) for part in parts if isinstance(part, dict)]
-        if isinstance(parts, list)
-        else []
-    )
-    return any(turn.meta.get(name) for name in CALLS) or any("tool" in kind for kind in kinds)
-
-
-def unspoken(turns: Sequence[Turn]) -> list[bool]:
-    """Return of each turn whether it instructs a model, or calls a tool or answers such a call."""
-    return [
-        role == "system" or is_tool_traffic(turn)
-        for turn, role in zip(turns, roles_of(turns), strict=True)
-    ]
-
-
-def opening(conversation: Conversation) -> int | None:
-    """Return the index of the first turn that a user said something in, or else anybody.
-
-    A conversation is best known by it; None if nobody says a word.
-    """
-    roles = roles_of(conversation.turns)
-    silent = unspoken(conversation.turns)
-    spoken = [
-        i
-        for i, turn in enumerate(conversation.turns)
-        if not silent[i] and plain_text(turn.text).text.strip()
-    ]
-    users = (i for i in spoken if roles[i] != "assistant")
-    return next(users, spoken[0] if spoken else None)
-
-
-def _is_tool(turn: Turn) -> bool:
-    return role_of(turn.role, turn.speaker) == "tool"
-
-
-def _is_by(turn: Turn, role: Role | None, names: Collection[str]) -> bool:
-    """Return whether a turn is by one of these speakers or roles; without any, it is."""
-    if not names or turn.speaker in names or turn.role in names:
-        return True
-    stated = (turn.role or "").strip().casefold()
-    words = {name.strip().casefold() for name in names}
-    return (bool(stated) and stated in words) or role in words
 
 
 def _plain(turn: Turn) -> Turn:
