@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import FIELD
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
-from grice.readers.roles import role_of
+from grice.readers import roles
 from grice.records import Turn
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _asked(
 
 def _messages(turns: Sequence[Turn]) -> tuple[Message, ...]:
     """Return a request for the next turn; what was said is data, and no instruction."""
-    talk = [{"role": _role(turn, turns[-1]), "content": turn.text} for turn in turns]
+    talk = [{"role": roles.prompt_role(turn, turns[-1]), "content": turn.text} for turn in turns]
     content = msgspec.json.encode({"conversation": talk}).decode()
     return Message("system", ASKED), Message("user", content)
 
@@ -148,20 +148,11 @@ def chat_prompt(turns: Sequence[Turn]) -> str:
     <|im_start|>assistant
     <BLANKLINE>
     """
-    messages = [(_role(turn, turns[-1]), _plain(turn.text)) for turn in turns]
-    if not any(role == "system" for role, _ in messages):
-        messages.insert(0, ("system", SYSTEM))
+    messages = [(roles.prompt_role(turn, turns[-1]), _plain(turn.text)) for turn in turns]
+    if not any(role == roles.SYSTEM for role, _ in messages):
+        messages.insert(0, (roles.SYSTEM, SYSTEM))
     lines = [f"{BEGIN}{role}\n{text}{END}\n" for role, text in messages]
     return "".join(lines) + f"{BEGIN}assistant\n"
-
-
-def _role(turn: Turn, last: Turn) -> str:
-    role = role_of(turn.role)
-    if role in ("system", "tool"):
-        return "system"
-    if turn.role:
-        return "assistant" if role == "assistant" else "user"
-    return "user" if turn.speaker == last.speaker else "assistant"
 
 
 def _plain(text: str) -> str:

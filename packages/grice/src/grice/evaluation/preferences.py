@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import msgspec
 
 from grice.errors import InputError
-from grice.readers.roles import role_of
+from grice.readers.roles import ASSISTANT, USER, role_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -112,8 +112,8 @@ def preferences(
 def _preference(item: Ranked, better: Candidate, worse: Candidate) -> Preference:
     return Preference(
         _prompt(item.turns),
-        [Message(role="assistant", content=better.text)],
-        [Message(role="assistant", content=worse.text)],
+        [Message(role=ASSISTANT, content=better.text)],
+        [Message(role=ASSISTANT, content=worse.text)],
         round(_margin(better, worse), 6),
         _values(better),
         _values(worse),
@@ -126,8 +126,8 @@ def _prompt(turns: Iterable[Turn]) -> list[Message]:
     listed = list(turns)
     messages = []
     for turn in listed:
-        role = turn.role or ("user" if turn.speaker == listed[-1].speaker else "assistant")
-        role = "assistant" if role_of(role) == "assistant" else role
+        role = turn.role or (USER if turn.speaker == listed[-1].speaker else ASSISTANT)
+        role = ASSISTANT if role_of(role) == ASSISTANT else role
         messages.append(Message(role=role, content=turn.text))
     return messages
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, did_you_mean
-from grice.readers.roles import role_of
+from grice.readers.roles import ASSISTANT, role_of
 from grice.records import Conversation, Score, Turn
 
 if TYPE_CHECKING:
@@ -254,12 +254,12 @@ def _text(item: object) -> str | None:
 def _next(turns: Sequence[Turn]) -> tuple[str, str | None]:
     """Return who answers: whoever spoke last before the speaker of the last turn, with the role."""
     before = [turn for turn in turns if turn.speaker != turns[-1].speaker]
-    spoken = [turn for turn in before if not turn.role or role_of(turn.role) == "assistant"]
+    spoken = [turn for turn in before if not turn.role or role_of(turn.role) == ASSISTANT]
     if spoken:
         return spoken[-1].speaker, spoken[-1].role
     has_roles = any(turn.role for turn in turns)
-    name = "assistant" if has_roles else "B" if turns and turns[-1].speaker == "A" else "A"
-    return name, "assistant" if has_roles else None
+    name = ASSISTANT if has_roles else "B" if turns and turns[-1].speaker == "A" else "A"
+    return name, ASSISTANT if has_roles else None
 
 
 def _rank(

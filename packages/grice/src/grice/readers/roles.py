@@ -180,6 +180,16 @@ def opening(conversation: Conversation) -> int | None:
     return next(users, spoken[0] if spoken else None)
 
 
+def prompt_role(turn: Turn, last: Turn) -> Role:
+    """Return the role of a turn in a prompt; without roles, the last speaker is the user."""
+    role = role_of(turn.role)
+    if role in (SYSTEM, TOOL):
+        return SYSTEM
+    if turn.role:
+        return ASSISTANT if role == ASSISTANT else USER
+    return USER if turn.speaker == last.speaker else ASSISTANT
+
+
 def partner_of(speaker: str) -> str:
     """Return the name of the second speaker where a record names one alone: A unless A spoke."""
     return _PARTNER.get(speaker, "A")
