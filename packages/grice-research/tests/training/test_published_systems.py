@@ -9,9 +9,9 @@ import pytest
 
 import tiny_published as tiny
 from grice.cli import main
-from grice.metrics.accent import PROMPTS, extraction_source, parsed_events
 from grice.models.models import Models
 from grice.models.seq2seq import Search, Seq2Seq
+from grice_research.metrics.accent import PROMPTS, extraction_source, parsed_events
 
 pytest.importorskip("torch", reason="torch is not installed (grice[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")

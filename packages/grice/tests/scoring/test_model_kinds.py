@@ -21,21 +21,13 @@ from grice.models.models import Models
 from grice.records import Judgement
 from grice.scoring.loaded import load_metric
 
-METRICS = find_metrics().metrics
-UNSHIPPED = {("accent", "embedder")}
-"""Options whose metric needs other models that do not ship, so that it cannot be loaded here."""
-OPTIONS = [
-    (name, option)
-    for name, registered in METRICS.items()
-    for option in registered.models
-    if (name, option) not in UNSHIPPED
-]
+FOUND = find_metrics()
+METRICS = {name: FOUND.metrics[name] for name, origin in FOUND.origins.items() if origin == "grice"}
+OPTIONS = [(name, option) for name, registered in METRICS.items() for option in registered.models]
 
 RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
 KNOWLEDGE = {"knowledge", "own-triples", "generative-knowledge"}
 ACCEPTED = {
-    "accent extractor": set(),
-    "accent comet": set(),
     **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
@@ -50,10 +42,6 @@ ACCEPTED = {
     "relevance model": RELEVANCE,
     "engagement model": {"reply-head"},
     "coherence model": {"thread-head"},
-    "cross_encoder model": {"rating-regressor"},
-    "mlp_regressor model": {"rating-regressor"},
-    "fed_appropriate model": RELEVANCE | {"generator"},
-    "fed_understandable model": RELEVANCE | {"generator"},
 }
 """The kinds of models that each option may name, by option, or metric and option."""
 

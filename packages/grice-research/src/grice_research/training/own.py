@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from grice.metrics.engagement.metric_head import KIND as METRIC_HEAD
-from grice.metrics.engagement.metric_head import metric_classifier
 from grice.models.bundle import check_folder
 from grice.models.protocols import Encoder, PairClassifier
+from grice_research.metrics.metric_head import KIND as METRIC_HEAD
+from grice_research.metrics.metric_head import metric_classifier
 from grice_research.training.adapt import adapt
 from grice_research.training.bundle import save_head
 

@@ -27,17 +27,17 @@ import torch
 from torch import nn
 
 from grice.evaluation.trained import record_texts
-from grice.metrics.rating_regressors.models import (
-    CountedEdges,
-    JoinedTexts,
-    read_edges,
-    write_edges,
-)
 from grice.models.bundle import open_bundle, write_card
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
 from grice.models.protocols import Pair
 from grice.text.verbs import base_form
+from grice_research.metrics.rating_models import (
+    CountedEdges,
+    JoinedTexts,
+    read_edges,
+    write_edges,
+)
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError, RecordError
-from grice.knowledge.comet import query
 from grice.lines import read_lines
-from grice.metrics.accent import PROMPTS, extraction_source
+from grice_research.metrics.accent import PROMPTS, extraction_source
+from grice_research.metrics.comet import query
 from grice_research.training.published.amr import generation, parsing
 from grice_research.training.published.cider import choices, entailment, relations, spans
 from grice_research.training.published.explagraphs import (

@@ -86,8 +86,8 @@ def _loss_of_decoder(
 
 def _add_pieces(checkpoint: Checkpoint) -> None:
     """Add the names of relations and ``[GEN]`` to the vocabulary, as pieces of their own."""
-    from grice.knowledge.comet import GENERATE
     from grice.knowledge.schema import load_schema
+    from grice_research.metrics.comet import GENERATE
 
     tokenizer, network = checkpoint.tokenizer, checkpoint.network
     added = tokenizer.add_tokens([GENERATE, *load_schema("atomic2020").relations])

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from grice.metrics.rating_regressors import cross_encoder, mlp_regressor
 from grice.records import Response, Turn
+from grice_research.metrics.rating_regressors import cross_encoder, mlp_regressor
 
 
 class Longest:

@@ -170,9 +170,9 @@ def _history(response: Response) -> str:
 
 def _likeness(triples: Sequence[Triple], comet: Seq2Seq, embedder: Encoder) -> list[KnownTail]:
     """Return for each triple the tail of COMET that is most like its own."""
-    from grice.knowledge.comet import query
     from grice.models.seq2seq import Search
     from grice.numeric import unit_cosine
+    from grice_research.metrics.comet import query
 
     queries = [query(triple.head, triple.relation) for triple in triples]
     written = comet.write(queries, Search(BEAMS, BEAMS, PIECES, NO_REPEAT))

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 
 from grice.files import write_bytes
-from grice.knowledge.extraction.search import concepts
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder, PairClassifier
 from grice.models.registry import Settings, encoder_of, model_kind
+from grice_research.metrics.concepts import concepts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.metrics.rating_regressors.models import (
+from grice.models.bundle import open_bundle, write_card
+from grice.models.mlp import Mlp
+from grice.models.protocols import Pair, PairClassifier
+from grice.models.registry import read_settings
+from grice_research.metrics.rating_models import (
     CountedEdges,
     JoinedTexts,
     Regressor,
@@ -12,10 +16,6 @@ from grice.metrics.rating_regressors.models import (
     read_edges,
     write_edges,
 )
-from grice.models.bundle import open_bundle
-from grice.models.mlp import Mlp
-from grice.models.protocols import Pair, PairClassifier
-from grice.models.registry import read_settings
 
 EDGES = {("dog", "bark"), ("bark", "tree"), ("cat", "dog")}
 
@@ -32,11 +32,18 @@ class Letters:
         return [len(text) > 9 for text in texts]
 
 
-def regressor(folder, write_card, reads, inputs):
+def regressor(folder, reads, inputs):
     layers = [(np.full((inputs, 1), 0.1, np.float32), np.zeros(1, np.float32))]
     Mlp(layers).save(folder / "head.npz")
     write_edges(folder / "edges.txt.gz", EDGES)
-    write_card(folder, "rating-regressor", {"reads": reads})
+    facts = {
+        "name": "tiny",
+        "kind": "rating-regressor",
+        "version": "1",
+        "summary": "-",
+        "licence": "-",
+    }
+    write_card(folder, facts, {}, {"reads": reads}, files=("edges.txt.gz", "head.npz"))
     bundle = open_bundle(folder)
     return Regressor(bundle, read_settings(bundle, RegressorSettings), Letters())
 
@@ -76,10 +83,8 @@ def test_history_and_reply_are_read_apart_and_together():
 
 
 @pytest.mark.parametrize(("reads", "inputs"), [("texts", 104), ("edges", 3)])
-def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(
-    tmp_path, write_card, reads, inputs
-):
-    model = regressor(tmp_path, write_card, reads, inputs)
+def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(tmp_path, reads, inputs):
+    model = regressor(tmp_path, reads, inputs)
     assert isinstance(model, PairClassifier)
     long = Pair(("dog",), "bark " * 10**6)
     values = model.classify([Pair(("dog",), "bark"), Pair(("dog",), " "), long])
@@ -89,6 +94,6 @@ def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(
     assert model.truncated(["a" * 20]) == [reads == "texts"]
 
 
-def test_another_reading_is_refused(tmp_path, write_card):
+def test_another_reading_is_refused(tmp_path):
     with pytest.raises(BundleError, match=r"settings\.reads: invalid enum value 'stars'"):
-        regressor(tmp_path, write_card, "stars", 3)
+        regressor(tmp_path, "stars", 3)

@@ -4,14 +4,14 @@ import pytest
 
 import grice
 from grice.errors import MetricError
-from grice.metrics.fed import (
+from grice.records import Response, Turn
+from grice_research.metrics.fed import (
     NO_SENSE,
     NOT_UNDERSTOOD,
     SAYS_SENSE,
     fed_appropriate,
     fed_understandable,
 )
-from grice.records import Response, Turn
 
 
 class Scorer:

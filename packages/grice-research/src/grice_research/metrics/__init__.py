@@ -1,0 +1,1 @@
+"""Metrics and models of papers, as baselines of the recorded tables."""
