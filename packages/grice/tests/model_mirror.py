@@ -102,7 +102,6 @@ class Mirror:
     Attributes:
         files: What it serves.
         types: Media types of files that are no HTML.
-        moved: Where else a path is redirected to.
         cut: Bytes of one answer after which it breaks off; None sends all.
         ranges: Whether it can send the rest of a file.
         busy: By path, how many requests are answered with status 503 before it is served.
@@ -121,7 +120,6 @@ class Mirror:
             f"{repository}/model.safetensors": WEIGHTS,
         }
         self.types: dict[str, str] = {}
-        self.moved: dict[str, str] = {}
         self.cut: int | None = None
         self.ranges = True
         self.busy: dict[str, int] = {}
@@ -131,6 +129,9 @@ class Mirror:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                mirror.answer(self)
+
+            def do_HEAD(self) -> None:
                 mirror.answer(self)
 
             def log_message(self, *_: object) -> None: ...
@@ -157,13 +158,11 @@ class Mirror:
             self.busy[handler.path] -= 1
             handler.send_error(503)
             return
-        if handler.path in self.moved:
-            handler.send_response(302)
-            handler.send_header("Location", self.moved[handler.path])
-            handler.end_headers()
-            return
         if content is None:
-            handler.send_error(404)
+            handler.send_response(404)
+            handler.send_header("X-Error-Code", "EntryNotFound")
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
             return
         start = int(ranged.removeprefix("bytes=").rstrip("-")) if ranged and self.ranges else 0
         if start >= len(content) > 0 and start:
@@ -172,9 +171,13 @@ class Mirror:
         handler.send_response(206 if start else 200)
         handler.send_header("Content-Type", self.types.get(handler.path, "text/html"))
         handler.send_header("Content-Length", str(len(content) - start))
+        handler.send_header("ETag", f'"{sha256(content)}"')
+        handler.send_header("X-Repo-Commit", COMMIT)
         if start:
             handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         handler.end_headers()
+        if handler.command == "HEAD":
+            return
         handler.wfile.write(content[start : None if self.cut is None else start + self.cut])
 
 

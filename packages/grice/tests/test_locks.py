@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from grice.files import lock, try_lock
+from grice.files import try_lock
 from grice.models.store.places import writing_model
 
 fcntl = pytest.importorskip("fcntl", reason="Windows is imitated by it")
@@ -48,19 +48,6 @@ def test_a_file_is_locked_once_until_it_is_closed(tmp_path, system):
         assert try_lock(second)
 
 
-def test_who_waits_has_the_lock_in_the_end(tmp_path, system):
-    path = tmp_path / "file"
-    with path.open("ab") as first, path.open("ab") as second:
-        assert try_lock(first)
-        waiting = threading.Thread(target=lock, args=[second])
-        waiting.start()
-        waiting.join(0.2)
-        assert waiting.is_alive()
-        first.close()
-        waiting.join(5)
-        assert not waiting.is_alive()
-
-
 def test_what_is_locked_on_windows_can_be_read_and_written(tmp_path, monkeypatch):
     places = windows(monkeypatch)
     path = tmp_path / "file"
@@ -79,7 +66,7 @@ def test_a_file_system_without_locks_keeps_nobody_from_writing(tmp_path, monkeyp
         assert try_lock(file)
 
 
-def test_a_model_is_written_by_one_at_a_time(tmp_path, monkeypatch, system):
+def test_a_model_is_written_by_one_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path))
     messages, done = [], []
 

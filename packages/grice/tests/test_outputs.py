@@ -196,10 +196,8 @@ ELSEWHERE = {
     "grice/models/conversion/heads.py": "into an empty folder that its caller has made",
     "grice/models/conversion/saturation.py": "rewrites the file that has just been written",
     "grice/models/conversion/written.py": "into an empty folder that its caller has made",
-    "grice/models/store/archive.py": "unpacks into a temporary folder of the store",
-    "grice/models/store/packages.py": "unpacks into a temporary folder of the store",
+    "grice/models/store/wheels.py": "keeps parts of downloads, and unpacks into a temporary folder",
     "grice/models/store/places.py": "renames whole folders inside the store, which is locked",
-    "grice/models/store/wheel.py": "builds in a temporary folder",
 }
 WRITES = {"write_text", "write_bytes", "savez_compressed", "savez", "save", "rename", "touch"}
 MODES = set("wax+")

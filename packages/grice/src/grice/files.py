@@ -20,7 +20,6 @@ import os
 import re
 import stat
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -45,8 +44,6 @@ NAME_LENGTH = 40
 LOCKED_BYTE = 2**31 - 2
 """What of a file is locked on Windows, where nobody else may read or write what is locked: the last
 byte that its C library can name, far behind the end of almost every file."""
-PATIENCE = 0.1
-"""Seconds between two looks whether a lock is free."""
 
 
 def destination(path: Path) -> Path | None:
@@ -288,12 +285,6 @@ def try_lock(file: BinaryIO) -> bool:
     except OSError:
         return True
     return True
-
-
-def lock(file: BinaryIO) -> None:
-    """Wait until :func:`try_lock` has locked a file."""
-    while not try_lock(file):
-        time.sleep(PATIENCE)
 
 
 def _lock_now(descriptor: int) -> None:

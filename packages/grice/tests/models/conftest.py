@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from model_mirror import Mirror, index, stand_in
 
-FOREIGN = ("PIP_", "UV_", "HF_", "GRICE_MIRROR")
+FOREIGN = ("PIP_", "UV_", "HF_")
 
 
 @pytest.fixture
@@ -26,26 +27,21 @@ def models(tmp_path, monkeypatch):
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "models.toml").write_text(index())
     monkeypatch.setitem(sys.modules, "grice.models.conversion", stand_in())
-    monkeypatch.setattr("grice.models.store.http.WAIT", 0.001)
+    monkeypatch.setattr("grice.models.store.wheels.WAIT", 0.001)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     return tmp_path / "models"
 
 
 @pytest.fixture
 def mirror(models, monkeypatch):
-    """A mirror that is asked before everything else."""
+    """A server in the place of the public ones."""
     server = Mirror()
-    monkeypatch.setenv("GRICE_MIRROR", server.url)
+    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple")
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     yield server
     server.close()
-
-
-@pytest.fixture
-def public(mirror, monkeypatch):
-    """The same server in the place of the public ones."""
-    monkeypatch.delenv("GRICE_MIRROR")
-    monkeypatch.setenv("PIP_INDEX_URL", f"{mirror.url}/simple")
-    monkeypatch.setenv("HF_ENDPOINT", mirror.url)
-    return mirror
 
 
 @pytest.fixture

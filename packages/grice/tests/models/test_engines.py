@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from grice.errors import BundleError, ModelError
 from grice.models.models import Models
 from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
-from grice.models.store.make import Description, make_bundle
+from grice.models.store.get import Description, make_bundle
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "i", "eat", "bread", "sleep", "you", "run", "late"]
 PAIRS = [

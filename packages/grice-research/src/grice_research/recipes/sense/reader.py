@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from grice.models.bundle import write_card
 from grice.models.conversion import convert_states
 from grice.models.conversion.saturation import INT8, variables
+from grice.models.store.get import MIDDLE, WINDOW
 from grice.models.store.index import known_models
-from grice.models.store.make import MIDDLE, WINDOW
 from grice_research.places import MODELS
 from grice_research.recipes.options import parser_of
 

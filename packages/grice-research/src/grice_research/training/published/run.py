@@ -14,7 +14,7 @@ import msgspec
 from grice.errors import InputError
 from grice.files import make_folder, write_text
 from grice.models.bundle import check_folder
-from grice.models.store.make import Description, make_bundle
+from grice.models.store.get import Description, make_bundle
 from grice.models.store.pickled import as_safetensors
 from grice.stats.proportions import proportion
 from grice_research.training.published.checkpoint import torch_module

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     flags.add_cache(parser)
     flags.add_output(parser, "OUT.json", "all figures as one JSON object")
     flags.add_json(parser)
-    flags.add_extras(parser, "llm", "stats")
+    flags.add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

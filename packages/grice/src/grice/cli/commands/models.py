@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from grice.models.store.places import Stored
 
-HELP = "list, fetch, verify, move and choose models"
+HELP = "list, fetch, verify and choose models"
 MORE = (
     "grice models list NAME says more, and how to fetch one; – is not known or not measured",
     "get medium or get large fetches what that preset needs; get model:NAME one model",
@@ -36,9 +36,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action("verify", "compare models with the sha256 of their cards", _checked, _verify),
             Action("path", "print the folder of a model", _configure_path, _path),
             Action("rm", "remove models", _configure_remove, _remove),
-            Action("export", "write a model as one tar", _configure_export, _export),
-            Action("import", "take a model out of such a tar", _configure_import, _import),
-            Action("wheel", "write a model as a wheel", _configure_wheel, _wheel),
             Action("use", "choose the preset of all runs", _configure_use, _use),
         ),
         extras=("onnx", "train"),
@@ -117,31 +114,12 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
         help="kind of the bundle that is made, such as transformers-nli or onnx-encoder; default "
         "causal-lm",
     )
-    flags.add_trust_pickle(parser)
     _add_acceptance(parser)
     flags.add_json(parser)
 
 
 def _configure_remove(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME", help="models")
-    flags.add_json(parser)
-
-
-def _configure_export(parser: argparse.ArgumentParser) -> None:
-    _named(parser)
-    flags.add_output(parser, "FILE.tar", "the tar", required=True)
-    flags.add_json(parser)
-
-
-def _configure_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE.tar", help="what export has written")
-    _add_acceptance(parser)
-    flags.add_json(parser)
-
-
-def _configure_wheel(parser: argparse.ArgumentParser) -> None:
-    _named(parser)
-    flags.add_output(parser, "DIR", "the folder of the wheel", required=True)
     flags.add_json(parser)
 
 
@@ -195,7 +173,7 @@ def _get(arguments: argparse.Namespace) -> int:
 
 def _add(arguments: argparse.Namespace) -> int:
     from grice.cli._fetching import Fetching
-    from grice.models.store.add import Addition, add
+    from grice.models.store.get import Addition, add
 
     addition = Addition(
         arguments.source,
@@ -203,7 +181,6 @@ def _add(arguments: argparse.Namespace) -> int:
         arguments.name,
         tuple(arguments.files),
         arguments.kind,
-        arguments.trust_pickle,
     )
     with Fetching() as listener:
         model = add(addition, listener, accept_licence=arguments.accept_licence)
@@ -246,35 +223,6 @@ def _remove(arguments: argparse.Namespace) -> int:
         folder = remove(name)
         row = {"name": name, "removed": str(folder)}
         emit(row, [Lines([f"{folder}: removed"])], as_json=arguments.json)
-    return DONE
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    from grice.models.store.archive import export_model
-
-    export_model(arguments.name, arguments.output)
-    row = {"name": arguments.name, "output": str(arguments.output)}
-    hint = Lines([f"{arguments.output}: take it in with grice models import"])
-    emit(row, [hint], as_json=arguments.json)
-    return DONE
-
-
-def _import(arguments: argparse.Namespace) -> int:
-    from grice.cli._fetching import Fetching
-    from grice.models.store.archive import import_model
-
-    with Fetching() as listener:
-        model = import_model(arguments.file, listener, accept_licence=arguments.accept_licence)
-    _print_place(model, as_json=arguments.json)
-    return DONE
-
-
-def _wheel(arguments: argparse.Namespace) -> int:
-    from grice.models.store.wheel import build_wheel
-
-    wheel = build_wheel(arguments.name, arguments.output)
-    hint = Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])
-    emit({"name": arguments.name, "output": str(wheel)}, [hint], as_json=arguments.json)
     return DONE
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from grice.errors import ModelError, StoppedError, shortened
+from grice.errors import StoppedError, shortened
 
 if TYPE_CHECKING:
     from grice.models.endpoint.spending import Terms
@@ -56,19 +56,11 @@ class RefusedError(Exception):
 
 
 class Client:
-    """Sends requests to one address, over connections that stay open.
-
-    Raises:
-        ModelError: If the library for requests is not installed.
-    """
+    """Sends requests to one address, over connections that stay open."""
 
     def __init__(self, url: str, terms: Terms) -> None:
-        try:
-            import httpx2
-        except ImportError:
-            raise ModelError(
-                f'{url}: an endpoint needs the extra llm: pip install "grice[llm]"'
-            ) from None
+        import httpx2  # here, not above: naming an endpoint needs none
+
         self.url = url
         self._errors = (httpx2.ConnectError, httpx2.TimeoutException, httpx2.HTTPError)
         limits = httpx2.Limits(

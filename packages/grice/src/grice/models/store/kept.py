@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import BundleError, os_reason
-from grice.models.store.contents import copy_files
+from grice.models.store.places import copy_files
 
 if TYPE_CHECKING:
     from grice.models.bundle import CardValue

@@ -25,7 +25,6 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """A model of the index, or one that is here.
 
     Attributes:
-        package: The installed package that holds it, if one does.
         command: What fetches it; empty if it is here, or in no index.
         disk: Bytes of the bundle; None means not measured.
     """
@@ -37,7 +36,6 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     training: str
     source: str
     folder: str | None = None
-    package: str | None = None
     command: str = ""
     download: int | None = None
     disk: int | None = None
@@ -53,8 +51,6 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         """Yield all that a person reads of it: label and value."""
         yield "what", f"{self.summary} ({self.kind})"
         yield "here" if self.folder else "fetch it", self.folder or self.command
-        if self.package:
-            yield "package", self.package
         yield "source", self.source or "not stated"
         yield "licence", self.licence
         yield "training data", self.training
@@ -107,7 +103,6 @@ def _known(entry: Entry, here: Stored | None) -> Known:
         training=entry.training,
         source=entry.source.reference,
         folder=str(here.folder) if here else None,
-        package=here.package if here else None,
         command="" if here else entry.command,
         download=entry.download,
         disk=_size(here) if here else entry.disk,
@@ -130,7 +125,6 @@ def _described(model: Stored) -> Known:
         training="; ".join(card.training.data) or "not stated",
         source=card.source,
         folder=str(model.folder),
-        package=model.package,
         disk=_size(model),
         measured=card.quality,
     )

@@ -1,8 +1,7 @@
 """Folders that hold models, each model in a folder of its own, there whole or not at all.
 
 ``GRICE_MODELS`` lists such folders as ``PATH`` lists programs: all are read, the first is written.
-Without it there is one, ``models`` in the user's cache folder. A model may also lie in an installed
-package, which names it by the entry point group ``grice.bundles``.
+Without it there is one, ``models`` in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -11,37 +10,29 @@ import os
 import re
 import shutil
 from contextlib import contextmanager
-from importlib import metadata, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import BundleError, InputError, ModelError, did_you_mean
-from grice.files import cannot_write, lock, make_folder, open_own, try_lock
+from grice.errors import InputError, ModelError, did_you_mean
+from grice.files import cannot_write, make_folder
 from grice.folders import cache_folder
-from grice.models.bundle import open_bundle
+from grice.models.bundle import Bundle, open_bundle
+from grice.models.registry import reference_scheme
 from grice.models.store.index import known_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-GROUP = "grice.bundles"
-"""Entry points of packages that hold a model: its name, and the package whose folder it is."""
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 CARD = "card.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Stored(NamedTuple):
-    """A model that is here.
-
-    Attributes:
-        package: The installed package that holds it; None for one in a folder of models.
-    """
+    """A model that is here: its name and its folder."""
 
     name: str
     folder: Path
-    package: str | None = None
 
 
 def model_folders() -> list[Path]:
@@ -71,8 +62,6 @@ def stored_models() -> dict[str, Stored]:
         for card in sorted(folder.glob(f"*/{CARD}")):
             if NAME.fullmatch(name := card.parent.name):
                 by_name.setdefault(name, Stored(name, card.parent))
-    for name, package in _packaged().items():
-        by_name.setdefault(name, package)
     return by_name
 
 
@@ -83,7 +72,7 @@ def find_stored(name: str) -> Stored | None:
     for folder in model_folders():
         if (folder / name / CARD).is_file():
             return Stored(name, folder / name)
-    return _packaged().get(name)
+    return None
 
 
 def stored(name: str) -> Stored:
@@ -123,15 +112,10 @@ def check_stored(names: Sequence[str], preset: str = "") -> None:
         stored(name)
 
 
-def _packaged() -> dict[str, Stored]:
-    by_name: dict[str, Stored] = {}
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
-        spec = util.find_spec(entry.module.partition(".")[0])  # which imports nothing
-        for place in (spec and spec.submodule_search_locations) or ():
-            if (Path(place) / CARD).is_file():
-                package = entry.dist.name if entry.dist else entry.module
-                by_name.setdefault(entry.name, Stored(entry.name, Path(place), package))
-    return by_name
+@reference_scheme("model")
+def stored_model(place: str) -> Bundle:
+    """Return the bundle of ``model:NAME``: one that was fetched."""
+    return open_bundle(stored(place).folder)
 
 
 def downloads_folder(store: Path) -> Path:
@@ -146,35 +130,28 @@ def downloads_folder(store: Path) -> Path:
 
 
 @contextmanager
-def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[None]:
-    """Let one process at a time write a model.
-
-    Raises:
-        OutputError: If the folder cannot be written.
-    """
-    make_folder(store / ".locks")
-    path = store / ".locks" / name
-    try:
-        file = os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT), "wb")
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    with file:
-        if not try_lock(file):
-            waiting()
-            lock(file)
-        yield
-
-
-@contextmanager
 def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
     """Yield the folder of models that is written, where no other process writes that model.
 
     Raises:
         OutputError: If the folder cannot be written.
     """
+    from filelock import FileLock, Timeout
+
     store = model_folders()[0]
-    with _locked(store, name, lambda: say(f"{name}: waiting for another process that writes it")):
+    make_folder(store / ".locks")
+    lock = FileLock(store / ".locks" / name)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        say(f"{name}: waiting for another process that writes it")
+        lock.acquire()
+    except OSError as error:
+        raise cannot_write(store / ".locks" / name, error) from error
+    try:
         yield store
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -224,6 +201,20 @@ def _replace(fresh: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
+    """Copy files of a folder into another.
+
+    Raises:
+        OutputError: If one cannot be read or written.
+    """
+    for name in names:
+        try:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, target / name)
+        except OSError as error:
+            raise cannot_write(target / name, error) from error
+
+
 def remove(name: str) -> Path:
     """Remove a model; a process that has opened it is not disturbed.
 
@@ -232,14 +223,9 @@ def remove(name: str) -> Path:
 
     Raises:
         ModelError: If it is not here.
-        BundleError: If it belongs to an installed package.
         OutputError: If its folder cannot be changed.
     """
     model = stored(name)
-    if model.package:
-        raise BundleError(
-            f"{name}: belongs to the package {model.package}; pip uninstall {model.package}"
-        )
     # Gone in one step: nobody sees a model of which a part is missing.
     gone = model.folder.with_name(f".{name}-{os.urandom(4).hex()}")
     try:

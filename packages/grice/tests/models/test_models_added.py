@@ -1,14 +1,11 @@
-"""Models of any source: added, looked at, moved as a tar or a wheel, and removed."""
+"""Models of any source: added, looked at, and removed."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tarfile
 
 import pytest
 
@@ -174,8 +171,7 @@ def test_a_model_that_is_missing_names_the_command_that_fetches_it(models, chat,
     assert f"grice models add {REFERENCE} --licence" in capsys.readouterr().err
 
 
-def test_a_bundle_in_the_hugging_face_cache_is_opened_where_it_lies(models, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+def test_a_bundle_in_the_hugging_face_cache_is_opened_where_it_lies(models, tmp_path):
     snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
     shutil.copytree(shipped_bundles()["relevance"], snapshot)
     assert find_bundle(REFERENCE).folder == snapshot
@@ -262,120 +258,3 @@ def test_models_that_stand_on_each_other_are_refused(relevance, models, chat, ca
     card.write_text(card.read_text().replace('"bundle:dialogue"', '"model:mine"'))
     assert score(chat, "--relevance-model", "model:mine") == 2
     assert "stands on itself" in capsys.readouterr().err
-
-
-# How a model is moved.
-
-
-def test_a_tar_carries_a_model_to_another_machine(relevance, models, tmp_path, monkeypatch):
-    for output in ("one.tar", "two.tar"):
-        assert models_command("export", "mine", "-o", tmp_path / output) == 0
-    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
-    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "elsewhere"))
-    assert models_command("import", tmp_path / "one.tar") == 0
-    moved = open_bundle(tmp_path / "elsewhere" / "mine")
-    assert moved.digest == open_bundle(relevance).digest
-    assert moved.training_texts() is not None
-
-
-def hostile(path, name, content=b"x", **facts):
-    """Write a tar whose member is not what a model consists of."""
-    with tarfile.open(path, "w") as archive:
-        member = tarfile.TarInfo(name)
-        member.size = 0 if facts else len(content)
-        for fact, value in facts.items():
-            setattr(member, fact, value)
-        archive.addfile(member, io.BytesIO(content) if not facts else None)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("name", "facts"),
-    [
-        ("../outside/card.toml", {}),
-        ("/tmp/outside/card.toml", {}),
-        ("mine/../../outside", {}),
-        ("mine\\..\\card.toml", {}),
-        ("card.toml", {}),
-        ("mine/loop", {"type": tarfile.SYMTYPE, "linkname": "loop"}),
-        ("mine/up", {"type": tarfile.SYMTYPE, "linkname": "../../outside"}),
-        ("mine/hard", {"type": tarfile.LNKTYPE, "linkname": "/etc/passwd"}),
-        ("mine/pipe", {"type": tarfile.FIFOTYPE}),
-        ("mine/device", {"type": tarfile.CHRTYPE, "devmajor": 1, "devminor": 3}),
-    ],
-)
-def test_a_hostile_tar_is_refused_before_anything_is_unpacked(
-    models, tmp_path, capsys, name, facts
-):
-    tar = hostile(tmp_path / "hostile.tar", name, **facts)
-    assert models_command("import", tar) == 2
-    assert "nothing was unpacked" in capsys.readouterr().err
-    assert not models.exists() or not any(models.iterdir())
-    assert not (tmp_path / "outside").exists()
-
-
-def tar_of(path, files):
-    with tarfile.open(path, "w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return path
-
-
-def test_a_tar_of_another_thing_is_refused(relevance, models, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "elsewhere"))
-    card = (relevance / "card.toml").read_bytes()
-    head = (relevance / "head.npz").read_bytes()
-    cases = {
-        "holds no card.toml": {"mine/x": b"x"},
-        "more than the folder of one model": {"mine/card.toml": card, "other/x": b"x"},
-        "is missing": {"mine/card.toml": card, "mine/head.npz": head},
-        "is no name of a model": {".mine/card.toml": card},
-    }
-    for message, files in cases.items():
-        assert models_command("import", tar_of(tmp_path / "other.tar", files)) == 2
-        assert message in capsys.readouterr().err
-    (tmp_path / "text.tar").write_text("no tar")
-    assert models_command("import", tmp_path / "text.tar") == 2
-    assert models_command("import", tmp_path / "missing.tar") == 2
-    assert "there is no such file" in capsys.readouterr().err
-    assert not list((tmp_path / "elsewhere").glob("*/card.toml"))
-
-
-def test_a_tar_that_was_cut_off_or_holds_more_is_refused(
-    relevance, models, tmp_path, monkeypatch, capsys
-):
-    assert models_command("export", "mine", "-o", tmp_path / "whole.tar") == 0
-    whole = (tmp_path / "whole.tar").read_bytes()
-    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "elsewhere"))
-    (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
-    assert models_command("import", tmp_path / "cut.tar") == 2
-    shutil.copy(tmp_path / "whole.tar", tmp_path / "more.tar")
-    with tarfile.open(tmp_path / "more.tar", "a") as archive:
-        archive.addfile(tarfile.TarInfo("mine/program.py"))
-    capsys.readouterr()
-    assert models_command("import", tmp_path / "more.tar") == 2
-    assert "is no file that the card states" in capsys.readouterr().err
-    assert not list((tmp_path / "elsewhere").glob("*/card.toml"))
-
-
-def test_a_wheel_of_a_model_serves_where_it_is_installed(relevance, models, tmp_path, capsys):
-    for folder in ("dist", "again"):
-        assert models_command("wheel", "mine", "-o", tmp_path / folder) == 0
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    assert wheel.read_bytes() == (tmp_path / "again" / wheel.name).read_bytes()
-    target = tmp_path / "site"
-    pip = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", str(target)]
-    subprocess.run([sys.executable, *pip, str(wheel)], check=True)
-    assert models_command("rm", "mine") == 0
-    paths = os.pathsep.join([str(target), *filter(None, sys.path)])
-
-    def installed(*words):
-        command = [sys.executable, "-m", "grice", "models", *words]
-        stated = {**os.environ, "PYTHONPATH": paths}
-        return subprocess.run(command, env=stated, capture_output=True, text=True, check=False)
-
-    assert installed("path", "mine").stdout == f"{target / 'grice_model_mine'}\n"
-    assert installed("verify").stdout == "mine: ok\n"
-    assert "pip uninstall grice-model-mine" in installed("rm", "mine").stderr
