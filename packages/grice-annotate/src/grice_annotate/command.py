@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from functools import partial
 from pathlib import Path
@@ -176,6 +175,8 @@ def _warn_of_few(study: Study) -> None:
 
 def _check(study: Study, arguments: argparse.Namespace) -> int:
     """Show each page once without a network, of a study that is kept nowhere."""
+    import asyncio
+
     from grice.cli.terminal import note
     from grice.serve.check import exchange
     from grice_annotate.app import application, requests_of

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.records import Triple
-from grice.text.overlap import rouge_2
 from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.distance import edit_distance
@@ -18,6 +17,7 @@ from grice_tasks.explagraphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice_tasks.explagraphs.scores import score_sample, score_table
+from grice_tasks.overlap import rouge_2
 
 OVERLAPS = {
     "g_bleu": (bleu, "G-BLEU"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grice.text.overlap import rouge_2
+from grice_tasks.overlap import rouge_2
 from grice_tasks.situatedgen.captions import (
     CiderD,
     bleu_4,

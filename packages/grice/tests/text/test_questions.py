@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.text.content import content_words, sentences
-from grice.text.questions import questions
+from grice.text.content import content_words, questions, sentences
 
 
 @pytest.mark.parametrize(

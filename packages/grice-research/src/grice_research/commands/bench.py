@@ -189,7 +189,7 @@ def _write_page(folder: Path, page: Path) -> None:
 
 def _list(benches: Sequence[Bench], *, as_json: bool) -> int:
     from grice.cli.output import print_json_lines
-    from grice.cli.tables import print_table
+    from grice.cli.terminal import print_table
 
     if as_json:
         print_json_lines({"bench": bench.name, "about": bench.title} for bench in benches)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError
-from grice.text.overlap import rouge_2
+from grice_tasks.overlap import rouge_2
 from grice_tasks.situatedgen.examples import prompt
 from grice_tasks.situatedgen.language_model import shown_prompt
 

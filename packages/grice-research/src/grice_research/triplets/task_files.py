@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import RecordError
-from grice.lines import read_lines
+from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,9 +15,9 @@ import msgspec
 from grice.errors import RecordError, did_you_mean
 from grice.files import write_bytes
 from grice.knowledge.schema import load_schema
-from grice.lines import read_lines
 from grice.records import to_json
 from grice_tasks.cider.records import Annotated, Dialogue
+from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from grice.text.overlap import (
+from grice.text.tokens import BLEU_TOKENS
+from grice_tasks.overlap import (
     Counts,
     common_length,
     count_ngrams,
@@ -17,7 +18,6 @@ from grice.text.overlap import (
     stem_bigrams,
     stems,
 )
-from grice.text.tokens import BLEU_TOKENS
 
 ORDERS = 4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 import msgspec
 
 from grice.errors import RecordError, plural
-from grice.lines import check_distinct, read_lines
+from grice_tasks.lines import check_distinct, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,6 @@ import msgspec
 from grice.errors import InputError, did_you_mean
 from grice.progress import track
 from grice.records import Triple
-from grice.text.overlap import rouge_2
 from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance
@@ -24,6 +23,7 @@ from grice_tasks.explagraphs.matching import Match, best_gold, match_facts
 from grice_tasks.explagraphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
+from grice_tasks.overlap import rouge_2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

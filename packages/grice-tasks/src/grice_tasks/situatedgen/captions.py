@@ -1,6 +1,6 @@
 """BLEU-4, ROUGE-L and CIDEr-D of outputs against one reference each, as pycocoevalcap has them.
 
-ROUGE-2 is :func:`grice.text.overlap.rouge_2`, METEOR :mod:`grice_tasks.situatedgen.meteor`.
+ROUGE-2 is :func:`grice_tasks.overlap.rouge_2`, METEOR :mod:`grice_tasks.situatedgen.meteor`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.text.overlap import common_length, count_ngrams, shared
+from grice_tasks.overlap import common_length, count_ngrams, shared
 from grice_tasks.situatedgen.words import sentences, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.stats.inputs import Floats
-    from grice.text.overlap import Counts
+    from grice_tasks.overlap import Counts
 
 ORDERS = 4
 MARKED = "'' ' `` ` -lrb- -rrb- -lcb- -rcb- ( ) [ ] { } . ? ! , : - -- ... ; \" …"

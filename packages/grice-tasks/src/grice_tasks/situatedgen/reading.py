@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from grice.errors import InputError, RecordError
-from grice.lines import check_distinct, read_lines
+from grice_tasks.lines import check_distinct, read_lines
 from grice_tasks.situatedgen.records import Question, Statement
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 import msgspec
 
 from grice.errors import InputError, RecordError
-from grice.lines import check_distinct, read_lines
 from grice.models.protocols import TaggedSpan
+from grice_tasks.lines import check_distinct, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.progress import track
 from grice.stats.estimate import Estimate
-from grice.text.overlap import rouge_2
+from grice_tasks.overlap import rouge_2
 from grice_tasks.situatedgen.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_l
 from grice_tasks.situatedgen.match import Match, match_keywords
 from grice_tasks.situatedgen.meteor import meteor, meteor_counts

@@ -17,9 +17,17 @@ from typing import TYPE_CHECKING, Protocol, cast
 import grice
 from grice import distributions
 from grice.cli import commands
-from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import CHECKING, QUIET, UNCUT, complain, drop, is_broken_pipe, open_streams
+from grice.cli._streams import (
+    CHECKING,
+    QUIET,
+    UNCUT,
+    complain,
+    drop,
+    is_broken_pipe,
+    open_streams,
+    visible,
+)
 from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, InputError, out_of_memory, shortened

@@ -77,3 +77,12 @@ def complain(text: str) -> None:
         print(f"grice: {text}", file=sys.stderr, flush=True)  # noqa: T201
     except OSError:
         drop(sys.stderr)
+
+
+def visible(text: str) -> str:
+    r"""Return a text with a mark for every character that is not printed, line ends excepted.
+
+    >>> visible("red: \x1b[31m")
+    'red: �[31m'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

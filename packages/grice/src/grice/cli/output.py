@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._streams import outlasting_reader
-from grice.records import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +29,7 @@ def emit_rows(rows: Iterable[object], view: View, *, as_json: bool) -> None:
 
 def show(view: View) -> None:
     """Print lines and tables as they come."""
-    from grice.cli.tables import print_piece
+    from grice.cli.terminal import print_piece
 
     for piece in view:
         with outlasting_reader():
@@ -39,6 +38,8 @@ def show(view: View) -> None:
 
 def print_json_lines(records: Iterable[object]) -> None:
     """Print each record as one line."""
+    from grice.records import to_json
+
     for record in records:
         with outlasting_reader():
             sys.stdout.write(to_json(record) + "\n")
@@ -50,6 +51,7 @@ def write_or_print_lines(records: Iterable[object], output: Path | None) -> None
         print_json_lines(records)
         return
     from grice.files import write_lines
+    from grice.records import to_json
 
     write_lines(output, (f"{to_json(record)}\n".encode() for record in records))
 

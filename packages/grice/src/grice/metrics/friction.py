@@ -11,7 +11,7 @@ from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.readers.roles import user_turns
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
-from grice.text.questions import questions
+from grice.text.content import questions
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.models.protocols import Encoder
 from grice.records import FeatureEvidence, Judgement, Span
-from grice.text.questions import questions
+from grice.text.content import questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

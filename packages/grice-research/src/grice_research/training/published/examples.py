@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError, RecordError
-from grice.lines import read_lines
 from grice_research.metrics.accent import PROMPTS, extraction_source
 from grice_research.metrics.comet import query
 from grice_research.training.published.amr import generation, parsing
@@ -19,6 +18,7 @@ from grice_research.training.published.explagraphs import (
 from grice_research.training.published.files import TrainingExample, records_of, text_field
 from grice_research.training.published.replies import engagement, ruber
 from grice_research.training.published.situatedgen import situatedgen
+from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError, RecordError
-from grice.lines import read_lines
+from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._limits import earned_view, limits_view
 from grice.cli.output import show
+from grice.errors import LONGEST
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from grice.metrics.registry import Registry
     from grice.tables import View
@@ -70,9 +70,9 @@ def _view(registry: Registry) -> View:
     yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
     yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
     judges = [metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE]
-    yield from earned_view(judges)
+    yield from _earned(judges)
     yield Lines([""])
-    yield from limits_view(judges)
+    yield from _limits(judges)
     yield Lines([""])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
     yield Table(("format", "what it is"), formats, words=2)
@@ -99,3 +99,31 @@ def _as_json(registry: Registry, name: str | None) -> str:
         for metric in metrics
     ]
     return msgspec.json.encode(rows).decode()
+
+
+def _earned(metrics: Iterable[str]) -> View:
+    """Yield which metrics have earned to run by default, each with the set that shows it."""
+    from grice.metrics.earned import NOT_EARNED, verdict_on
+    from grice.metrics.limits import NOT_MEASURED
+
+    verdicts = {name: verdict_on(name) for name in metrics}
+    without = (NOT_EARNED, NOT_MEASURED)
+    yield Lines(["Scored by default is what beats trivial baselines on a set it has not seen:"])
+    measured = (f"{name}: {words}" for name, words in verdicts.items() if words not in without)
+    yield Lines(measured, indent=2, longest=LONGEST)
+    for words in without:
+        if others := [name for name, verdict in verdicts.items() if verdict == words]:
+            yield Lines([f"{words}: {', '.join(others)}"], indent=2, longest=LONGEST)
+
+
+def _limits(metrics: Iterable[str]) -> View:
+    """Yield what metrics do not see, in one line each; those not measured in one for all."""
+    from grice.metrics.limits import NOT_MEASURED, summed_up
+
+    limits = {name: summed_up(name) for name in metrics}
+    they = "they do" if len(limits) > 1 else "it does"
+    yield Lines([f"What {they} not see, by recorded figures (grice list METRIC has them):"])
+    measured = (f"{name}: {words}" for name, words in limits.items() if words != NOT_MEASURED)
+    yield Lines(measured, indent=2, longest=LONGEST)
+    if missing := [name for name, words in limits.items() if words == NOT_MEASURED]:
+        yield Lines([f"{NOT_MEASURED}: {', '.join(missing)}"], indent=2, longest=LONGEST)

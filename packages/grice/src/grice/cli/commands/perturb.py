@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._meta import block_view
 from grice.cli._status import DONE, PARTIAL
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.output import emit, emit_rows
@@ -102,6 +101,7 @@ def _score(
     sound: Sequence[Conversation],
     material: Material,
 ) -> None:
+    from grice.cli._meta import block_view
     from grice.evaluation.pairs import judge_pairs, perturbed_pairs
     from grice.evaluation.table import score_table
 

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.models import recommend_larger
 from grice.cli.options import (
@@ -17,6 +16,7 @@ from grice.cli.options import (
     check_options,
     chosen_preset,
     load_grader,
+    loader,
     names,
 )
 from grice.cli.settings import check_settings
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from grice.scoring.summary import Summary
 
 HELP = "score every reply of files of conversations"
+ENGINES = ("dask", "ray", "spark")
+LOCAL_ALONE = ("sample", "report")
+"""Options of a run that sees all conversations."""
 FIRST = 5
 """Replies that are named as those to look at first."""
 
@@ -78,7 +81,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "also score by the min, max, mean or geometric mean of metrics that are run; may be "
         "repeated",
     )
-    add_engine(parser)
+    _add_engine(parser)
     flags.add_endpoints(parser)
     add_metric_options(parser, words, *ENGINES)
     check_settings(parser)
@@ -97,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.engine is not None:
         if arguments.blend:
             raise InputError("--blend: not with --engine; blend in a run of one process")
-        return run_on_engine(arguments)
+        return _run_on_engine(arguments)
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format, columns=arguments.columns))
@@ -246,3 +249,55 @@ def _show(
         for problem in summary.problems:
             warn(problem)
         warn(f"{plural(summary.skipped, 'record')} could not be read")
+
+
+def _add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add what scores beyond this process."""
+    parser.add_argument(
+        "--engine", choices=ENGINES, help="score each file by a worker; -o is then a folder"
+    )
+    parser.add_argument("--address", help="of a cluster that runs; default: workers started here")
+
+
+def _run_on_engine(arguments: argparse.Namespace) -> int:
+    """Score the files on an engine; the status is 4 if a file could not be scored."""
+    from grice.cli.output import print_json_lines, show
+    from grice.cli.terminal import note, warn
+    from grice.integrations import Grading, score_on
+    from grice.tables import Lines
+
+    for option in LOCAL_ALONE:
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--{option} needs a run in this process: leave out --engine")
+    if arguments.output is None:
+        raise InputError("--engine writes a shard for each file: name their folder with -o FOLDER")
+    chosen = loader(arguments, arguments.speaker).keywords
+    grading = Grading(
+        tuple(names(arguments.metrics)),
+        options=chosen["options"],
+        speakers=tuple(arguments.speaker),
+        mode=arguments.mode,
+        plugins=tuple(str(path.resolve()) for path in arguments.plugin),
+        models=chosen["preset"],
+        format=arguments.format,
+        columns=arguments.columns,
+    )
+    shards = []
+    for shard in score_on(
+        arguments.engine, arguments.files, arguments.output, grading, address=arguments.address
+    ):
+        shards.append(shard)
+        if shard.problem is not None:
+            warn(shard.problem)
+        elif shard.scores is None:
+            note(f"{shard.source}: was scored before")
+        else:
+            note(f"{shard.source}: {plural(shard.scores, 'score')}, {shard.failed:,} failed")
+    broken = sum(shard.problem is not None for shard in shards)
+    if arguments.json:
+        print_json_lines(shards)
+    else:
+        written = plural(len(shards) - broken, "shard")
+        show([Lines([f"{written} in {arguments.output}, each named by a hash of its input"])])
+    failed = any(shard.failed for shard in shards)
+    return UNUSABLE if broken == len(shards) else PARTIAL if broken or failed else DONE
