@@ -26,12 +26,7 @@ HOMONYMS = {
     "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",
     "--blend": "a score made of others (score), or how several choose together (rerank)",
     "--file": "a conversation (explain), or a file of a repository (models add)",
-    "--from": "another place to take from: a mirror, a wheel, a file of triples",
-    "--kb": "knowledge to look into, or the file of one's own that is changed",
     "--kind": "of a perturbation, or of a model",
-    "--most": "the most of conversations or pairs; what follows says which",
-    "--on": "what something is held against: a rated set, conversations, knowledge",
-    "--threshold": "a score from which a reply satisfies (train), or below which it has an issue",
 }
 """Options that two commands mean differently, as one word of the language does."""
 
@@ -73,7 +68,7 @@ def test_an_option_means_the_same_in_every_command():
                 by_option.setdefault(option, {}).setdefault(key, []).append(name)
     several = {option: uses for option, uses in by_option.items() if len(uses) > 1}
     assert {option: uses for option, uses in several.items() if option not in HOMONYMS} == {}
-    assert HOMONYMS.keys() <= several.keys(), "an option that is the same by now needs no excuse"
+    assert HOMONYMS.keys() <= several.keys(), "an option with one meaning needs no entry"
 
 
 @pytest.mark.parametrize("name", LEAVES)
