@@ -1,10 +1,7 @@
-"""CIDER's four tasks by the released folds: what ships, models fitted on it by recipe, baselines.
+"""CIDER's four tasks by the released folds: the shipped model and trivial baselines.
 
-The shipped heads saw no text of CIDER: their rows are transfer. Those of the research models,
-networks on a small encoder fine-tuned under all tasks and on a small and a larger one that stay as
-they were, are measured where the recipe left them (``triplets`` in the folder
-of weights), and named as missing elsewhere. All of task 1 is on the frozen negatives, which
-no published figure is on.
+The shipped heads saw no text of CIDER: their rows are transfer. All of task 1 is on the frozen
+negatives, which no published figure is on.
 """
 
 from __future__ import annotations
@@ -19,11 +16,9 @@ from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.stats.systems import mean
-from grice_research.context import Skipped
 from grice_research.rows import Row
 from grice_research.triplets.choices import distance_balanced, nearest
 from grice_research.triplets.cider import load_cider
-from grice_research.triplets.models import TaskModels, open_folder
 from grice_research.triplets.scores import score_entailment, score_labels, score_spans
 from grice_research.triplets.tasks import answer_tasks
 from grice_tasks.cider.statistics import turn_starts
@@ -89,7 +84,7 @@ class _Fold(NamedTuple):
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
-    """Yield the four tasks by fold: shipped heads, research heads where there are any, baselines.
+    """Yield the four tasks by fold: the shipped heads and the baselines.
 
     Raises:
         InputError: If the data folder or the shipped heads are not there.
@@ -103,10 +98,9 @@ def measure(context: BenchContext) -> Iterator[Row]:
         raise InputError(str(error)) from error
     fingerprint = models.fingerprint(MODEL)
     everything = frozenset(cider.folds)
-    answers = answer_tasks(cider, everything, TaskModels(shipped))
+    answers = answer_tasks(cider, everything, shipped)
     by_fold = [_scored(folds[number], answers, shipped.level) for number in FOLDS]
     yield from _rows("", by_fold, "ours", fingerprint, "heads that saw no text of CIDER: transfer")
-    yield from _research(context, cider, folds, shipped)
     yield from _baselines(cider, folds)
     for name, task, what, value in PUBLISHED_BASELINES:
         yield Row(
@@ -156,12 +150,6 @@ def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
         [answers.relations[name, triple.head, triple.tail] for name, triple in fold.positives],
     )
     scored |= {("relation", name): value for name, value in labels._asdict().items()}
-    if answers.apart:
-        labels = score_labels(
-            [triple.relation for _, triple in fold.positives],
-            [answers.apart[name, triple.head, triple.tail] for name, triple in fold.positives],
-        )
-        scored |= {("relation without context", n): v for n, v in labels._asdict().items()}
     for task, choices in (("choice", fold.choices), ("choice balanced", fold.balanced)):
         right = [answers.options[choice.id] == choice.label for choice in choices]
         scored[task, "accuracy"] = sum(right) / len(right)
@@ -252,31 +240,6 @@ def _rows(
 def _over_folds(values: Sequence[float]) -> Estimate:
     """Return the mean of folds with Student's interval over them."""
     return mean(values, interval="student", bounds=(0, 1))
-
-
-def _research(
-    context: BenchContext, cider: Cider, folds: Mapping[int, _Fold], shipped: TripletModels
-) -> Iterator[Row]:
-    """Yield the rows of heads fitted per fold, if the recipe left those of all five."""
-    by_fold = []
-    for number in FOLDS:
-        try:
-            models = open_folder(context.weights("triplets") / f"fold_{number}", shipped.encoder)
-        except (BundleError, Skipped) as error:
-            for task, what in PRINTED:
-                yield Row(
-                    row=f"{task}, research",
-                    measure=what,
-                    estimate=None,
-                    kind="ours",
-                    why=f"not measured: {error}; the recipe triplets makes it",
-                )
-            return
-        fold = folds[number]
-        answers = answer_tasks(cider, fold.names, models)
-        by_fold.append(_scored(fold, answers, models.heads.level))
-    why = "fitted on the other four folds by recipe, chosen on a part of them; never ships"
-    yield from _rows(", research", by_fold, "ours", "research", why)
 
 
 def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:

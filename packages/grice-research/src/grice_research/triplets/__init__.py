@@ -1,1 +1,1 @@
-"""CIDER's four tasks, answered by heads of grice and by research weights."""
+"""CIDER's four tasks, answered by heads of grice."""
