@@ -24,7 +24,6 @@ from grice.metrics.declaration import Metric
 from grice.metrics.limits import FILE, Recorded
 from grice.metrics.page import metric_page, model_cards
 from grice.metrics.registry import find_metrics
-from grice_research.language_models.page import with_table
 from grice_research.limits import limits_of
 from grice_research.outdated import changes, notice
 from grice_research.pages import bench_page, index_page
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PRESETS = HERE / "presets.md"
 README = HERE.parent / "README.md"
-PLACES = HERE / "language-models.md"
 UNSEEN = "## What it does not see\n\n"
 LIMITS = HERE.parent / "packages/grice/src/grice/data" / FILE
 
@@ -65,7 +63,6 @@ def pages() -> dict[Path, str]:
         HERE / "results.md": index_page(runs, "results"),
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
-        PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
         README: quality_table.with_table(
             README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")
         ),

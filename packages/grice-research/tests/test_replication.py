@@ -89,19 +89,6 @@ def test_recorded_verdicts_follow_from_the_recorded_rows(runs):
             assert run.counts.get(verdict, 0) == counts.get(verdict, 0), run.bench
 
 
-def test_no_substitute_of_ours_is_said_to_reproduce_a_printed_figure(runs):
-    rows = [
-        row_of_run
-        for run in runs
-        for row_of_run in run.figures
-        if row_of_run.row.startswith("small networks")
-    ]
-    assert rows, "networks of ours that learned from the perturbations of a published metric"
-    assert {row_of_run.verdict.partition(":")[0] for row_of_run in rows if row_of_run.verdict} == {
-        "beside"
-    }
-
-
 def test_no_two_rows_of_a_bench_come_from_the_same_computation(runs):
     assert {run.bench: equal_rows(run.figures) for run in runs if equal_rows(run.figures)} == {}
 

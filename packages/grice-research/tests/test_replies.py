@@ -6,20 +6,18 @@ import random
 
 import pytest
 
-import grice_research.replies
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.metrics.commonsense.scorers import cautious_score
 from grice.models.models import Models
 from grice.records import KnownTail, Triple
 from grice_research.benches import conture, cskb_population, deco
-from grice_research.context import BenchContext
 from grice_research.replies import (
     Column,
     Replies,
     correlations,
     differences,
-    gold_columns,
+    gold_column,
     printed,
     read_replies,
     systems,
@@ -177,38 +175,12 @@ def test_replies_come_with_ratings_writers_and_peoples_triples(tmp_path):
     assert read.triples[1][0] == Triple("PersonX misses the bus", "xReact", "PersonX is late")
 
 
-def test_gold_tuples_are_judged_with_and_without_the_fit_of_the_reply(tmp_path):
+def test_gold_tuples_are_judged_as_those_of_the_metric(tmp_path):
     context = SmallContext(tmp_path)
-    read = read_replies(context, "deco_test")
-    columns = list(gold_columns(context, read, "gold tuples", "calibrated", share=0.5))
-    whole, alone, mean = columns
+    column = gold_column(context, read_replies(context, "deco_test"))
     single, none = cautious_score([0.75]), cautious_score([])
-    assert list(whole.values) == [(none + 0.25) / 2, (single + 0.25) / 2] * 4 + [(none + 0.25) / 2]
-    assert list(alone.values) == [none, single] * 4 + [none]
-    assert list(mean.values) == [0.5, 0.75] * 4 + [0.5]
-    assert alone.row == "gold tuples, triples alone"
-    assert len({column.signature for column in columns}) == 3
-    assert list(alone.counts) == [0, 1] * 4 + [0]
-
-
-def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_path, monkeypatch):
-    folder = tmp_path / "language_model"
-    for name in ("small", "large"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "card.toml").write_text("")
-    (folder / "half made").mkdir()
-    context = BenchContext(None, lambda _: None, (), weights=tmp_path)
-    monkeypatch.setattr(grice_research.replies, "judged", lambda *a, **options: (a[-1], options))
-    rows = list(grice_research.replies.by_language_models(context, replies()))
-    large, small = (f"file:{folder / name}" for name in ("large", "small"))
-    assert rows == [
-        ("commonsense, fit by large", {"relevance": large, "relevance_weight": 0.5}),
-        ("commonsense, fit by large, share 0.8", {"relevance": large, "relevance_weight": 0.8}),
-        ("fit by large alone", {"relevance": large, "relevance_weight": 1.0}),
-        ("commonsense, fit by small", {"relevance": small, "relevance_weight": 0.5}),
-        ("commonsense, fit by small, share 0.8", {"relevance": small, "relevance_weight": 0.8}),
-        ("fit by small alone", {"relevance": small, "relevance_weight": 1.0}),
-    ]
+    assert list(column.values) == [none, single] * 4 + [none]
+    assert list(column.counts) == [0, 1] * 4 + [0]
 
 
 def test_who_wrote_the_reply_is_a_trivial_baseline(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import json
 import re
 import sys
 from pathlib import Path
@@ -188,37 +187,3 @@ def test_every_command_has_a_help_text(command, capsys):
     help_text = capsys.readouterr().out
     assert "usage: grice" in help_text
     assert f"grice {command}" in (DOCS / "commands" / "README.md").read_text("utf-8")
-
-
-RECORDED = {
-    "deco": [
-        ("commonsense, fit by qwen2.5-coder-1.5b-instruct, share 0.8", "({value} [{low}, {high}],"),
-        ("cosine_last_turn", "cosine with the turn before {value})"),
-        ("fit by qwen2.5-coder-1.5b-instruct alone", "language model alone has {value} and"),
-    ],
-    "conture": [
-        ("commonsense, fit by qwen2.5-coder-1.5b-instruct, share 0.8", "({value} [{low}, {high}],"),
-        ("cosine_last_turn", "the cosine {value})"),
-        ("fit by qwen2.5-coder-1.5b-instruct alone", "and {value}."),
-    ],
-    "dailydialog-relevance": [
-        ("relevance, qwen2.5-coder-1.5b generated", "(Spearman {value} for"),
-        ("relevance generated", "for {value}), and"),
-        ("relevance, qwen2.5-coder-1.5b human-written", "not at all ({value} for"),
-        ("relevance human-written", "for {value};"),
-    ],
-}
-
-
-@pytest.mark.parametrize("bench", RECORDED)
-def test_the_figures_about_language_models_are_those_recorded(bench):
-    page = " ".join((DOCS / "language-models.md").read_text("utf-8").split())
-    record = json.loads((DOCS / "results" / f"{bench}.json").read_text("utf-8"))
-    figures = {
-        figure["row"]: figure
-        for figure in record["figures"]
-        if figure["measure"].strip() == "spearman"
-    }
-    for row, sentence in RECORDED[bench]:
-        numbers = {key: f"{figures[row][key]:.3f}" for key in ("value", "low", "high")}
-        assert sentence.format(**numbers) in page, row

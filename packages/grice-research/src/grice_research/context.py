@@ -12,7 +12,7 @@ from grice.stats.correlations import correlation_value
 from grice_research.measures import MEASURES, measured, paired_difference
 from grice_research.people import PEOPLE, of_people
 from grice_research.released import released
-from grice_research.triples import AREAS, SCORERS, area, models_of, read_triples
+from grice_research.triples import AREAS, MODELS_OF, SCORERS, area, read_triples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -53,7 +53,6 @@ class BenchContext:
         metrics: Names of the metrics there are.
         without: Sets that are left out of this run.
         models: Opens models for what is no metric.
-        weights: Where recipes left what does not ship; None if nobody said.
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class BenchContext:
         metrics: Collection[str],
         without: Collection[str] = (),
         models: Callable[[], Models] | None = None,
-        weights: Path | None = None,
     ) -> None:
         self.metrics = metrics
         self.missing: dict[str, str] = {}
@@ -76,7 +74,6 @@ class BenchContext:
         self._columns: dict[tuple[str, str], Values] = {}
         self._guards: dict[str, Guard] = {}
         self._models = models
-        self._weights = weights
         self._triples: dict[tuple[str, str], list[float]] = {}
 
     @property
@@ -89,18 +86,6 @@ class BenchContext:
         if self._folder is None:
             raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
         return self._folder
-
-    def weights(self, recipe: str) -> Path:
-        """Return the folder that a recipe left its weights or scores in; it may be missing.
-
-        Raises:
-            Skipped: If nobody named the folder of all recipes.
-        """
-        if self._weights is None:
-            raise Skipped(
-                "no folder of research weights is named; give --weights DIR or set GRICE_WEIGHTS"
-            )
-        return self._weights / recipe
 
     def models(self) -> Models:
         """Return what opens models.
@@ -222,7 +207,7 @@ class BenchContext:
         if (scorer, on) not in self._triples:
             self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
         estimate = area(measure, self._triples[scorer, on], rows)
-        parts = [scorer, *(self.models().fingerprint(reference) for reference in models_of(scorer))]
+        parts = [scorer, *(self.models().fingerprint(reference) for reference in MODELS_OF[scorer])]
         return estimate, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
 
     def difference(self, metric: str, source: str, on: str, measure: str) -> Estimate | None:

@@ -9,7 +9,7 @@ import grice
 import grice_models
 import grice_tasks
 
-__all__ = ["MODELS", "PRODUCT_DATA", "TASK_MODELS", "weights_folder", "work_folder"]
+__all__ = ["MODELS", "PRODUCT_DATA", "TASK_MODELS", "work_folder"]
 
 VARIABLE = "GRICE_WEIGHTS"
 PRODUCT_DATA = Path(grice.__file__).parent / "data"
@@ -20,23 +20,9 @@ TASK_MODELS = Path(grice_tasks.__file__).parent / "models"
 """Models that ship with the tasks."""
 
 
-def weights_folder(stated: Path | None = None) -> Path | None:
-    """Return the folder of weights and scores that do not ship; None if nobody named one.
-
-    It has a folder for each recipe, such as ``relevance/research_fluent``.
-
-    Args:
-        stated: What ``--weights`` names; otherwise ``GRICE_WEIGHTS`` counts.
-    """
-    if stated is not None:
-        return stated
-    named = os.environ.get(VARIABLE)
-    return Path(named) if named else None
-
-
 def work_folder(recipe: str) -> Path:
     """Return where a recipe keeps its intermediate files, which need not be there yet.
 
     It is ``weights/RECIPE`` below the current directory, or a folder in ``GRICE_WEIGHTS``.
     """
-    return (weights_folder() or Path("weights")) / recipe
+    return Path(os.environ.get(VARIABLE) or "weights") / recipe

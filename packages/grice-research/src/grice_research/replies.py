@@ -2,64 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.errors import GriceError, InputError
-from grice.metrics.commonsense import combined, commonsense
-from grice.metrics.commonsense.scorers import (
-    Sources,
-    as_knowledge_base,
-    cautious_score,
-    find_scorer,
-    mean_score,
-    nearest_known,
-)
-from grice.metrics.sense import sense
-from grice.models.protocols import Pair
+from grice.errors import InputError
+from grice.knowledge.extraction.protocol import Exchange
+from grice.metrics.commonsense import commonsense
+from grice.metrics.commonsense.scorers import cautious_score
 from grice.records import Triple, TripleEvidence
 from grice.scoring.items import responses
 from grice.scoring.loaded import load_metric
 from grice.stats import compare_correlations, correlation, partial_correlation, system_level
-from grice_research.context import Skipped
 from grice_research.published import load_bench
 from grice_research.rows import Row
-from grice_research.surface import TURNS
-from grice_research.triples import knowledge_of
+from grice_research.triples import MODELS_OF, compatibility
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.evaluation.datasets import Rated
-    from grice.knowledge.lookup import TripleStore
-    from grice.knowledge.plausibility import TripleHead
-    from grice.models.protocols import Encoder, PairClassifier
     from grice.records import Judgement, Response
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
 __all__ = [
     "Column",
+    "Printed",
     "Replies",
     "baseline",
-    "by_language_models",
     "correlations",
     "differences",
-    "gold_columns",
+    "exchange_of",
+    "gold_column",
     "judged",
+    "measure_replies",
     "printed",
     "read_replies",
     "systems",
     "trivial_columns",
-    "with_whole",
 ]
 
 ASPECT = "events"
-CHOSEN_SHARE = 0.8
-"""Of the fit by a language model, chosen on DECO's training part."""
-MIXED = 0.5
-"""Weight of the reply as a whole beside its triples, as it was until it left the score."""
+
+
 PERSON = "Human"
 
 
@@ -134,57 +120,16 @@ def _drawn(tuples: object) -> tuple[Triple, ...]:
     return tuple(Triple(*triple[:3]) for group in groups for triple in group)
 
 
-def judged(context: BenchContext, replies: Replies, row: str, **options: object) -> Column:
-    """Return what the metric ``commonsense`` gives with some of its options set."""
-    loaded = load_metric(commonsense, context.models(), options)
+def judged(context: BenchContext, replies: Replies) -> Column:
+    """Return what the metric ``commonsense`` gives."""
+    loaded = load_metric(commonsense, context.models(), {})
     judgements = loaded.judge(replies.responses)
     abstained = sum(judgement.status == "abstained" for judgement in judgements)
     counts = [len(_triples(judgement)) for judgement in judgements]
     why = f"{np.mean(counts):.1f} triples per reply, {abstained} replies not judged"
     values = [_value(judgement) for judgement in judgements]
-    return Column(row, values, counts, f"{loaded.signature}|on:{replies.fingerprint}:{ASPECT}", why)
-
-
-def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Column]:
-    """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
-
-    None ships: each folder that the recipe ``language_model`` has made is one. Beside one half
-    stands the share that DECO's training part chose for them.
-    """
-    try:
-        cards = sorted(context.weights("language_model").glob("*/card.toml"))
-    except Skipped:
-        return
-    for card in cards:
-        name, reference = card.parent.name, f"file:{card.parent}"
-        row = f"commonsense, fit by {name}"
-        yield judged(context, replies, row, relevance=reference, relevance_weight=MIXED)
-        yield judged(
-            context,
-            replies,
-            f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
-            relevance=reference,
-            relevance_weight=CHOSEN_SHARE,
-        )
-        yield judged(
-            context, replies, f"fit by {name} alone", relevance=reference, relevance_weight=1.0
-        )
-
-
-def with_whole(context: BenchContext, replies: Replies) -> Iterator[Column]:
-    """Yield the metric ``commonsense`` mixed with what is said of the reply as a whole.
-
-    By context relevance, as it was until it left the score; and by the sense of a language model,
-    if it was fetched.
-    """
-    row = "commonsense, with context relevance"
-    yield judged(context, replies, row, relevance_weight=MIXED)
-    row, reference = "commonsense, with sense (medium)", sense.models["model"]
-    try:
-        mixed = judged(context, replies, row, relevance=reference, relevance_weight=MIXED)
-    except GriceError:  # the language model is not there
-        return
-    yield mixed
+    signature = f"{loaded.signature}|on:{replies.fingerprint}:{ASPECT}"
+    return Column("commonsense", values, counts, signature, why)
 
 
 def baseline(context: BenchContext, replies: Replies, name: str, metric: str) -> Column:
@@ -192,6 +137,13 @@ def baseline(context: BenchContext, replies: Replies, name: str, metric: str) ->
     values = [0.0 if value is None else value for value in context.metric_values(metric, name)]
     signature = f"{context.grader(metric)[1][metric]}|on:{replies.fingerprint}:{ASPECT}"
     return Column(metric, values, signature=signature)
+
+
+def exchange_of(response: Response) -> Exchange:
+    """Return a reply with the turn before it, as extractors read it."""
+    last = response.history[-1:]
+    same = any(turn.speaker == response.speaker for turn in last)
+    return Exchange(tuple(turn.text for turn in last), response.text, same)
 
 
 def _value(judgement: Judgement) -> float:
@@ -204,42 +156,22 @@ def _triples(judgement: Judgement) -> list[TripleEvidence]:
     return [piece for piece in judgement.evidence if isinstance(piece, TripleEvidence)]
 
 
-def gold_columns(
-    context: BenchContext, replies: Replies, row: str, scorer: str, *, share: float
-) -> Iterator[Column]:
-    """Yield the metric with the triples that people drew in place of its own, and these alone.
-
-    At last the triples alone with ACCENT's mean, where a reply without any has 0.5.
-    """
-    references = commonsense.models
-    models = context.models()
-    references = references | {"knowledge": knowledge_of(scorer)}
-    head = cast("TripleHead", models.open(references["plausibility"]))
-    encoder = cast("Encoder", models.open(references["encoder"]))
-    store = cast("TripleStore", models.open(references["knowledge"]))
-    fit = cast("PairClassifier", models.open(references["relevance"]))
+def gold_column(context: BenchContext, replies: Replies) -> Column:
+    """Return the metric's value of the triples that people drew, in place of its own."""
     distinct = list(dict.fromkeys(triple for each in replies.triples for triple in each))
-    nearest = nearest_known(distinct, store, encoder)
-    sources = Sources(head, as_knowledge_base(store, encoder), encoder, nearest=nearest)
-    scores = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
-    pairs = [Pair(tuple(t.text for t in r.history[-TURNS:]), r.text) for r in replies.responses]
-    fits = fit.classify(pairs)
+    scores = dict(zip(distinct, compatibility(distinct, context.models()), strict=True))
+    values = [cautious_score([scores[triple] for triple in each]) for each in replies.triples]
     counts = [len(each) for each in replies.triples]
-    fingerprints = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
-    for title, weight, pool in (
-        (row, share, cautious_score),
-        (f"{row}, triples alone", 0.0, cautious_score),
-        (f"{row}, triples alone, mean", 0.0, mean_score),
-    ):
-        values = [
-            combined(pool([scores[triple] for triple in each]), relevance, weight)
-            for each, relevance in zip(replies.triples, fits, strict=True)
-        ]
-        signature = (
-            f"{title}|scorer:{scorer}|pool:{pool.__name__}|relevance_weight:{weight}|{fingerprints}"
-            f"|on:{replies.fingerprint}"
-        )
-        yield Column(title, values, counts, signature, f"{np.mean(counts):.1f} triples per reply")
+    fingerprints = "|".join(
+        context.models().fingerprint(name) for name in MODELS_OF["compatibility"]
+    )
+    return Column(
+        "gold tuples",
+        values,
+        counts,
+        f"gold tuples|{fingerprints}|on:{replies.fingerprint}",
+        f"{np.mean(counts):.1f} triples per reply",
+    )
 
 
 def correlations(
@@ -343,6 +275,48 @@ def systems(column: Column, replies: Replies) -> Iterator[Row]:
             why=order,
             signature=column.signature,
         )
+
+
+class Printed(NamedTuple):
+    """The figures that the paper prints for a set.
+
+    Attributes:
+        accent: Of ACCENT whole, by measure.
+        baselines: Of its baselines, by our name of the metric: the row and its figures.
+        gold: Of ACCENT's judgement of the triples people drew; empty if the set has none.
+    """
+
+    accent: Mapping[str, float]
+    baselines: Mapping[str, tuple[str, Mapping[str, float]]]
+    gold: Mapping[str, float] = {}
+
+
+def measure_replies(context: BenchContext, name: str, figures: Printed) -> Iterator[Row]:
+    """Yield ours, trivial and the paper's baselines, people's triples, and the printed figures."""
+    replies = read_replies(context, name)
+    whole = judged(context, replies)
+    yield from correlations(whole, replies, "ours", figures.accent, "ACCENT whole")
+    if any(replies.system):
+        yield from systems(whole, replies)
+    trivial = trivial_columns(context, replies, name)
+    trivial.append(Column("number of triples found", whole.counts, signature=whole.signature))
+    trivial.append(baseline(context, replies, name, "relevance"))
+    for column in trivial:
+        yield from correlations(column, replies, "baseline")
+    yield from differences(whole, trivial, replies)
+    for metric, (beside, shown) in figures.baselines.items():
+        column = baseline(context, replies, name, metric)
+        yield from correlations(column, replies, "baseline", shown, beside)
+    if figures.gold:
+        counts = [len(triples) for triples in replies.triples]
+        number = Column("number of gold tuples", counts, signature=replies.fingerprint)
+        gold = gold_column(context, replies)
+        yield from correlations(number, replies, "baseline")
+        yield from correlations(gold, replies, "ours", figures.gold, "human (gold) tuples")
+        yield from differences(gold, [number], replies)
+        yield from printed("table 11", f"{name}, gold tuples:{ASPECT}")
+    for table in ("table 1", "table 5", "table 6"):
+        yield from printed(table, f"{name}:{ASPECT}")
 
 
 def printed(table: str, on: str) -> Iterator[Row]:

@@ -20,7 +20,6 @@ from grice.metrics.commonsense.scorers import (
     as_knowledge_base,
     find_scorer,
     nearest_known,
-    scorer_names,
 )
 from grice.records import Triple
 from grice_research.roc import roc_areas
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AREAS",
+    "MODELS_OF",
     "SCORERS",
     "TripleRows",
     "area",
-    "knowledge_of",
-    "models_of",
+    "compatibility",
     "read_triples",
 ]
 
@@ -89,47 +88,34 @@ GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React"
 """Relations that say nothing of who wants or feels, and what they are judged as."""
 
 
-HEADS, ENCODER, STORE, GENERATOR = (
-    "bundle:plausibility",
-    "bundle:encoder",
-    "bundle:atomic",
-    "bundle:comet",
-)
+HEADS, ENCODER, STORE = "bundle:plausibility", "bundle:encoder", "bundle:atomic"
+MODELS_OF: dict[str, tuple[str, ...]] = {
+    "commonsense": (HEADS, STORE, ENCODER),
+    "compatibility": (HEADS, STORE, ENCODER),
+    "cosine_head_tail": (ENCODER,),
+    "relation_rate": (),
+}
+"""By name of a scorer, the models that it rests on."""
 
 
-def knowledge_of(scorer: str) -> str:
-    """Return the knowledge that a scorer of compatibility is measured with.
-
-    Only a generator has probabilities of tails; the others read what is stored.
-    """
-    return GENERATOR if scorer == "likelihood" else STORE
-
-
-def models_of(scorer: str) -> tuple[str, ...]:
-    """Return the models that a scorer of :data:`SCORERS` rests on."""
-    if scorer == "relation_rate":
-        return ()
-    if scorer == "cosine_head_tail":
-        return (ENCODER,)
-    return (HEADS, knowledge_of(scorer), ENCODER)
+def compatibility(triples: Sequence[Triple], models: Models) -> list[float]:
+    """Return what the metric ``commonsense`` gives triples."""
+    head = cast("TripleHead", models.open(HEADS))
+    store = cast("TripleStore", models.open(STORE))
+    encoder = cast("Encoder", models.open(ENCODER))
+    nearest = nearest_known(triples, store, encoder)
+    sources = Sources(head, as_knowledge_base(store, encoder), encoder, nearest=nearest)
+    return find_scorer("calibrated")(triples, sources)
 
 
-def _by(scorer: str) -> Scorer:
-    """Return what a scorer of compatibility gives, with the models of the metric."""
-
-    def scores(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
-        head = cast("TripleHead", models.open(HEADS))
-        store = cast("TripleStore", models.open(knowledge_of(scorer)))
-        encoder = cast("Encoder", models.open(ENCODER))
-        triples = [
+def _compatibility(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+    return compatibility(
+        [
             Triple(triple.head, GENERAL.get(triple.relation, triple.relation), triple.tail)
             for triple in rows.triples
-        ]
-        nearest = nearest_known(triples, store, encoder) if scorer == DEFAULT else None
-        knowledge = as_knowledge_base(store, encoder)
-        return find_scorer(scorer)(triples, Sources(head, knowledge, encoder, nearest=nearest))
-
-    return scores
+        ],
+        models,
+    )
 
 
 def _cosine(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
@@ -152,17 +138,15 @@ def _relation_rate(rows: TripleRows, models: Models, folder: Path) -> list[float
 if TYPE_CHECKING:
     Scorer: TypeAlias = Callable[[TripleRows, Models, Path], list[float]]
 
-DEFAULT = "calibrated"
 
 SCORERS: dict[str, Scorer] = {
-    **{name: _by(name) for name in scorer_names() if name != DEFAULT},
-    "commonsense": _by(DEFAULT),
-    "compatibility": _by(DEFAULT),
+    "commonsense": _compatibility,
+    "compatibility": _compatibility,
     "cosine_head_tail": _cosine,
     "relation_rate": _relation_rate,
 }
-"""Scorers of triples by name: the alternatives, what the metric ``commonsense`` gives a triple it
-has read (under two names), and two trivial baselines, of which the last reads no text."""
+"""Scorers of triples by name: what the metric ``commonsense`` gives a triple it has read (under two
+names), and two trivial baselines, of which the last reads no text."""
 
 AREAS = ("AUC", "AUC, mean over relations")
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from event_pairs import EventPairs
 from grice.errors import InputError
 from grice.knowledge.extraction.clauses import EVENTS
 from grice.knowledge.extraction.protocol import Exchange, ExtractedTriple, Extraction, Place
@@ -15,7 +16,6 @@ from grice.metrics.commonsense import CONTEXT_RELEVANCE, combined, commonsense
 from grice.metrics.commonsense.scorers import cautious_score, mean_score, scorer_names
 from grice.models.protocols import TaggedSpan
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
-from grice_research.knowledge.pairing import EventPairs
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.metrics.commonsense.scorers import scorer_names
 from grice_research.published import load_bench
 from grice_research.rows import Row
 from grice_research.triples import (
     AREAS,
+    MODELS_OF,
     OF_ACCENT,
     SCORERS,
     TripleRows,
     area,
-    models_of,
     read_triples,
 )
 
@@ -37,25 +36,16 @@ PAPER = (
 MEASURES = {"auc_weighted": AREAS[1], "auc_pooled": AREAS[0]}
 ALL = "18 relations"
 PARTS = {ALL: "", "12 relations": ", ACCENT's 12 relations"}
-PRINTED = {
-    "compatibility": "ACCENT",
-    "bert": "BERT",
-    "bert_sage": "BERTSAGE",
-    "kg_bert": "KG-BERT",
-    "kg_bert_sage": "KG-BERTSAGE",
-}
-"""Rows of table 4, which are pooled."""
 BASELINES = ("relation_rate", "cosine_head_tail")
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
-    """Yield both areas of ours, of other scorers and of the baselines; then the printed ones."""
+    """Yield both areas of ours and of the baselines; then the printed ones."""
     rows = read_triples(context.folder, ALL)
-    others = [name for name in scorer_names() if name in SCORERS]
-    for name in ("compatibility", *BASELINES, *others):
+    for name in ("compatibility", *BASELINES):
         scores = SCORERS[name](rows, context.models(), context.folder)
         fingerprint = "|".join(
-            [name, *(context.models().fingerprint(reference) for reference in models_of(name))]
+            [name, *(context.models().fingerprint(reference) for reference in MODELS_OF[name])]
         )
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, fingerprint)
@@ -74,23 +64,22 @@ def measure(context: BenchContext) -> Iterator[Row]:
 def _areas(
     name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, fingerprint: str
 ) -> Iterator[Row]:
-    row = name if name in ("compatibility", *BASELINES) else f"compatibility, scorer {name}"
     places = [
         i for i, triple in enumerate(rows.triples) if part == ALL or triple.relation in OF_ACCENT
     ]
     chosen = TripleRows(
         tuple(rows.triples[i] for i in places), tuple(rows.plausible[i] for i in places)
     )
-    published = _published(part).get(PRINTED.get(name, ""))
+    published = None if name in BASELINES else _published(part)["ACCENT"]
     for measure, title in MEASURES.items():
         printed = published if measure == "auc_pooled" else None
         yield Row(
-            row=f"{row}{suffix}",
+            row=f"{name}{suffix}",
             measure=measure,
             estimate=area(title, [scores[i] for i in places], chosen),
             kind="baseline" if name in BASELINES else "ours",
             published=printed,
-            beside=PRINTED[name] if printed is not None else "",
+            beside="ACCENT" if printed is not None else "",
             signature=f"{fingerprint}|on:cskb_population:{part}|measure:{title}",
         )
 

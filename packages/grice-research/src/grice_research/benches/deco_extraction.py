@@ -13,7 +13,6 @@ from grice.knowledge.extraction.protocol import RELATIONS
 from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.embedded import EmbeddedEncoder
 from grice.text.events import event_text
-from grice_research.accent import exchange_of
 from grice_research.extraction import (
     BERTSCORE,
     Cells,
@@ -22,9 +21,8 @@ from grice_research.extraction import (
     extraction_measures,
     lines_of,
 )
-from grice_research.knowledge.pairing import EventPairs
 from grice_research.published import load_bench
-from grice_research.replies import read_replies
+from grice_research.replies import exchange_of, read_replies
 from grice_research.rows import Row
 from grice_tasks.explagraphs.embedding import TokenLikeness
 
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 
     from grice.knowledge.extraction.protocol import Exchange, TripleExtractor
     from grice.knowledge.extraction.protocol import Kind as TripleKind
-    from grice.knowledge.plausibility import TripleHead
-    from grice.models.protocols import SpanTagger
     from grice_research.context import BenchContext
     from grice_research.replies import Replies
     from grice_research.rows import Kind
@@ -68,7 +64,7 @@ Found = list[dict[str, list[tuple[str, str]]]]
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
-    """Yield ours, its ablations, the earlier way, the trivial baselines, and the printed rows."""
+    """Yield ours, its ablations, the trivial baselines, and the printed rows."""
     replies = read_replies(context, "deco_test")
     exchanges = [exchange_of(response) for response in replies.responses]
     models = context.models()
@@ -83,17 +79,6 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for row, kinds in KINDS.items():
         part = read_triples(extractor, exchanges, kinds)
         yield from _rows(row, part, replies, "ours", f"{fingerprint}|kinds:{','.join(kinds)}")
-    tagger = cast("SpanTagger", models.open("bundle:events"))
-    typing = cast("TripleHead", models.open("bundle:plausibility"))
-    pairing = EventPairs(tagger, typing)
-    earlier = f"{models.fingerprint('bundle:events')}|{models.fingerprint('bundle:plausibility')}"
-    yield from _rows(
-        "pairs of events, typed by a network",
-        read_triples(pairing, exchanges),
-        replies,
-        "ours",
-        f"{earlier}|on:{replies.fingerprint}",
-    )
 
     triples_of |= baselines(exchanges)
     for row in list(triples_of)[1:]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from grice.cli.flags import add_data, add_json
 from grice.cli.options import add_metric_options, load_grader, options_of_others
 from grice.folders import cache_folder
-from grice_research.places import weights_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -49,12 +48,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="FILE.md",
         help="write an index of all runs kept in --record, and a page for each beside its record; "
         "without NAME nothing is measured",
-    )
-    parser.add_argument(
-        "--weights",
-        type=Path,
-        metavar="DIR",
-        help="folder where recipes left weights that do not ship; default GRICE_WEIGHTS",
     )
     add_metric_options(parser, words)
 
@@ -121,10 +114,7 @@ def _bench_context(
         return opened
 
     folder = data_folder(arguments.data)
-    weights = weights_folder(arguments.weights)
-    return BenchContext(
-        folder, loaded, arguments.registry.metrics, arguments.without, models, weights
-    )
+    return BenchContext(folder, loaded, arguments.registry.metrics, arguments.without, models)
 
 
 def _current_name(name: str) -> str:

@@ -1,1 +1,0 @@
-"""Readers of triples that only tables need."""

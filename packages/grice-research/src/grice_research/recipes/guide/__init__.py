@@ -1,1 +1,0 @@
-"""Replies that a language model draws, and the guide that ships with them."""
