@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.table import score_table
-from grice.evaluation.trained import Guard, models_named, trained_share
 from grice.stats.correlations import correlation_value
 from grice_research.measures import MEASURES, measured, paired_difference
 from grice_research.people import PEOPLE, of_people
 from grice_research.released import released
+from grice_research.training_texts import trained_on, trained_share
 from grice_research.triples import AREAS, MODELS_OF, SCORERS, area, read_triples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from grice.evaluation.datasets import Rated, RatedSet
     from grice.evaluation.table import Scores
     from grice.models.models import Models
-    from grice.records import Conversation
     from grice.stats.estimate import Estimate
 
 __all__ = ["BenchContext", "Skipped", "metric_and_preset"]
@@ -72,7 +71,6 @@ class BenchContext:
         self._sets: dict[str, Rated] = {}
         self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
         self._columns: dict[tuple[str, str], Values] = {}
-        self._guards: dict[str, Guard] = {}
         self._models = models
         self._triples: dict[tuple[str, str], list[float]] = {}
 
@@ -163,16 +161,11 @@ class BenchContext:
 
     def trained(self, metric: str, on: str) -> str:
         """Return in words which models of a metric were trained on a set; empty if none was."""
-        name = on.partition(":")[0]
-        if name not in self._guards:
-            self._guards[name] = Guard(self.rated(name))
-        remarks = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
-        return "; ".join(remark.says for remark in remarks if remark.mark == "!")
+        return trained_on(self.grader(metric)[1][metric], on.partition(":")[0])
 
-    def trained_share(self, metric: str, talks: Iterable[Conversation]) -> float:
-        """Return the largest share of the texts of conversations that a model was trained on."""
-        texts = (turn.text for talk in talks for turn in talk.turns)
-        return trained_share(models_named(self.grader(metric)[1][metric]), texts)
+    def trained_share(self, metric: str, on: str) -> float:
+        """Return the largest share of the texts of a set that a model of a metric has seen."""
+        return trained_share(self.grader(metric)[1][metric], on)
 
     def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return the figure of released scores, or of the ratings, and how it came about.

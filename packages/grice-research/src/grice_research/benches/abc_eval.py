@@ -103,7 +103,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     }
     columns |= _computed(context, marked)
     signatures = {name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in scored}
-    trained = {name: context.trained_share(name, marked.talks) for name in ours}
+    trained = {name: context.trained_share(name, "abc_eval") for name in ours}
     for name, identity, values in review_values(scored, marked.talks):
         columns[name], ours[name] = values, ""
         signatures[name] = f"{identity}|on:abc_eval"

@@ -117,7 +117,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     columns[OWN_TURNS] = [-cosine for cosine in own_turn_cosines(context, voted.talks)]
     columns[POSITION] = [-float(turn) for talk in voted.talks for turn in talk.targets or ()]
     signatures = {name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in scored}
-    trained = {name: context.trained_share(name, voted.talks) for name in ours}
+    trained = {name: context.trained_share(name, "dbdc3") for name in ours}
     for name, identity, values in review_values(scored, voted.talks):
         columns[name], ours[name] = values, ""
         signatures[name] = f"{identity}|on:dbdc3"

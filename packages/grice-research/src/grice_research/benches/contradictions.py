@@ -115,7 +115,7 @@ def _measured(context: BenchContext, name: str, marked: Marked) -> Iterator[Row]
     signatures = {
         column: f"{context.grader(column)[1][column]}|on:{name.lower()}" for column in scored
     }
-    trained = {column: context.trained_share(column, marked.talks) for column in declared}
+    trained = {column: context.trained_share(column, name) for column in declared}
     bands = [str(sum(len(talk.turns) >= band for band in BANDS)) for talk in marked.talks]
     pairs = [(column, trivial) for column in declared for trivial in TRIVIAL]
     over_all = roc_areas(columns, marked.labels, pairs=pairs)

@@ -38,8 +38,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     paired = read_pairs(SET, context.folder)
     metrics = quality_metrics(JUDGED[LEVEL])
     right = {name: _right(context, name, paired) for name in (*metrics, *BASELINES[LEVEL])}
-    talks = [item.conversation for item in paired.rated.items]
-    trained = {name: context.trained_share(name, talks) for name in metrics}
+    trained = {name: context.trained_share(name, SET) for name in metrics}
     kinds = dict.fromkeys(pair.kind for pair in paired.pairs)
     for kind in (EVERY, *kinds):
         rows = [i for i, pair in enumerate(paired.pairs) if kind in (EVERY, pair.kind)]

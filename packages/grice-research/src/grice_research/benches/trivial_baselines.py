@@ -93,7 +93,6 @@ def _of_aspect(
     columns: Mapping[str, Sequence[float | None]],
 ) -> Iterator[Row]:
     """Yield the rows of metrics and baselines against one aspect."""
-    talks = [item.conversation for item in rated.items]
     for name, values in columns.items():
         kind: Kind = "ours" if name in metrics else "baseline"
         try:
@@ -109,7 +108,7 @@ def _of_aspect(
             why=context.trained(name, rated.set.name),
             signature=_signature(context, name, rated, aspect),
             metric=name if kind == "ours" else "",
-            trained=context.trained_share(name, talks) if kind == "ours" else 0.0,
+            trained=context.trained_share(name, rated.set.name) if kind == "ours" else 0.0,
         )
     for metric in metrics:
         for baseline in BASELINES[rated.set.level]:

@@ -79,7 +79,6 @@ def _adapt(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
     from grice.cli._reading import conversations
     from grice.cli.models import opened_models
-    from grice.evaluation.trained import record_texts
     from grice_research.training.labelled import labelled_replies, true_and_false_replies
     from grice_research.training.own import train, train_metric
 
@@ -96,9 +95,6 @@ def _adapt(arguments: argparse.Namespace) -> int:
             report = train_metric(*given, seed=arguments.seed)
         else:
             report = train(*given, seed=arguments.seed)
-    record_texts(
-        arguments.output, {text for pair in data.pairs for text in (*pair.left, pair.right)}
-    )
     emit(report, _view(report, arguments), as_json=arguments.json)
     return 0
 

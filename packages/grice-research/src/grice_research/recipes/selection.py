@@ -3,8 +3,7 @@
     python -m grice_research.recipes.selection [--data ../shared/data] [BUNDLE ...]
 
 What each bundle's card lists under ``selection`` beside held-out parts of its training corpora,
-which stand in ``texts.fp`` already. Touches no other file of a bundle and, of the card, only the
-two lines that state the file: no weight, digest or signature changes.
+which :func:`grice_research.training_texts.record_texts` has recorded. Touches no file of a bundle.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grice.evaluation.trained import record_selection
 from grice.models.bundle import shipped_bundles
 from grice_research.recipes.options import parser_of
+from grice_research.training_texts import record_selection
 
 
 def deco_train(data: Path) -> Iterator[str]:
@@ -49,7 +48,7 @@ def main() -> None:
     for name in arguments.bundles:
         texts = (text for source in LOOKED_AT[name] for text in source(arguments.data))
         made = record_selection(shipped_bundles()[name], texts)
-        print(f"{name}: {len(made.hashes):,} hashes, {made.seen:.1%} of the texts can be told")
+        print(*made, sep="\n")
 
 
 if __name__ == "__main__":

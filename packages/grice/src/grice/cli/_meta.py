@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from grice.errors import LONGEST, plural
 from grice.evaluation.pairs import DamagedBlock
-from grice.evaluation.trained import worst_mark
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -59,7 +58,6 @@ def _pairs(block: DamagedBlock) -> View:
         yield Table((name, "pairs", "share"), rows, dim=dim)
         left = [f"ties {row.ties:.1%}"]
         left += [f"{plural(row.failed, 'pair')} failed"] * (row.failed > 0)
-        left += [f"{model.mark} {model.says}" for model in row.trained if model.mark]
         yield Lines(["; ".join(left)], "dim", 2, LONGEST)
 
 
@@ -78,11 +76,10 @@ def _about(block: Block) -> Iterator[str]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    name = f"{row.metric} {worst_mark(row.trained)}".rstrip()
     if row.spearman is None or row.pearson is None:
-        return (name, "–", "–", "", "", str(row.abstained))
+        return (row.metric, "–", "–", "", "", str(row.abstained))
     return (
-        name,
+        row.metric,
         _estimate(row.spearman),
         f"{row.pearson.value:.3f}",
         "" if row.versus is None else f"{row.versus.value:+.3f}{_bounds(row.versus)}",
@@ -98,11 +95,6 @@ def _notes(block: Block) -> Iterator[str]:
         if left or row.why:
             yield f"{row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])])
     yield from (f"{row.metric}: {caveat}" for row in block.rows for caveat in row.caveats)
-    trained = [(row, model) for row in block.rows for model in row.trained]
-    yield from (f"{model.mark} {row.metric}: {model.says}" for row, model in trained if model.mark)
-    unknown = dict.fromkeys(model.model for _, model in trained if model.overlap is None)
-    if unknown:
-        yield f"training texts not recorded: {', '.join(unknown)}"
     how = {row.reduced for row in block.rows if row.reduced}
     if how:
         yield f"scores of single replies: {', '.join(how)} per conversation"

@@ -12,7 +12,6 @@ import numpy as np
 
 from grice.errors import InputError, plural
 from grice.evaluation.confounds import Confound, Ratings, confounds, covariates
-from grice.evaluation.trained import TrainedOn
 from grice.stats import (
     ceiling,
     compare_correlations,
@@ -89,7 +88,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         confounds: Partial correlations, controlling for length, turns, …
         reduced: How scores of replies became one of a conversation.
         points: The items as (rating, value).
-        trained: How far each of its models was trained on texts of the set.
     """
 
     metric: str
@@ -109,7 +107,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reduced: str = ""
     why: str = ""
     points: Points = ()
-    trained: tuple[TrainedOn, ...] = ()
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -258,7 +255,6 @@ def _counted(column: Column, ratings: Ratings, trivial: bool) -> Row:  # noqa: F
         reduced=column.reduced,
         why=_undefined(column, points) or few,
         points=points,
-        trained=column.trained,
     )
 
 

@@ -1,10 +1,9 @@
 """Metrics against people: every metric on every rated set, each set read and scored once.
 
 The way of a rated set is straight: :func:`meta_evaluate` reads the set (``datasets``), computes the
-metrics or takes them from files (``table``), holds each against what its models were trained on
-(``trained``), correlates it with the ratings (``agreement``), and returns records. Of damaged texts
-(``damaged``), for which no ratings exist, it counts the pairs in order (``pairs``). Whoever called
-prints the records or has them drawn (``grice.report``).
+metrics or takes them from files (``table``), correlates it with the ratings (``agreement``), and
+returns records. Of damaged texts, for which no ratings exist, it counts the pairs in order
+(``pairs``).
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from grice.evaluation.damaged import DAMAGED, read_pairs
 from grice.evaluation.datasets import RatedSet, data_folder, load_rated, wanted_sets
 from grice.evaluation.pairs import DamagedBlock, judge_pairs
 from grice.evaluation.table import read_table, score_table
-from grice.evaluation.trained import Guard, Model, models_named
 from grice.scoring.api import Grader, load
 
 if TYPE_CHECKING:
@@ -140,16 +138,9 @@ def meta_evaluate(
 def _computed(
     rated: Rated, grader: Grader, names: Iterable[str], reduce: Reduce
 ) -> dict[str, Column]:
-    """Return a column of each metric, with what its models were trained on."""
+    """Return a column of each metric."""
     table = score_table(grader, grader.signatures, rated)
-    guard = Guard(rated)
-    bundles = grader.bundles
-    return {
-        name: table.column(name, rated, reduce)._replace(
-            trained=guard.look(Model(bundle.card.name, bundle) for bundle in bundles[name])
-        )
-        for name in names
-    }
+    return {name: table.column(name, rated, reduce) for name in names}
 
 
 class _Files:
@@ -175,14 +166,10 @@ class _Files:
     def columns(self, rated: Rated, reduce: Reduce) -> dict[str, Column]:
         """Return the columns that the files have on a set; of two files with one, the first."""
         columns: dict[str, Column] = {}
-        guard = Guard(rated)
         for name, table in self._files:
             for metric in table.metrics:
                 if metric not in columns and self._belongs(name, table, metric, rated):
-                    column = table.column(metric, rated, reduce)
-                    # What made the scores of a file is known as far as their signature names it.
-                    models = models_named(column.signature) or (Model(metric, None),)
-                    columns[metric] = column._replace(trained=guard.look(models))
+                    columns[metric] = table.column(metric, rated, reduce)
         return columns
 
     def _belongs(self, name: str, table: ScoreTable, metric: str, rated: Rated) -> bool:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from grice.errors import InputError
 from grice.evaluation.damaged import EVERY, Pair, PairedSet
 from grice.evaluation.datasets import OWN, Item, Rated, RatedSet
-from grice.evaluation.trained import TrainedOn
 from grice.perturb.run import perturb
 from grice.stats.estimate import Estimate
 from grice.stats.proportions import proportion
@@ -38,7 +37,6 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
             :data:`EVERY` kind first. The interval takes versions of one source as one.
         ties: Share of pairs that got the same score.
         failed: Pairs left out because the metric failed on a side.
-        trained: How far each of its models was trained on the texts.
     """
 
     metric: str
@@ -47,7 +45,6 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     kinds: dict[str, Estimate]
     ties: float
     failed: int
-    trained: tuple[TrainedOn, ...] = ()
 
     @property
     def every(self) -> Estimate | None:
@@ -104,7 +101,6 @@ def judge_pairs(
                 kinds=judged.kinds,
                 ties=judged.ties,
                 failed=judged.failed,
-                trained=column.trained,
             )
         )
     rows.sort(key=lambda row: -row.every.value if row.every else 1.0)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.evaluation.datasets import Item, Rated
-    from grice.evaluation.trained import TrainedOn
     from grice.records import Conversation, Score
     from grice.stats.clusters import Bounds
     from grice.stats.inputs import Floats, Integers
@@ -82,7 +81,6 @@ class Column(NamedTuple):
         failed: Items it could not judge.
         missing: Items without a score.
         reduced: How scores of replies became one of a conversation; empty if they are one already.
-        trained: How far each of its models was trained on texts of the set.
     """
 
     metric: str
@@ -92,7 +90,6 @@ class Column(NamedTuple):
     failed: int
     missing: int
     reduced: str = ""
-    trained: tuple[TrainedOn, ...] = ()
 
 
 class MetricScores(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.trained import worst_mark
 from grice.tables import bracketed, with_interval
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 _SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
 _SPECIAL |= {char: f"\\{char}" for char in "&%$#_{}"}
-_MARKS = {"!": "$^{!}$", "~": "$^{\\sim}$", "": ""}
 
 
 def as_latex(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
@@ -55,7 +53,7 @@ def _of_ratings(block: Block) -> list[str]:
 def _line(row: Row) -> str:
     if row.spearman is None or row.pearson is None:
         why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
-        return f"{_tex(row.metric)}{_mark(row)} & {why} & {row.n}"
+        return f"{_tex(row.metric)} & {why} & {row.n}"
     versus = "" if row.versus is None else with_interval(row.versus, "+.3f", ".3f")
     return (
         f"{_named(row)} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
@@ -81,7 +79,7 @@ def _stacked(row: DamagedRow) -> str:
     words = [_tex(word) for word in row.metric.split("_")]
     words = [f"\\emph{{{word}}}" for word in words] if row.trivial else words
     stack = r"\\".join(words)
-    return f"\\shortstack{{{stack}{_mark(row)}}}"
+    return f"\\shortstack{{{stack}}}"
 
 
 def _share(accuracy: Estimate) -> str:
@@ -98,26 +96,11 @@ def _caption_pairs(block: DamagedBlock) -> str:
     ]
     failed = [f"{_tex(row.metric)} {row.failed}" for row in block.rows if row.failed]
     parts += [f"Pairs a metric failed on are left out: {', '.join(failed)}"] * bool(failed)
-    return ". ".join([*parts, *_legend(block.rows)]) + "."
-
-
-def _mark(row: Row | DamagedRow) -> str:
-    return _MARKS[worst_mark(row.trained)]
+    return ". ".join(parts) + "."
 
 
 def _named(row: Row) -> str:
-    name = f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
-    return name + _mark(row)
-
-
-def _legend(rows: Sequence[Row | DamagedRow]) -> list[str]:
-    """Return what the marks of a table mean."""
-    trained = [model for row in rows for model in row.trained]
-    legend = []
-    for mark, sign in (("!", "!"), ("~", "$\\sim$")):
-        lines = dict.fromkeys(_tex(model.says) for model in trained if model.mark == mark)
-        legend += [f"{sign}: {'; '.join(lines)}"] * bool(lines)
-    return legend
+    return f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
 
 
 def _caption(block: Block) -> str:
@@ -126,7 +109,6 @@ def _caption(block: Block) -> str:
         parts[0] += f" in {block.groups} groups, which the intervals take together"
     baseline = _tex(block.baseline)
     parts.append(f"Emphasised: trivial baselines; the one compared with is {baseline}")
-    parts += _legend(block.rows)
     if block.ceiling:
         parts.append(f"Ceiling (Pearson) {with_interval(block.ceiling)}")
     return ". ".join(parts) + "."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.evaluation.trained import worst_mark
 from grice.pages import head
 from grice.report.forest import Forest, forest
 from grice.report.html import asset, environment
@@ -78,7 +77,6 @@ def as_html(
         environment()
         .get_template("meta.html.j2")
         .render(
-            worst_mark=worst_mark,
             title=title,
             command=command,
             made=made,

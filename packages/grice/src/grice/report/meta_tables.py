@@ -18,21 +18,19 @@ from grice.report.meta_latex import as_latex
 from grice.report.meta_page import as_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from grice.evaluation.agreement import Block, Row
     from grice.evaluation.meta import Results
-    from grice.evaluation.overlap import Overlap
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
-    from grice.evaluation.trained import TrainedOn
     from grice.stats.estimate import Estimate
 
 SIDES = ("", "_low", "_high")
 ABOUT = ("data", "aspect", "level", "metric", "trivial", "n", "groups")
 LEFT_OUT = ("abstained", "failed", "missing")
 FIGURES = ("spearman", "pearson", "kendall", "accuracy")
-WHENCE = ("ceiling", "why", "caveats", "signature", "trained_on", "chosen_on")
+WHENCE = ("ceiling", "why", "caveats", "signature")
 FIELDS = (
     *(*ABOUT, *LEFT_OUT, *(f"{figure}{side}" for figure in FIGURES for side in SIDES)),
     *("ties", "baseline", *(f"difference{side}" for side in SIDES)),
@@ -127,7 +125,7 @@ def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:
         "metric": row.metric,
         "trivial": "yes" if row.trivial else "no",
         "signature": row.signature,
-    } | _models(row.trained)
+    }
     if row.every is None:
         yield whole | {"aspect": EVERY, "n": 0, "failed": row.failed, "why": "every pair failed"}
     for kind, accuracy in row.kinds.items():
@@ -135,16 +133,6 @@ def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:
         counted = {"failed": row.failed, "ties": _number(row.ties)} if kind == EVERY else {}
         groups = {"aspect": kind, "n": accuracy.n, "groups": accuracy.groups or ""}
         yield whole | groups | counted | _bounds("accuracy", accuracy)
-
-
-def _models(trained: Iterable[TrainedOn]) -> dict[str, object]:
-    learned, chosen = [], []
-    for model in trained:
-        learned.append(
-            _share(model.model, model.overlap) if model.overlap else f"{model.model} {model.says}"
-        )
-        chosen += [_share(model.model, model.chosen)] if model.chosen else []
-    return {"trained_on": "; ".join(learned), "chosen_on": "; ".join(chosen)}
 
 
 def _record(block: Block, row: Row) -> dict[str, object]:
@@ -172,7 +160,7 @@ def _record(block: Block, row: Row) -> dict[str, object]:
         "why": row.why,
         "caveats": "; ".join(row.caveats),
         "signature": row.signature,
-    } | _models(row.trained)
+    }
     for name, estimate in (
         ("spearman", row.spearman),
         ("pearson", row.pearson),
@@ -181,10 +169,6 @@ def _record(block: Block, row: Row) -> dict[str, object]:
     ):
         record |= _bounds(name, estimate)
     return record
-
-
-def _share(model: str, overlap: Overlap) -> str:
-    return f"{model} {'not told' if overlap.share is None else _number(overlap.share.value)}"
 
 
 def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:

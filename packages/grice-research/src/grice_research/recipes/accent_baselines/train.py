@@ -26,7 +26,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import open_bundle, write_card
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
@@ -41,6 +40,7 @@ from grice_research.metrics.rating_models import (
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
+from grice_research.training_texts import record_texts
 
 WORK = work_folder("accent_baselines")
 BUNDLES = MODELS

@@ -11,7 +11,6 @@ import torch
 from scipy.optimize import minimize
 from scipy.stats import spearmanr
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import file_sha256
 from grice.models.mlp import quantized
 from grice_research.places import MODELS
@@ -19,6 +18,7 @@ from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, T
 from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
 from grice_research.recipes.coherence.weigh import Wholes, liked, turn_weights, weighed, wholes
 from grice_research.recipes.coherence.words import REACH
+from grice_research.training_texts import record_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from grice.evaluation.trained import record_texts
 from grice.knowledge.generative import START
 from grice.models.bundle import write_card
 from grice_research.places import work_folder
@@ -23,6 +22,7 @@ from grice_research.recipes.generator.convert import write_engine
 from grice_research.recipes.generator.model import TailModel
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import EVALUATED, RESEARCH, SOURCES
+from grice_research.training_texts import record_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

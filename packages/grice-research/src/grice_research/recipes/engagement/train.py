@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import shipped_bundles
 from grice.stats import partial_correlation
 from grice.text.script import unreadable
@@ -32,6 +31,7 @@ from grice_research.recipes.relevance.vectors import (
 )
 from grice_research.training.bundle import save_head
 from grice_research.training.replies import Penalty, Readings, fit_head, read_replies
+from grice_research.training_texts import record_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

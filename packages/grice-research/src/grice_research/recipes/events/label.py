@@ -21,9 +21,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grice.evaluation.overlap import normalised
 from grice_research.places import work_folder
 from grice_research.recipes.events.clauses import event_spans, legible
+from grice_research.training_texts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,9 +10,9 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import shipped_bundles, write_card
 from grice_research.recipes.events.states import WORK, split_of
+from grice_research.training_texts import record_texts
 
 DATA = (
     "topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0)",

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.evaluation.overlap import normalised
 from grice.knowledge.extraction.protocol import RELATIONS, Exchange
 from grice_research.extraction import bleu2
+from grice_research.training_texts import normalised
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grice.evaluation.overlap import normalised
-from grice.evaluation.trained import record_texts
 from grice.knowledge.extraction.cues import cue_weights, read_cues
 from grice.knowledge.extraction.protocol import RELATIONS, Exchange
 from grice.models.bundle import file_sha256
@@ -36,6 +34,7 @@ from grice_research.recipes.extraction.deco import (
 from grice_research.recipes.extraction.pairs import Pairs, best, likeness, read
 from grice_research.recipes.options import parser_of
 from grice_research.surface import Scale
+from grice_research.training_texts import normalised, record_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

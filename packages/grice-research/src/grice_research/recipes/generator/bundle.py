@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from grice.evaluation.trained import record_selection, record_texts
 from grice.knowledge.generative import GenerativeKnowledge, GenerativeSettings
 from grice.models.bundle import file_sha256, open_bundle
 from grice.models.embedded import EmbeddedGenerator
@@ -31,6 +30,7 @@ from grice_research.recipes.plausibility.data import ACCENT, training_examples
 from grice_research.recipes.plausibility.evaluate import read_population
 from grice_research.recipes.plausibility.measure import weighted
 from grice_research.recipes.plausibility.texts import learned
+from grice_research.training_texts import record_selection, record_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

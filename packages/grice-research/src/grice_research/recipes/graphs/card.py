@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import file_sha256
 from grice.records import Triple
 from grice_research.recipes.graphs.data import Instance
+from grice_research.training_texts import record_texts
 from grice_tasks.explagraphs.wording import fact_text
 
 FILES = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "judges.npz", "links.npz")

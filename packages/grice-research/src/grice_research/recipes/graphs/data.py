@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grice.evaluation.overlap import normalised
 from grice.records import Triple
+from grice_research.training_texts import normalised
 from grice_tasks.explagraphs.baselines import nonsense_graph
 from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.reader import read_graph

@@ -15,7 +15,6 @@ from zlib import crc32
 
 import numpy as np
 
-from grice.evaluation.trained import record_texts
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes, write_triples
 from grice.knowledge.wording import head_text
@@ -25,6 +24,7 @@ from grice.records import Triple
 from grice_research.places import MODELS
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, rows, training_triples
 from grice_research.recipes.knowledge.texts import held
+from grice_research.training_texts import record_texts
 
 KEPT = 192
 """Coordinates of a short vector."""

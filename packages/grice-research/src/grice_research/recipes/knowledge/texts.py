@@ -2,7 +2,8 @@
 
     python -m grice_research.recipes.knowledge.texts
 
-Touches no other file of the bundle and, of the card, only the two lines that state them.
+Touches no file of the model: the overlap with evaluated sets is recorded in
+:data:`grice_research.training_texts.TABLE`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from grice.evaluation.trained import record_texts
 from grice.knowledge.wording import head_text
 from grice_research.places import MODELS
+from grice_research.training_texts import record_texts
 
 
 def held(folder: Path) -> Iterator[str]:
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=MODELS / "atomic")
     arguments = parser.parse_args()
     made = record_texts(arguments.out, held(arguments.out))
-    print(f"{len(made.hashes):,} hashes, {made.seen:.1%} of the texts can be told")
+    print(*made, sep="\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from zlib import crc32
 
 import numpy as np
 
-from grice.evaluation.trained import record_selection, record_texts
 from grice.folders import cache_folder
 from grice.models.bundle import write_card
 from grice.models.choices import Option, option_scores
@@ -29,6 +28,7 @@ from grice_research.recipes.language_model_places.options import (
 )
 from grice_research.recipes.plausibility.measure import auc, interval
 from grice_research.training.logistic import fit_logistic
+from grice_research.training_texts import record_selection, record_texts
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.language_model import stance_options
 from grice_tasks.explagraphs.samples import read_samples

@@ -13,13 +13,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import grice
-from grice.evaluation.trained import record_selection
 from grice.folders import cache_folder
 from grice.models.bundle import write_card
 from grice.models.models import Models
 from grice.models.protocols import CausalLM
 from grice.records import Conversation
 from grice_research.recipes.language_model_places.options import options_of
+from grice_research.training_texts import record_selection
 from grice_tasks.cider.find import Wanted, find_all
 from grice_tasks.cider.language_model import LanguageLinkSettings, LikelihoodLinks
 from grice_tasks.cider.models import TripletModels

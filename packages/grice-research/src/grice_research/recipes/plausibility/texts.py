@@ -2,7 +2,8 @@
 
     python -m grice_research.recipes.plausibility.texts [--data ../shared/data]
 
-Touches no other file of the bundle and, of the card, only the two lines that state them.
+Touches no file of the model: the overlap with evaluated sets is recorded in
+:data:`grice_research.training_texts.TABLE`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from grice.evaluation.trained import record_texts
 from grice_research.places import MODELS
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.data import Example, training_examples
+from grice_research.training_texts import record_texts
 
 
 def learned(examples: Iterable[Example]) -> Iterator[str]:
@@ -28,7 +29,7 @@ def main() -> None:
     arguments = parser.parse_args()
     examples, _ = training_examples(arguments.data)
     made = record_texts(arguments.out, learned(examples))
-    print(f"{len(made.hashes):,} hashes, {made.seen:.1%} of the texts can be told")
+    print(*made, sep="\n")
 
 
 if __name__ == "__main__":

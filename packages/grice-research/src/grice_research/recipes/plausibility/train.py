@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from grice.evaluation.trained import record_texts
 from grice.knowledge.plausibility import NO_RELATION, Bilinear
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
@@ -36,6 +35,7 @@ from grice_research.recipes.plausibility.fit import Pairs, fit_form, fit_relatio
 from grice_research.recipes.plausibility.measure import auc, by_relation, weighted
 from grice_research.recipes.plausibility.texts import learned
 from grice_research.recipes.plausibility.vectors import Vectors
+from grice_research.training_texts import record_texts
 
 WORK = Path("recipes/plausibility/work")
 WORK = work_folder("plausibility")

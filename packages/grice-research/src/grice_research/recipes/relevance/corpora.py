@@ -7,7 +7,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grice.evaluation.overlap import normalised as normalise
+from grice_research.training_texts import normalised as normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import rankdata, spearmanr
 
-from grice.evaluation.trained import record_selection
 from grice.metrics.relevance.fluency import FluencyModel, FluentSettings
 from grice.metrics.relevance.pairs import PairHead, PairSettings
 from grice.models.bundle import open_bundle, shipped_bundles, write_card
@@ -39,6 +38,7 @@ from grice_research.recipes.relevance.corpora import (
 from grice_research.recipes.relevance.evaluate import evaluate
 from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
 from grice_research.training.logistic import fit_logistic
+from grice_research.training_texts import record_selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

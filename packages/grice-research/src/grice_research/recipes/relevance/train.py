@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from grice.evaluation.trained import record_texts
 from grice.metrics.relevance.pairs import history_summary
 from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.embedded import EmbeddedEncoder
@@ -47,6 +46,7 @@ from grice_research.recipes.relevance.writer import (
     start_pieces,
     write,
 )
+from grice_research.training_texts import record_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grice.evaluation.overlap import normalised
 from grice.records import Conversation, Turn
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
@@ -16,6 +15,7 @@ from grice_research.recipes.relevance.corpora import is_held_out
 from grice_research.recipes.sense.mixture import CHATBOTS, training_items
 from grice_research.recipes.sense.pairs import written_items
 from grice_research.recipes.sense.sources import shortened
+from grice_research.training_texts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

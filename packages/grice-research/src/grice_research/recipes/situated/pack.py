@@ -12,9 +12,9 @@ import json
 import shutil
 from pathlib import Path
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import file_sha256
 from grice_research.places import TASK_MODELS, work_folder
+from grice_research.training_texts import record_texts
 
 WORK = work_folder("situated")
 TARGET = TASK_MODELS

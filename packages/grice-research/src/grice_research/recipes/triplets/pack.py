@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from grice.evaluation.trained import record_texts
 from grice.models.bundle import file_sha256
 from grice.stats.systems import mean
 from grice_research.places import TASK_MODELS
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.weak import nouns_of
+from grice_research.training_texts import record_texts
 from grice_tasks.cider.connectives import RELATIONS
 from grice_tasks.cider.find import fitting, near_pairs
 from grice_tasks.cider.heads import LinkHead, LinkHeads, Sides
