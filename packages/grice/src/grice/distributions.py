@@ -26,8 +26,8 @@ def instead_of(words: str) -> str | None:
     """Return what replaces a former command or option; None for words that never were one.
 
     Args:
-        words: A command (``health``), an action (``kb add``), or an option, of one command
-            (``score --budget``) or of any (``--budget``).
+        words: A command (``health``), an action (``kb add``), an option of one command
+            (``serve --keys``) or of any (``--budget``), ``metric NAME`` or ``preset NAME``.
     """
     return _table("former.toml").get(words)
 

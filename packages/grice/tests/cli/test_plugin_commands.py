@@ -10,6 +10,7 @@ import pytest
 import grice
 from grice import distributions
 from grice.cli import find_commands, main
+from grice.metrics.registry import find_metrics
 
 PACKAGE = Path(__file__).parents[1] / "plugin_package"
 
@@ -150,11 +151,23 @@ def test_a_former_option_in_a_settings_file_names_what_replaces_it(
     assert "grice.toml: olden is no longer available: use --seed N" in capsys.readouterr().err
 
 
-def test_no_former_word_is_a_command():
-    former = distributions._table("former.toml")
-    commands = {word for word in former if " " not in word and not word.startswith("-")}
-    assert commands.isdisjoint(distributions.extras())
-    assert all(former.values())
+FORMER = distributions._table("former.toml")
+
+
+@pytest.mark.parametrize("words", sorted(FORMER))
+def test_a_former_word_is_unknown_now(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "talks.jsonl").write_text('{"turns": ["Is it far?", "No."]}\n')
+    place = [*words.split(), "x"]
+    if place[0] in ("metric", "preset"):
+        option = {"metric": "-m", "preset": "--models"}[place[0]]
+        place = ["score", "talks.jsonl", option, place[1]]
+        if words.removeprefix("metric ") in find_metrics().metrics:
+            pytest.skip("of a distribution that is installed")
+    elif words.startswith("--"):
+        place = ["score", "talks.jsonl", words, "x"]
+    assert main(place) == 2
+    assert f" is no longer available: {FORMER[words]}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--help"], ["scroe"], ["cidre"]])

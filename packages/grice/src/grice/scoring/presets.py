@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from grice import distributions
 from grice.errors import InputError, ModelError, did_you_mean, os_reason
 from grice.files import make_folder, write_text
 from grice.folders import config_folder
@@ -151,6 +152,8 @@ def named_preset(name: str) -> Preset:
     if name.endswith(".toml"):
         return msgspec.structs.replace(_read(Path(name), Preset), name=Path(name).stem)
     if name not in files:
+        if instead := distributions.instead_of(f"preset {name}"):
+            raise InputError(f"the preset {name} is no longer available: {instead}")
         raise InputError(
             f"no preset {name!r}{did_you_mean(name, files)}\n"
             f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
