@@ -6,8 +6,9 @@ import pytest
 
 import grice
 from grice.cli import main
-from grice.readers.roles import LANGCHAIN, SHAREGPT, opening, role_of, roles_of, user_turns
+from grice.readers.roles import LANGCHAIN, SHAREGPT, role_of, roles_of, user_turns
 from grice.records import Conversation, Turn
+from grice.report.shown import opening
 from grice.scoring.items import responses
 
 TALK = ["Hello, how can I help?", "My parcel is late.", "Which one is it?", "Number 1234."]

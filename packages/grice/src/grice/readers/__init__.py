@@ -8,21 +8,20 @@ offer one through the entry point group ``grice.readers``.
 
 from __future__ import annotations
 
-from grice.readers._arrow import check_arrow, from_table
-from grice.readers._document import document
-from grice.readers._find import find_conversation
+from grice.readers._bytes import SilenceError
 from grice.readers._format import Format, Found, Line
 from grice.readers._objects import from_logs, from_messages, from_objects, from_record
 from grice.readers._reading import (
     Reading,
     files_of,
+    find_conversation,
     from_file,
     part_read,
     read,
     records_of,
 )
-from grice.readers._registry import Formats, find_formats, recognise
-from grice.readers._silence import SilenceError
+from grice.readers._registry import Formats, document, find_formats, recognise
+from grice.readers.arrow import check_arrow, from_table
 
 __all__ = [
     "Format",

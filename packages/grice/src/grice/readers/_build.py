@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.readers._format import Bad
 from grice.readers._json import field_names, kind
-from grice.readers._speech import prefixed
+from grice.readers.transcript import prefixed
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
@@ -49,12 +49,7 @@ def list_of(value: object, field: str, what: str) -> list[Any]:
 def built_turns(
     items: Sequence[object], field: str, build: Callable[[object, str], Turn], *, before: int = 0
 ) -> list[Turn]:
-    """Return the turn of each item, with its place in a complaint about it.
-
-    Args:
-        build: Makes a turn of an item and the speaker to take if none is said.
-        before: How many turns the conversation has already.
-    """
+    """Return the turn of each item; a complaint names its place, ``before`` shifts the speakers."""
     built = []
     for index, item in enumerate(items):
         try:
@@ -126,17 +121,7 @@ def turn(
     text: Sequence[str] = TEXT,
     speaker: Sequence[str] = SPEAKER,
 ) -> Turn:
-    """Return the turn of one list item: an object, or just the text.
-
-    Args:
-        item: The decoded item; an object is used up.
-        otherwise: The speaker if none is said.
-        text: Names that the text can have, the first that is there counts.
-        speaker: Names that the speaker can have.
-
-    Raises:
-        Bad: The text is missing or a field has the wrong type.
-    """
+    """Return the turn of one list item: an object, which is used up, or just the text."""
     if type(item) is str:
         return Turn(otherwise, item)
     if type(item) is not dict:
@@ -146,8 +131,7 @@ def turn(
         if words is not _MISSING:
             break
     else:
-        fields = field_names(item)
-        raise Bad(text[0], f"missing; found {fields}")
+        raise Bad(text[0], f"missing; found {field_names(item)}")
     if type(words) is not str:
         raise Bad(name, f"expected text, found {kind(words)}")
     if not item:
@@ -165,11 +149,7 @@ def turn(
 def turns(
     value: object, field: str, *, text: Sequence[str] = TEXT, speaker: Sequence[str] = SPEAKER
 ) -> tuple[Turn, ...]:
-    """Return the turns of a list of objects or texts; see ``turn`` for the names.
-
-    Raises:
-        Bad: It is no list, is empty, or an item cannot be used.
-    """
+    """Return the turns of a list of objects or texts; see :func:`turn` for the names."""
     items = list_of(value, field, "turns")
     if not items:
         raise Bad(field, "no turn")
@@ -201,11 +181,7 @@ def conversation(
 ) -> Conversation:
     """Return the conversation of a record whose turns have been taken out.
 
-    The id is the first of ``id``, ``conversation_id``, ``dialogue_id``, ``dialog_id``,
-    ``conv_id``, ``GUID``; all other fields become meta.
-
-    Raises:
-        Bad: There is no turn, or the id is neither text nor number.
+    The id is the first of :data:`ID`; all other fields become meta.
     """
     if not turns:
         raise Bad(field, "no turn")

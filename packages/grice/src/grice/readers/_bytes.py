@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import re
+import select
 import sys
 import zlib
 from contextlib import ExitStack
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from grice.errors import InputError, RecordError, os_reason
 from grice.readers._format import Line
-from grice.readers._silence import Silence
 from grice.stores import is_url, open_url
 
 if TYPE_CHECKING:
@@ -49,6 +49,46 @@ _BINARY = {
     b"\xff\xfe": "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8",
     b"\xfe\xff": "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8",
 }
+
+
+SECONDS = 0.5
+"""A stream that gives nothing for so long is silent."""
+
+
+class SilenceError(Exception):
+    """An error of the callback while a stream was silent, which is no fault of the stream."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class Silence:
+    """Calls back when a stream has nothing to give for a while, before it is waited for."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._callback: Callable[[], None] | None = None
+
+    def call(self, callback: Callable[[], None]) -> None:
+        """Set what is called at each silence."""
+        self._callback = callback
+
+    def is_now(self) -> bool:
+        """Return whether nothing comes for a while; false where nobody can tell."""
+        try:
+            return not select.select([self._descriptor], [], [], SECONDS)[0]
+        except (OSError, ValueError):  # a platform that can wait for sockets alone
+            return False
+
+    def watch(self) -> None:
+        """Call back if nothing comes for a while; an error becomes a :class:`SilenceError`."""
+        if self._callback is None or not self.is_now():
+            return
+        try:
+            self._callback()
+        except OSError as error:
+            raise SilenceError(error) from error
 
 
 class _Readable(Protocol):
@@ -90,9 +130,7 @@ def _peek(
 ) -> tuple[bytes, io.BufferedReader]:
     """Return up to ``size`` first bytes, and a stream that still begins with them.
 
-    Args:
-        silence: Of a stream that may be slow: one whole line is enough once it is silent.
-        watched: Whether the stream that is returned watches for silence.
+    Of a stream that may be slow, one whole line is enough once it is silent.
     """
     prefix = bytearray()
     error: Exception | None = None
@@ -115,12 +153,9 @@ def _peek(
 
 
 class Opened(NamedTuple):
-    """An input at its beginning.
+    """An input at its beginning; ``lines`` still yield the bytes of its unpacked prefix.
 
-    Attributes:
-        prefix: Its first bytes, unpacked; still to be read from ``lines`` too.
-        position: Tells how many of its bytes, as they lie on disk, were taken so far.
-        silence: Tells when standard input is silent; None of a file.
+    ``position`` returns how many bytes on disk were taken; ``silence`` is None of a file.
     """
 
     name: str
@@ -142,12 +177,7 @@ def _raw(source: str, closing: ExitStack) -> _Readable:
 def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened:
     """Open a file or ``-``, unpack gzip, and look at the first ``peek`` bytes.
 
-    Args:
-        holds: What the file should hold, for messages.
-
-    Raises:
-        InputError: It cannot be opened, is empty, is a known kind of binary file, or ends its lines
-            in a way that is not read.
+    Raises InputError for an input that cannot be opened, is empty or is no text.
     """
     closing = ExitStack()
     name = "<stdin>" if source == "-" else source
@@ -219,14 +249,10 @@ def _broken(error: Exception) -> str:
 
 
 class Lines:
-    """The lines of a stream; a RecordError stands for a line that cannot be had.
-
-    Attributes:
-        taken: Bytes that were handed out or skipped.
-    """
+    """The lines of a stream; a RecordError stands for a line that cannot be had."""
 
     def __init__(self, stream: io.BufferedReader, name: str) -> None:
-        self.taken = 0
+        self.taken = 0  # bytes that were handed out or skipped
         self._stream = stream
         self._name = name
 

@@ -40,14 +40,7 @@ def json_of(value: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def history_of(sent: object) -> list[Turn]:
-    """Return the turns of what a model was sent.
-
-    Args:
-        sent: Messages, an object with messages or with a question, or a text of the user.
-
-    Raises:
-        Bad: It holds none of these.
-    """
+    """Return the turns of messages sent to a model, of an object with them, or of a text."""
     sent = json_of(sent)
     if isinstance(sent, str):
         return _spoken(sent, USER)
@@ -72,15 +65,7 @@ def history_of(sent: object) -> list[Turn]:
 
 
 def replies_of(returned: object) -> list[Turn]:
-    """Return the turns of what a model returned: its first choice, texts of tools left out.
-
-    Args:
-        returned: A response of OpenAI's interfaces, messages, generations of LangChain, an object
-            with an answer, or a text.
-
-    Raises:
-        Bad: It holds none of these.
-    """
+    """Return the turns that a model returned: its first choice, calls of tools left out."""
     returned = json_of(returned)
     if isinstance(returned, str):
         return _spoken(returned, ASSISTANT)

@@ -35,11 +35,7 @@ class Line(NamedTuple):
     data: bytes
 
     def text(self) -> str:
-        """Return the line as text.
-
-        Raises:
-            Bad: The line is not UTF-8, or holds a NUL byte.
-        """
+        """Return the line as text; raises Bad if it is not UTF-8, or holds a NUL byte."""
         try:
             text = self.data.decode()
         except UnicodeDecodeError as error:

@@ -45,11 +45,7 @@ def kind(value: object) -> str:
 
 
 def decode(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value of JSON text.
-
-    Raises:
-        Bad: It is not JSON; the problem says why and what to do.
-    """
+    """Return the value of JSON text; Bad says why it is none and what to do."""
     try:
         return _decoder.decode(data)
     except UnicodeDecodeError:
@@ -114,11 +110,7 @@ def parsed_lines(
 
 
 def object_of(line: Line) -> dict[str, Any]:
-    """Return the JSON object of a line.
-
-    Raises:
-        Bad: It is something else.
-    """
+    """Return the JSON object of a line."""
     value = decode(line.data)
     if type(value) is not dict:
         raise Bad(None, f"expected an object, {{…}}, found {kind(value)}")

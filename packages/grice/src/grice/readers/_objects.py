@@ -32,13 +32,8 @@ def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
     Raises:
         RecordError: If one of them is neither.
     """
-    copies = [deepcopy(dict(item)) for item in items]
-    is_chat = any("role" in item and "content" in item for item in copies)
-    build, field = (messages.build, "messages") if is_chat else (turns.build, "turns")
-    try:
-        return build({field: copies}, name)
-    except Bad as bad:
-        raise RecordError(bad.problem, file=name, field=bad.field) from None
+    is_chat = any("role" in item and "content" in item for item in items)
+    return from_record({"messages" if is_chat else "turns": list(map(dict, items))}, name)
 
 
 def from_record(record: Mapping[str, Any], name: str) -> Conversation:

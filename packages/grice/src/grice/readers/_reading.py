@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +14,16 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError
 from grice.readers._bytes import PREFIX, open_input
 from grice.readers._format import Found
-from grice.readers._ids import Ids
 from grice.readers._registry import named, recognise
+from grice.records import Conversation
 from grice.stores import files_under, is_folder, is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from grice.readers._bytes import Opened
+    from grice.readers._bytes import Opened, Silence
     from grice.readers._format import Format
-    from grice.readers._silence import Silence
 
 _MAGIC = 16
 
@@ -98,6 +99,62 @@ class Reading(Iterator[Found]):
     def __del__(self) -> None:
         if hasattr(self, "_close"):
             self._close()
+
+
+class Ids:
+    """Unique names: the second record of the name ``x`` gets the name ``x#2``, the third ``x#3``.
+
+    Only 64-bit hashes are kept, in an open table of 16 to 32 bytes an id. Two of ten million ids
+    have one hash with a chance of 1 in 400,000, and then one gets a needless ``#2``.
+    """
+
+    def __init__(self) -> None:
+        self._table = array("Q", bytes(8 * 1024))
+        self._count = 0
+        self._repeats: dict[int, int] = {}
+
+    def unique(self, name: str) -> str:
+        """Return the name, or the name with a number behind it if it was given before."""
+        key = _hash(name)
+        if self._add(key):
+            return name
+        number = self._repeats.get(key, 1)
+        while True:
+            number += 1
+            numbered = f"{name}#{number}"
+            if self._add(_hash(numbered)):
+                self._repeats[key] = number
+                return numbered
+
+    def _add(self, key: int) -> bool:
+        """Return whether the key is new."""
+        if not _insert(self._table, key):
+            return False
+        self._count += 1
+        if 2 * self._count > len(self._table):
+            table = array("Q", bytes(8 * 2 * len(self._table)))
+            for old in self._table:
+                if old:
+                    _insert(table, old)
+            self._table = table
+        return True
+
+
+def _insert(table: array[int], key: int) -> bool:
+    mask = len(table) - 1
+    slot = key & mask
+    while taken := table[slot]:
+        if taken == key:
+            return False
+        slot = (slot + 1) & mask
+    table[slot] = key
+    return True
+
+
+def _hash(name: str) -> int:
+    # Never 0, which marks a free slot.
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1
 
 
 def _unique(records: Iterator[Found]) -> Iterator[Found]:
@@ -208,6 +265,44 @@ def files_of(place: str) -> list[str]:
     return [place]
 
 
+def find_conversation(
+    source: str | Path,
+    *,
+    id: str | None = None,  # noqa: A002 - the field's name
+    turn: int | None = None,
+    format: str | None = None,  # noqa: A002 - the flag's name
+    columns: Mapping[str, str] | None = None,
+) -> Conversation:
+    """Return the conversation of an id, or the first one, with the reply to be judged.
+
+    Args:
+        turn: Index of the reply, from 0; by default the last turn.
+        format, columns: As in :func:`grice.read`.
+
+    Raises:
+        InputError: If the file cannot be used, or there is no such conversation or turn.
+    """
+    with read(source, format=format, columns=columns) as reading:
+        conversation = _find(reading, id)
+    last = len(conversation.turns) - 1
+    chosen = last if turn is None else turn
+    if not 0 <= chosen <= last:
+        raise InputError(f"{source}: {conversation.id} has turns 0 to {last}, not {chosen}")
+    return Conversation(conversation.id, conversation.turns, (chosen,), conversation.meta)
+
+
+def _find(reading: Reading, sought: str | None) -> Conversation:
+    broken: list[RecordError] = []
+    for record in reading:
+        if isinstance(record, RecordError):
+            broken.append(record)
+        elif sought in (None, record.id):
+            return record
+    name = "" if sought is None else f" with the id {sought!r}"
+    unread = f"; {len(broken)} could not be read, the first: {broken[0]}" if broken else ""
+    raise InputError(f"{reading.source}: no conversation{name}{unread}")
+
+
 class _Progress:
     """How far the files of a directory were read."""
 
@@ -266,11 +361,7 @@ def _directory(
 
 
 def _files(directory: str) -> list[str]:
-    """Return the regular files under a directory, sorted, hidden ones left out.
-
-    Raises:
-        InputError: There is none.
-    """
+    """Return the regular files under a directory, sorted, hidden ones left out."""
     if is_url(directory):
         if not (urls := files_under(directory)):
             what = "no file to read in this directory"

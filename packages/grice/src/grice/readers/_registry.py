@@ -1,4 +1,4 @@
-"""All formats, and choosing among them: the modules of this package, and other people's packages.
+"""All formats: finding them, choosing among them, and the page that describes them.
 
 A package offers a format through the entry point group ``grice.readers``, under the name of the
 format; the entry point names a :class:`~grice.readers.Format`.
@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice import distributions
-from grice.errors import InputError, did_you_mean, excerpt
-from grice.readers._format import Format
+from grice.errors import InputError, RecordError, did_you_mean, excerpt
+from grice.readers._format import Format, Line
 from grice.readers._json import closed, samples
+from grice.records import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,11 +33,7 @@ def _built_in() -> Iterator[Format]:
 
 
 class Formats(NamedTuple):
-    """The formats there are.
-
-    Attributes:
-        problems: A line for each of other people's that cannot be used.
-    """
+    """The formats, and a line for each of other distributions that cannot be used."""
 
     formats: Mapping[str, Format]
     problems: tuple[str, ...]
@@ -71,11 +68,7 @@ LABEL = frozenset({"conversation", "turn", "rating"})
 
 
 def named(name: str, columns: Mapping[str, str] | None = None) -> Format:
-    """Return the format of a name, for a table with columns of these names.
-
-    Raises:
-        InputError: There is none of that name, or it is no table and columns are named.
-    """
+    """Return the format of a name, for a table with columns of these names."""
     formats = find_formats().formats
     if name not in formats:
         raise InputError(f"unknown format {name!r}{did_you_mean(name, formats)}")
@@ -83,16 +76,7 @@ def named(name: str, columns: Mapping[str, str] | None = None) -> Format:
 
 
 def recognise(prefix: bytes, name: str, columns: Mapping[str, str] | None = None) -> Format:
-    """Return the format that is surest to read an input with these first bytes.
-
-    Args:
-        prefix: The first bytes.
-        name: Of the input, for complaints.
-        columns: Names of the columns of a table.
-
-    Raises:
-        InputError: None is sure enough, or it is no table and columns are named.
-    """
+    """Return the format that is surest to read an input with these first bytes."""
     forms = [
         form.with_columns(columns) if columns and form.with_columns else form
         for form in find_formats().formats.values()
@@ -152,3 +136,51 @@ def _unknown(prefix: bytes) -> str:
         f"no format recognised; found {seen}; name its format (--format NAME, or format=NAME in "
         f"Python), one of {', '.join(find_formats().formats)}"
     )
+
+
+_HEAD = """\
+# Formats
+
+<!-- Written by grice.readers.document(); change the declarations, not this page. -->
+
+`grice.readers.read(SOURCE)` yields one conversation at a time from a file, from standard input
+(`-`) or from the files of a directory. The format is recognised by the first 64 KiB of the input,
+or named: `format=NAME` here, `--format NAME` on the command line. With a name, reading starts with
+the first line that comes.
+
+- **Encoding.** Text is UTF-8; a byte order mark is skipped, lines end in LF or CRLF. Gzip is
+  recognised by its content, not by its name.
+- **Directories.** The files under it are read in the order of their paths, each in its own format.
+  Hidden files are left out, and those that only describe a data set of Hugging Face's on disk.
+- **Broken records.** A record that cannot be used is yielded as a `RecordError` that names the
+  file, the line and the field, in its place; reading goes on behind it. A line over 64 MiB is
+  skipped in this way. Of a gzip file that is cut off, everything before the break is read.
+- **Conversations without turns** are broken records (`no turn`). A turn may be empty text.
+- **Ids.** A conversation without an id is called after its file and line: `chat:12`. An id that
+  comes again in one input gets a number: `x`, `x#2`, `x#3`; both records are kept.
+- **Other fields** of a record or a turn are kept unchanged in its `meta`. A field `meta` is poured
+  into it, unless a name stands in both; then it stays a field of its own.
+- **Text** is kept as it came. Where a format says so, white space around a turn is left out. Tags
+  (`<br>`, `<p class="x">`) are spaces to every metric; evidence points into the text with them.
+"""
+
+
+def _section(form: Format) -> str:
+    head = (
+        f"## {form.name}\n\n{form.summary[:1].upper()}{form.summary[1:]}.\n\n{form.description}\n"
+    )
+    return head + _example(form) if form.example else head
+
+
+def _example(form: Format) -> str:
+    lines = form.example.encode().splitlines()
+    records = form.read((Line(number, line) for number, line in enumerate(lines, 1)), "FILE")
+    result = "\n".join(
+        str(record) if isinstance(record, RecordError) else to_json(record) for record in records
+    )
+    return f"\n```text\n{form.example.rstrip()}\n```\n\nis read as\n\n```json\n{result}\n```\n"
+
+
+def document() -> str:
+    """Return ``docs/formats.md``: the rules for all formats, and each with an example."""
+    return "\n".join([_HEAD, *map(_section, find_formats().formats.values())])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grice.readers import _response
+from grice.readers import response
 from grice.readers._build import conversation, list_of, turns
 from grice.readers._format import Bad, Format
 from grice.readers._json import confidence, field_names, kind, records
@@ -23,8 +23,8 @@ def _fits(record: dict[str, Any]) -> bool:
 
 
 def _is_response(data: dict[str, Any]) -> bool:
-    return any(name in data for name in _response.RESPONSE) and any(
-        name in data for name in _response.CONTEXT
+    return any(name in data for name in response.RESPONSE) and any(
+        name in data for name in response.CONTEXT
     )
 
 
@@ -53,11 +53,12 @@ def _build(record: dict[str, Any], default_id: str) -> Conversation:
     rest = {**record, **data, **({"proposal": proposal} if proposal else {})}
     try:
         if _is_response(data):
-            return _response.build(rest, name)
+            return response.build(rest, name)
         field = _dialogue(data)
         if field is None:
-            fields = field_names(data)
-            raise Bad(None, f"expected a list of objects with author and text; found {fields}")
+            raise Bad(
+                None, f"expected a list of objects with author and text; found {field_names(data)}"
+            )
         built = turns(rest.pop(field), field, text=TEXT, speaker=SPEAKER)
         return conversation(rest, built, name, field=field)
     except Bad as bad:

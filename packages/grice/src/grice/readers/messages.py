@@ -78,8 +78,10 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
     """Return the conversation of a record."""
     key = _messages(record)
     if key is None:
-        fields = field_names(record)
-        raise Bad("messages", f"expected a list of messages with role and content; found {fields}")
+        raise Bad(
+            "messages",
+            f"expected a list of messages with role and content; found {field_names(record)}",
+        )
     built = built_turns(record.pop(key), key, _turn)
     return conversation(record, built, default_id, field=key)
 

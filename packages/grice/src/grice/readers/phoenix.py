@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import RecordError
-from grice.readers._exports import export_format, object_in, text_in
+from grice.readers._calls import export_format, object_in, text_in
 from grice.readers._format import Bad
-from grice.readers._spans import call_of, flat
+from grice.readers.otel import call_of, flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from grice.text.markup import plain_text
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -122,8 +120,8 @@ def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) 
 def unknown_roles(conversation: Conversation) -> list[str]:
     """Return the stated role of each turn that is neither an assistant, a user nor a tool.
 
-    Beside an assistant's, such turns are not judged: it may be another spelling of the same role.
-    Beside a user's alone everybody is judged, for the same reason.
+    Beside an assistant's such turns are not judged, beside a user's alone they are: the word may
+    be another spelling of the assistant's role.
     """
     roles = roles_of(conversation.turns)
     if not {ASSISTANT, USER}.intersection(roles):
@@ -143,7 +141,7 @@ def is_by(turn: Turn, role: Role | None, names: Collection[str]) -> bool:
 
 def is_tool_traffic(turn: Turn) -> bool:
     """Return whether a turn calls a tool without a word, or is what a tool answered."""
-    if _is_tool(turn):
+    if role_of(turn.role, turn.speaker) == TOOL:
         return True
     if turn.text.strip() or not turn.meta:
         return False
@@ -164,22 +162,6 @@ def unspoken(turns: Sequence[Turn]) -> list[bool]:
     ]
 
 
-def opening(conversation: Conversation) -> int | None:
-    """Return the index of the first turn that a user said something in, or else anybody.
-
-    A conversation is best known by it; None if nobody says a word.
-    """
-    roles = roles_of(conversation.turns)
-    silent = unspoken(conversation.turns)
-    spoken = [
-        i
-        for i, turn in enumerate(conversation.turns)
-        if not silent[i] and plain_text(turn.text).text.strip()
-    ]
-    users = (i for i in spoken if roles[i] != ASSISTANT)
-    return next(users, spoken[0] if spoken else None)
-
-
 def prompt_role(turn: Turn, last: Turn) -> Role:
     """Return the role of a turn in a prompt; without roles, the last speaker is the user."""
     role = role_of(turn.role)
@@ -193,10 +175,6 @@ def prompt_role(turn: Turn, last: Turn) -> Role:
 def partner_of(speaker: str) -> str:
     """Return the name of the second speaker where a record names one alone: A unless A spoke."""
     return _PARTNER.get(speaker, "A")
-
-
-def _is_tool(turn: Turn) -> bool:
-    return role_of(turn.role, turn.speaker) == TOOL
 
 
 def _plain(name: str | None) -> str:

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError, did_you_mean, excerpt, plural
 from grice.readers._build import alternate, conversation
 from grice.readers._format import Bad, Format, Found, Line, stem
-from grice.readers._response import (
+from grice.readers._rows import Row, rows
+from grice.readers.response import (
     ANSWERS,
     HISTORY,
     QUESTIONS,
@@ -24,7 +25,6 @@ from grice.readers._response import (
     question_text,
     response_conversation,
 )
-from grice.readers._rows import Row, rows
 from grice.readers.roles import ASSISTANT, USER
 from grice.records import Conversation, Turn
 
@@ -64,11 +64,7 @@ MOST_ROWS = 20
 class Header(NamedTuple):
     """The columns of a table that mean something; the others are meta.
 
-    Attributes:
-        conversation: The column that names a row's conversation, other than ``id``.
-        id: The column ``id``, which names a row's conversation or its turn.
-        question: The columns that hold a question together.
-        is_one: Whether the user says that the table is one conversation.
+    ``id`` names a row's conversation or its turn; ``is_one``: the table is one conversation.
     """
 
     delimiter: str
@@ -115,14 +111,7 @@ class Header(NamedTuple):
 def header_of(
     names: Sequence[str], delimiter: str = ",", columns: Mapping[str, str] | None = None
 ) -> Header:
-    """Return what the columns of a table mean, by their names.
-
-    Args:
-        names: The names, as they stand.
-        delimiter: What parts them.
-        columns: Names of columns by what they are, a key of :data:`PARTS`; an empty name of a
-            conversation means that the whole table is one.
-    """
+    """Return what the columns of a table mean, by their names and those that the user gives."""
     plain = list(map(_plain, names))
     stated = {part: _place(name, names, plain) for part, name in (columns or {}).items()}
     # The kind of row of which the user names most columns rules out the others.
@@ -199,11 +188,7 @@ def check_parts(columns: Mapping[str, str]) -> None:
 
 
 def checked_header(header: Header, columns: Mapping[str, str], name: str) -> Header:
-    """Return a header if its columns can be read.
-
-    Raises:
-        InputError: If there is no column of a name that the user gives, or too little is known.
-    """
+    """Return a header if its columns can be read, else raise InputError."""
     plain = list(map(_plain, header.names))
     for part, wanted in columns.items():
         if wanted and _place(wanted, header.names, plain) is None:
@@ -397,11 +382,7 @@ def _read(
 
 
 def read_rows(checked: Iterable[Row | RecordError], header: Header, name: str) -> Iterator[Found]:
-    """Return the conversations of the rows of a table; rows of one stand together.
-
-    Raises:
-        InputError: If the rows are turns, no column names a conversation, and there are too many.
-    """
+    """Return the conversations of the rows of a table; rows of one stand together."""
     if not header.is_grouped:
         return _single_rows(checked, header, name)
     if header.per_row == "turn" and header.group is None and not header.is_one:

@@ -9,7 +9,7 @@ from grice.readers._build import conversation, turns
 from grice.readers._bytes import blocks_of
 from grice.readers._format import Bad, Format, Found, Line
 from grice.readers._json import closed, decode, kind
-from grice.readers._values import Value, values
+from grice.readers.json import Value, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

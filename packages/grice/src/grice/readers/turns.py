@@ -47,8 +47,7 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
         wrong = next((name for name in _TURNS if name in record), None)
         if wrong is not None:
             raise Bad(wrong, f"expected a list of turns, found {kind(record[wrong])}")
-        fields = field_names(record)
-        raise Bad("turns", f"missing; found {fields}")
+        raise Bad("turns", f"missing; found {field_names(record)}")
     built = turns(record.pop(key), key)
     targets = _targets(record.pop("targets", None), len(built))
     return conversation(record, built, default_id, targets=targets)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grice.readers.roles import opening, unspoken
+from grice.readers.roles import ASSISTANT, roles_of, unspoken
 from grice.records import Conversation, Json, Status
+from grice.text.markup import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +83,22 @@ def shown_line(
         # A lone surrogate has no UTF-8 form, but it has an escape in JSON.
         whole = _plain(msgspec.to_builtins(record), DEEPEST + ABOVE)
         return json.dumps(whole, separators=(",", ":")).encode()
+
+
+def opening(conversation: Conversation) -> int | None:
+    """Return the index of the first turn that a user said something in, or else anybody.
+
+    A conversation is best known by it; None if nobody says a word.
+    """
+    roles = roles_of(conversation.turns)
+    silent = unspoken(conversation.turns)
+    spoken = [
+        i
+        for i, turn in enumerate(conversation.turns)
+        if not silent[i] and plain_text(turn.text).text.strip()
+    ]
+    users = (i for i in spoken if roles[i] != ASSISTANT)
+    return next(users, spoken[0] if spoken else None)
 
 
 def _readable(conversation: Conversation) -> Conversation:
