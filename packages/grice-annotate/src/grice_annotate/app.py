@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from starlette.requests import Request as HTTPRequest
-    from starlette.types import ASGIApp
 
     from grice_annotate.records import Form, Judge
     from grice_annotate.study import Given, Study
@@ -67,7 +66,7 @@ class _Route(NamedTuple):
     threads: CapacityLimiter
 
 
-def application(study: Study) -> ASGIApp:
+def application(study: Study) -> Starlette:
     """Return the application of a study."""
     views = Views(study)
 

@@ -3,339 +3,315 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import hmac
 import time
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
-from starlette.applications import Starlette
+import msgspec
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client import generate_latest as prometheus_text
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route
 
+from grice import __version__
 from grice.errors import GriceError, RecordError
+from grice.evaluation.rerank import rerank
+from grice.evaluation.review import Reviewer
+from grice.pages import head
+from grice.readers._format import Bad
+from grice.readers._json import decode
 from grice.records import json_line
-from grice.serve.bodies import Body, WrittenGraph, decoded, judged
-from grice.serve.counters import Counters
+from grice.serve import Limits
+from grice.serve.bodies import (
+    ANSWERS,
+    Candidates,
+    Explained,
+    Failed,
+    Refused,
+    Reply,
+    Reviewed,
+    Scored,
+    Talks,
+    refusal_of,
+)
 from grice.serve.engine import Engine
-from grice.serve.keys import Rate
-from grice.serve.limits import Limits
-from grice.serve.live import live_page
-from grice.serve.openapi import PATHS, description, page
-from grice.serve.problems import Problem, Refused, of_record
-from grice.serve.traces import Traces
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from typing import TypeAlias
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
     from grice.scoring.api import Grader
-    from grice.serve.keys import Keys
 
-    Answer: TypeAlias = Callable[["Service", Body], Awaitable[object]]
-
-TOP = 20
-HEAD_BYTES = 16 << 10
-"""Bytes of the head of a request."""
-DROPPED = 8
-"""So many times the longest body are read and dropped before the connection is cut."""
 JSON = "application/json"
+DROPPED = 8
+"""Reading of a body ends at this many times the longest one, and the connection is cut."""
 
 
 class Service:
-    """What all requests share.
+    """The answers of all paths, and what they share."""
 
-    Args:
-        grader: The loaded metrics, and the models that stand beside them.
-        limits: What a request may ask for.
-        keys: Whose requests are answered; None is everybody's.
-        traces: What notes requests and batches.
-    """
-
-    def __init__(
-        self,
-        grader: Grader,
-        limits: Limits,
-        keys: Keys | None,
-        traces: Traces = Traces(),  # noqa: B008 - frozen
-    ) -> None:
-        self.grader = grader
+    def __init__(self, grader: Grader, limits: Limits, key: str | None) -> None:
         self.limits = limits
-        self.keys = keys
-        self.rate = Rate(limits.key_rate)
-        self.counters = Counters()
-        self.traces = traces
-        self.engine = Engine(grader.scorer, limits, self.counters, traces)
+        self.key = key
         self.signatures = grader.signatures
+        self.metrics = list(grader.signatures)
         self.under_way = 0
+        self.counts = CollectorRegistry()
+        self.engine = Engine(grader.scorer, limits, self.counts)
+        labels, about = ("path", "status"), "Requests by path and status."
+        self._requests = Counter("grice_requests", about, labels, registry=self.counts)
+        about = "Seconds until the answer."
+        self._seconds = Histogram("grice_request_seconds", about, labels[:1], registry=self.counts)
+        ProcessCollector(registry=self.counts)
 
-    @property
-    def metrics(self) -> list[str]:
-        """Names of the loaded metrics."""
-        return list(self.signatures)
+    async def score(self, body: Talks) -> Response:
+        """Score every reply of a conversation, or of several."""
+        metrics = body.chosen(self.metrics)
+        groups = await self.engine.score(body.all(self.limits), metrics)
+        return _json(Scored([score for group in groups for score in group]))
+
+    async def explain(self, body: Reply) -> Response:
+        """Score one reply, and try the single changes that would lift its scores."""
+        metrics, talk = body.chosen(self.metrics), body.judged(self.limits)
+        [scores] = await self.engine.score([talk], metrics)
+        if not body.what_if:
+            return _json(Explained(scores))
+
+        def changes() -> dict[str, object]:
+            from grice.evaluation.counterfactuals import counterfactuals
+
+            loaded = {metric.metric.name: metric for metric in self.engine.scorer.metrics}
+            return {
+                score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
+            }
+
+        return _json(Explained(scores, await self.engine.call(len(talk.turns), changes)))
+
+    async def review(self, body: Reviewed) -> Response:
+        """List the replies that a person should look at first."""
+        metrics, talks = body.chosen(self.metrics), body.all(self.limits)
+        reviewer = Reviewer(body.top)
+        for talk, scores in zip(talks, await self.engine.score(talks, metrics), strict=True):
+            reviewer.add(talk, scores)
+        return _json(reviewer.review())
+
+    async def rerank(self, body: Candidates) -> Response:
+        """Order candidates for the next turn, the best first."""
+        scorer = self.engine.only(body.chosen(self.metrics))
+        context = body.conversation(self.limits, candidates=body.candidates)
+
+        def ranked() -> object:
+            return next(iter(rerank([context], scorer, body.blended())))
+
+        turns = len(context.turns) + len(body.candidates)
+        result = await self.engine.call(turns, ranked)
+        if isinstance(result, RecordError):
+            raise result
+        return _json(result)
+
+    async def live(self) -> dict[str, object]:
+        """Return that the process answers."""
+        return {"live": True}
+
+    async def ready(self, response: Response) -> dict[str, object]:
+        """Return whether requests are scored, and by which metrics."""
+        response.status_code = 200 if self.engine.ready else 503
+        return {"live": True, "ready": self.engine.ready, "metrics": self.signatures}
+
+    async def counted(self, request: Request) -> Response:
+        """Return all counts in the text format of Prometheus."""
+        self._check_key(request)
+        return Response(prometheus_text(self.counts), media_type="text/plain; version=0.0.4")
+
+    async def answered(
+        self, answer: Callable[[Request], Awaitable[Response]], request: Request
+    ) -> Response:
+        """Return what a path answers to a request, or why it does not."""
+        started = time.perf_counter()
+        self.under_way += 1
+        try:
+            self._check_head(request)
+            response = await answer(_Sent(self.limits, request))
+        except (GriceError, HTTPException, RecursionError, RequestValidationError) as error:
+            response = _refusal(refusal_of(error))
+        finally:
+            self.under_way -= 1
+        path = request.url.path
+        self._requests.labels(path, response.status_code).inc()
+        self._seconds.labels(path).observe(time.perf_counter() - started)
+        return response
+
+    def _check_head(self, request: Request) -> None:
+        if self.under_way > self.limits.concurrency:
+            do = "ask again after the seconds of Retry-After"
+            raise Refused(429, "too many requests are under way", do=do, retry=1)
+        if sum(len(name) + len(value) for name, value in request.headers.raw) > self.limits.head:
+            what, do = f"headers of more than {self.limits.head:,} bytes", "send fewer"
+            raise Refused(431, what, where="header", do=do)
+        self._check_key(request)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != JSON:  # which a page of another site cannot send without being allowed to
+            do = f"send Content-Type: {JSON}"
+            raise Refused(415, f"content of type {kind[:80] or 'none'}", where="header", do=do)
+
+    def _check_key(self, request: Request) -> None:
+        if self.key is None:
+            return
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        same = hmac.compare_digest(given.strip().encode("latin-1"), self.key.encode())
+        if scheme.lower() != "bearer" or not same:
+            what, where = "no key of this service", "header Authorization"
+            do = "send Authorization: Bearer KEY, with the key that the service was started with"
+            raise Refused(401, what, where=where, do=do)
+
+
+class _Sent(Request):
+    """A request whose body must be one JSON object, short and not slow."""
+
+    def __init__(self, limits: Limits, request: Request) -> None:
+        super().__init__(request.scope, request.receive)
+        self._limits = limits
+
+    async def body(self) -> bytes:
+        data, size, limits = bytearray(), 0, self._limits
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                async for part in self.stream():
+                    size += len(part)
+                    if size <= limits.body:
+                        data += part
+                    elif size > DROPPED * limits.body:
+                        break
+        except TimeoutError:
+            what = f"the body did not come within {limits.body_seconds:g} seconds"
+            raise Refused(408, what, where="body", do="send it at once") from None
+        if size > limits.body:  # what is a little too long is taken in, so that the answer is read
+            what = f"more than {limits.body:,} bytes"
+            raise Refused(413, what, where="body", do="send it in several requests")
+        self._body = bytes(data)
+        return self._body or b" "  # without a body there is no JSON to refuse
+
+    async def json(self) -> dict[str, Any]:
+        do = "send one JSON object in UTF-8; see /docs"
+        try:
+            record = decode(self._body)
+        except Bad as error:
+            raise Refused(400, error.problem, where="body", do=do) from None
+        if not isinstance(record, dict):
+            raise Refused(400, "JSON, but no object", where="body", do=do)
+        return record
+
+
+class _Route(APIRoute):
+    """A path whose refusals are those of the service."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            service: Service = request.app.state.service
+            return await service.answered(answer, request)
+
+        return answered
 
 
 def application(
     grader: Grader,
     *,
     limits: Limits = Limits(),  # noqa: B008 - frozen
-    keys: Keys | None = None,
-    traces: Traces = Traces(),  # noqa: B008 - frozen
-) -> ASGIApp:
-    """Return the application that answers with the metrics of a grader, which stays open."""
-    service = Service(grader, limits, keys, traces)
-    about = description(service.metrics, keyed=keys is not None)
+    key: str | None = None,
+) -> FastAPI:
+    """Return the application that answers with the metrics of a grader, which stays open.
+
+    Args:
+        grader: The loaded metrics.
+        limits: What a request may ask for.
+        key: The key that each request has to carry; None answers everybody.
+    """
+    service = Service(grader, limits, key)
+    loaded = ", ".join(service.metrics)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.engine.start()
         try:
             yield
         finally:
             await service.engine.close()
 
-    answers: dict[str, Answer] = {
-        "/score": _score,
-        "/explain": _explain,
-        "/review": _review,
-        "/rerank": _rerank,
-        "/triplets": _triplets,
-        "/graph": _graph,
-    }
-    assert answers.keys() == PATHS.keys()
-    routes = [
-        *(
-            Route(path, partial(_noted, service, answer), methods=["POST"])
-            for path, answer in answers.items()
-        ),
-        Route("/health/live", partial(_live, service)),
-        Route("/health/ready", partial(_ready, service)),
-        Route("/health", partial(_ready, service)),
-        Route("/metrics", partial(_counts, service)),
-        Route("/openapi.json", partial(_constant, Response(json_line(about), media_type=JSON))),
-        Route("/docs", partial(_constant, HTMLResponse(page(about)))),
-        Route("/", partial(_constant, HTMLResponse(live_page(service.metrics)))),
-    ]
-    app = Starlette(
-        routes=routes,
+    app = FastAPI(
+        title="grice",
+        version=__version__,
+        description=f"Metrics loaded here: {loaded}.",
+        docs_url=None,
+        redoc_url=None,
         lifespan=lifespan,
-        exception_handlers={HTTPException: _no_such_path, Exception: _fault},
+        exception_handlers={HTTPException: _no_answer, Exception: _fault},
     )
     app.state.service = service
+    schemas, records = msgspec.json.schema_components(
+        [*ANSWERS.values(), Failed], ref_template="#/components/schemas/{name}"
+    )
+    *gives, failed = ({"content": {JSON: {"schema": schema}}} for schema in schemas)
+    for path, given in zip(ANSWERS, gives, strict=True):
+        answer = getattr(service, path[1:])
+        app.router.add_api_route(
+            path,
+            answer,
+            methods=["POST"],
+            summary=answer.__doc__,
+            responses={200: given, "default": {**failed, "description": "why it is refused"}},
+            route_class_override=_Route,
+        )
+    ready = "Whether requests are scored; 503 if not."
+    app.get("/health/live", summary="Whether the process answers.")(service.live)
+    app.get("/health/ready", summary=ready)(service.ready)
+    app.get("/health", include_in_schema=False)(service.ready)
+    app.get("/metrics", summary="Counts in the text format of Prometheus.")(service.counted)
+    for path, name in {"/": "live", "/docs": "docs"}.items():
+        page = HTMLResponse(_page(name, loaded))
+        app.get(path, include_in_schema=False)(lambda page=page: page)
+    about = app.openapi()["components"]
+    about["schemas"] |= records
+    if key is not None:
+        about["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     return app
 
 
-async def _constant(response: Response, _: Request) -> Response:
-    return response
-
-
-async def _live(_: Service, __: Request) -> Response:
-    return Response(json_line({"live": True}), media_type=JSON)
-
-
-async def _ready(service: Service, _: Request) -> Response:
-    ready = service.engine.ready
-    body = {"live": True, "ready": ready, "metrics": service.signatures}
-    return Response(json_line(body), 200 if ready else 503, media_type=JSON)
-
-
-async def _counts(service: Service, request: Request) -> Response:
-    try:
-        _check_key(service, request)
-    except Refused as refused:
-        return _refusal(refused)
-    return PlainTextResponse(service.counters.text(), media_type="text/plain; version=0.0.4")
-
-
-async def _noted(service: Service, answer: Answer, request: Request) -> Response:
-    """Return what a path answers to a request, within its span."""
-    with service.traces.request(request.method, request.url.path, request.headers) as answered:
-        response = await _answered(service, answer, request)
-        answered(response.status_code)
-    return response
-
-
-async def _answered(service: Service, answer: Answer, request: Request) -> Response:
-    """Return what a path answers to a request, or why it does not."""
-    started = time.perf_counter()
-    service.under_way += 1
-    try:
-        if service.under_way > service.limits.requests:
-            do = "ask again after the seconds of Retry-After"
-            raise Refused(429, "too many requests are under way", do=do, retry=1)
-        if sum(len(name) + len(value) for name, value in request.headers.raw) > HEAD_BYTES:
-            what, do = f"headers of more than {HEAD_BYTES:,} bytes", "send fewer"
-            raise Refused(431, what, where="header", do=do)
-        _check_key(service, request)
-        body = decoded(await _body(service.limits, request), service.limits)
-        response = Response(json_line(await answer(service, body)), media_type=JSON)
-    except Refused as refused:
-        response = _refusal(refused)
-    except RecordError as error:
-        response = _refusal(of_record(error))
-    except GriceError as error:
-        response = _refusal(Refused(400, str(error), do="correct the request; see /docs"))
-    finally:
-        service.under_way -= 1
-    service.counters.answered(request.url.path, response.status_code, time.perf_counter() - started)
-    return response
-
-
-def _check_key(service: Service, request: Request) -> None:
-    if service.keys is None:
-        return
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    owner = service.keys.owner(key.strip()) if scheme.lower() == "bearer" else None
-    if owner is None:
-        raise Refused(
-            401,
-            "no key of this service",
-            where="header Authorization",
-            do="send Authorization: Bearer KEY, of grice serve --new-key NAME",
-        )
-    if wait := service.rate.wait(owner):
-        what = f"more than {service.limits.key_rate:g} requests a second"
-        do = "ask again after the seconds of Retry-After"
-        raise Refused(429, what, do=do, retry=math.ceil(wait))
-
-
-async def _body(limits: Limits, request: Request) -> bytes:
-    """Return the body of a request, which must be JSON, short and not slow.
-
-    A page of another site cannot send this type without being allowed to.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        do = f"send Content-Type: {JSON}"
-        raise Refused(415, f"content of type {kind[:80] or 'none'}", where="header", do=do)
-    data = bytearray()
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            size = 0
-            async for part in request.stream():
-                size += len(part)
-                if size <= limits.body:
-                    data += part
-                elif size > DROPPED * limits.body:
-                    break
-    except TimeoutError:
-        what = f"the body did not come within {limits.body_seconds:g} seconds"
-        raise Refused(408, what, where="body", do="send it at once") from None
-    if size > limits.body:  # what is a little too long is taken in, so that the answer is read
-        what = f"more than {limits.body:,} bytes"
-        raise Refused(413, what, where="body", do="send it in several requests")
-    return bytes(data)
-
-
-async def _score(service: Service, body: Body) -> object:
-    metrics = body.metrics(service.metrics)
-    groups = await service.engine.score(body.conversations(), metrics)
-    return {"scores": [score for group in groups for score in group]}
-
-
-async def _explain(service: Service, body: Body) -> object:
-    metrics = body.metrics(service.metrics)
-    turn, what_if = body.option("turn", -1), body.option("what_if", otherwise=False)
-    talk = judged(body.conversation(), turn)
-    [scores] = await service.engine.score([talk], metrics)
-    if not what_if:
-        return {"scores": scores}
-
-    def changes() -> dict[str, object]:
-        from grice.evaluation.counterfactuals import counterfactuals
-
-        loaded = {metric.metric.name: metric for metric in service.engine.scorer.metrics}
-        return {
-            score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
-        }
-
-    return {"scores": scores, "changes": await service.engine.call(len(talk.turns), changes)}
-
-
-async def _review(service: Service, body: Body) -> object:
-    from grice.evaluation.review import Reviewer
-
-    top = body.option("top", TOP)
-    metrics = body.metrics(service.metrics)
-    talks = body.conversations()
-    reviewer = Reviewer(top)
-    for talk, scores in zip(talks, await service.engine.score(talks, metrics), strict=True):
-        reviewer.add(talk, scores)
-    return reviewer.review()
-
-
-async def _rerank(service: Service, body: Body) -> object:
-    from grice.evaluation.rerank import FIELD, Blend, rerank
-
-    metrics = body.metrics(service.metrics)
-    blend = body.options_as(Blend, {"blend": "rule"})
-    context = body.conversation(with_list=FIELD)
-    scorer = service.engine.only(metrics)
-    turns = len(context.turns) + body.listed(FIELD)
-
-    def ranked() -> object:
-        [best] = rerank([context], scorer, blend)
-        return best
-
-    result = await service.engine.call(turns, ranked)
-    if isinstance(result, RecordError):
-        raise of_record(result)
-    return result
-
-
-async def _triplets(service: Service, body: Body) -> object:
-    from grice_tasks.cider.conversations import check_relations
-    from grice_tasks.cider.find import Wanted
-
-    wanted = body.options_as(Wanted, {})
-    check_relations(wanted.relations)
-    talks = body.conversations()
-    turns = sum(len(talk.turns) for talk in talks)
-    found = await service.engine.call(turns, lambda: service.grader.links(talks, wanted))
-    return {"links": [link for links in found for link in links]}
-
-
-async def _graph(service: Service, body: Body) -> object:
-    from grice_tasks.explagraphs.check import check_graph
-
-    graph = body.options_as(WrittenGraph, {})
-    facts = graph.graph.count("(")
-    body.check_size(facts, "fact", where="graph")
-    verdict = await service.engine.call(
-        facts,
-        lambda: check_graph(graph.graph, graph.belief, graph.argument, rules=graph.rules),
+def _page(name: str, loaded: str) -> str:
+    """Return a page that asks nobody but the service that it came from."""
+    assets = resources.files("grice.serve") / "assets"
+    style, script, body = (
+        (assets / f"{name}.{kind}").read_text("utf-8") for kind in ("css", "js", "html")
     )
-    return {
-        "ok": verdict.ok,
-        "broken": verdict.broken,
-        "failures": verdict.failures,
-        "rules": verdict.rules,
-    }
+    beginning = head(f"grice: {name}", style=style, script=script, connects="'self'")
+    body = body.replace("METRICS", escape(loaded))
+    return f"{beginning}<body>\n{body}<script>{script}</script>\n</body>\n</html>\n"
+
+
+def _json(value: object) -> Response:
+    return Response(json_line(value), media_type=JSON)
 
 
 def _refusal(refused: Refused) -> Response:
-    headers = {} if refused.retry_after is None else {"Retry-After": str(refused.retry_after)}
-    if refused.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if refused.status in (408, 413):
-        headers["Connection"] = "close"  # what is left of the body is not read
-    body = json_line({"error": refused.problem})
-    return Response(body, refused.status, headers, media_type=JSON)
+    return Response(json_line(refused.body), refused.status_code, refused.headers, media_type=JSON)
 
 
-async def _no_such_path(request: Request, error: Exception) -> Response:
+async def _no_answer(request: Request, error: Exception) -> Response:
+    if isinstance(error, Refused):
+        return _refusal(error)
     status = error.status_code if isinstance(error, HTTPException) else 404
     what = f"{request.method[:20]} {request.url.path[:100]}: nothing answers that here"
-    *paths, last = PATHS
+    *paths, last = ANSWERS
     do = f"POST to {', '.join(paths)} or {last}; see /docs"
     return _refusal(Refused(status, what, where="path", do=do))
 
 
 async def _fault(_: Request, error: Exception) -> Response:
     what = f"a fault of grice itself: {type(error).__name__}"
-    body = json_line({"error": Problem(what, do="report it with the log of the service")})
-    return Response(body, 500, media_type=JSON)
+    return _refusal(Refused(500, what, do="report it with the log of the service"))

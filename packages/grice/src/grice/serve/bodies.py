@@ -1,197 +1,216 @@
-"""From the bytes of a request to conversations, or to what is wrong with them."""
+"""Bodies of requests and answers: what is posted, what it gives, and why it is refused."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from fastapi.exceptions import HTTPException, RequestValidationError
 from msgspec.structs import replace
+from pydantic import BaseModel, ConfigDict, Field
 
 from grice.errors import RecordError, did_you_mean, plural
+from grice.evaluation.rerank import Blend, Ranked, Rule
+from grice.evaluation.review import Review
 from grice.readers import from_record
-from grice.serve.problems import Refused, of_record
-from grice_tasks.explagraphs.check import RuleSet
+from grice.readers._json import kind
+from grice.records import Conversation, Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.records import Conversation
-    from grice.serve.limits import Limits
+    from grice.serve import Limits
 
-TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)?|[\[{]|[\]}]', re.DOTALL)
-"""A text, to its end or that of the body, or a bracket: looked at in one pass, whatever comes."""
-KINDS = {bool: "true or false", int: "an integer", list: "a list of texts"}
-
-Option = TypeVar("Option", bool, int, list[str])
-Record = TypeVar("Record", bound=msgspec.Struct)
-
-
-Sentence: TypeAlias = Annotated[str, msgspec.Meta(max_length=10_000)]
-
-
-class WrittenGraph(msgspec.Struct, frozen=True):
-    """An explanation graph to be checked; see :func:`grice_tasks.explagraphs.check.check_graph`."""
-
-    graph: str
-    belief: Sentence
-    argument: Sentence
-    rules: RuleSet = "released"
-
-
-def decoded(data: bytes, limits: Limits) -> Body:
-    """Return the JSON object that a request holds.
-
-    Raises:
-        Refused: It holds none, or one that is nested too deeply.
-    """
-    whole = "send one JSON object in UTF-8; see /docs"
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        what = f"not UTF-8: byte 0x{data[error.start]:02x} at byte {error.start}"
-        raise Refused(400, what, where="body", do=whole) from None
-    depth = 0
-    for token in TOKEN.finditer(data):
-        depth += (token[0] in b"[{") - (token[0] in b"]}")
-        if depth > limits.depth:
-            what = f"JSON nested more than {limits.depth} deep"
-            raise Refused(400, what, where=f"byte {token.start()}", do="send it flatter")
-    try:
-        record = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refused(400, f"not JSON: {error}", where="body", do=whole) from None
-    if not isinstance(record, dict):
-        raise Refused(400, "JSON, but no object", where="body", do=whole)
-    return Body(record, limits)
+TALK: dict[str, object] = {
+    "turns": [
+        {"speaker": "Ann", "text": "Is it far to the station?"},
+        {"speaker": "Bob", "text": "Ten minutes on foot."},
+    ]
+}
+EXAMPLES: dict[str, dict[str, object]] = {
+    "/score": TALK,
+    "/explain": {**TALK, "turn": 1, "what_if": True},
+    "/review": {"conversations": [TALK], "top": 5},
+    "/rerank": {
+        "turns": [{"speaker": "Ann", "text": "Is it far to the station?"}],
+        "candidates": ["Ten minutes on foot.", "I like trains.", "Yes."],
+    },
+}
+FIELDS = {
+    "turns": "turns in order: texts, or objects with speaker and text",
+    "messages": "instead of turns: objects with role and content",
+    "id": "its name in the scores",
+    "targets": "indices of the turns to judge; by default every reply",
+}
+"""Fields of a conversation, which :func:`grice.readers.from_record` reads with all others."""
 
 
-class Body:
-    """The fields of a request: options are taken out, what is left is the conversation."""
+def _config(path: str) -> ConfigDict:
+    """Return the settings of a body, whose schema also names the fields that readers read."""
+    properties = {name: {"description": about} for name, about in FIELDS.items()}
 
-    def __init__(self, record: dict[str, Any], limits: Limits) -> None:
-        self._record = record
-        self._limits = limits
+    def describe(schema: dict[str, Any]) -> None:
+        schema |= {"properties": properties | schema["properties"], "example": EXAMPLES[path]}
 
-    def option(self, name: str, otherwise: Option) -> Option:
-        """Take an option out.
+    return ConfigDict(extra="allow", strict=True, json_schema_extra=describe)
 
-        Raises:
-            Refused: It is of another kind than its default.
-        """
-        value = self._record.pop(name, otherwise)
-        kind = type(otherwise)
-        if type(value) is not kind or (
-            isinstance(value, list) and not all(isinstance(item, str) for item in value)
-        ):
-            raise Refused(
-                400, f"expected {KINDS[kind]}", where=name, do=f"correct {name}; see /docs"
-            )
-        return value
 
-    def metrics(self, loaded: Sequence[str]) -> tuple[str, ...]:
-        """Take the names of the metrics out; without any, all that are loaded.
+class Talk(BaseModel):
+    """A conversation, and the metrics that score it."""
 
-        Raises:
-            Refused: One is not loaded.
-        """
-        names = self.option("metrics", list[str]())
-        for place, name in enumerate(names):
+    model_config = ConfigDict(extra="allow", strict=True)
+    metrics: list[str] = Field([], description="names of loaded metrics; without any, all")
+
+    def chosen(self, loaded: Sequence[str]) -> tuple[str, ...]:
+        """Return the metrics that are asked for, in the order in which they are loaded."""
+        for place, name in enumerate(self.metrics):
             if name not in loaded:
-                raise Refused(
-                    400,
-                    f"metric {name[:100]!r} is not loaded here{did_you_mean(name, loaded)}",
-                    where=f"metrics[{place}]",
-                    do="name others, or start grice serve with -m",
-                )
-        return tuple(name for name in loaded if not names or name in names)
+                what = f"metric {name[:100]!r} is not loaded here{did_you_mean(name, loaded)}"
+                do = "name others, or start grice serve with -m"
+                raise Refused(400, what, where=f"metrics[{place}]", do=do)
+        return tuple(name for name in loaded if not self.metrics or name in self.metrics)
 
-    def options_as(self, kind: type[Record], names: dict[str, str]) -> Record:
-        """Take the options out that a record has as fields.
-
-        Args:
-            kind: The record.
-            names: Its field, where an option has another name.
-
-        Raises:
-            Refused: One is of another kind than its field.
-        """
-        fields = {**{name: name for name in kind.__struct_fields__}, **names}
-        given = {
-            field: self._record.pop(name) for name, field in fields.items() if name in self._record
-        }
-        try:
-            return msgspec.convert(given, kind)
-        except msgspec.ValidationError as error:
-            problem, _, place = str(error).partition(" - at `$.")
-            where = place.rstrip("`") or "request"
-            raise Refused(400, problem, where=where, do="correct it; see /docs") from None
-
-    def listed(self, name: str) -> int:
-        """Return how many items a field lists; 0 if it is no list."""
-        value = self._record.get(name)
-        return len(value) if isinstance(value, list) else 0
-
-    def conversation(self, *, with_list: str = "") -> Conversation:
-        """Return the one conversation that the request is.
-
-        Args:
-            with_list: A field whose items count as turns.
-
-        Raises:
-            Refused: It cannot be used.
-        """
-        if "conversations" in self._record:
+    def conversation(self, limits: Limits, **further: list[Any]) -> Conversation:
+        """Return the conversation; items of further fields count as turns."""
+        record = self.model_extra or {}
+        if "conversations" in record:
             what = "one conversation is expected here"
             raise Refused(400, what, where="conversations", do="send its turns or messages")
-        built = self._built(self._record, "talk", "")
-        self.check_size(len(built.turns) + self.listed(with_list))
+        built = _built({**record, **further}, "talk", "")
+        _check_size(len(built.turns) + sum(map(len, further.values())), limits)
         return built
 
-    def conversations(self) -> list[Conversation]:
-        """Return the conversations: those listed, or the one that the request is.
 
-        Raises:
-            Refused: One cannot be used, or they are too many.
-        """
-        listed = self._record.get("conversations")
-        if listed is None:
-            return [self.conversation()]
-        if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
-            what = "expected a list of objects"
-            raise Refused(400, what, where="conversations", do="send a list of conversations")
+class Talks(Talk):
+    """A conversation or several, and the metrics that score them."""
+
+    model_config = _config("/score")
+    conversations: list[dict[str, Any]] | None = Field(
+        None, description="instead of turns or messages: a list of objects with either"
+    )
+
+    def all(self, limits: Limits) -> list[Conversation]:
+        """Return the conversations: those listed, or the one that the request is."""
+        if self.conversations is None:
+            return [self.conversation(limits)]
         built = [
-            self._built(item, f"talk {place + 1}", f"conversations[{place}]")
-            for place, item in enumerate(listed)
+            _built(item, f"talk {place + 1}", f"conversations[{place}]")
+            for place, item in enumerate(self.conversations)
         ]
-        self.check_size(sum(len(conversation.turns) for conversation in built))
+        _check_size(sum(len(conversation.turns) for conversation in built), limits)
         return built
 
-    def _built(self, record: dict[str, Any], name: str, inside: str) -> Conversation:
-        try:
-            return from_record(record, name)
-        except RecordError as error:
-            raise of_record(error, inside) from None
 
-    def check_size(self, count: int, noun: str = "turn", *, where: str = "conversations") -> None:
-        """Raise Refused if a request asks for more than is taken at a time."""
-        if count > self._limits.turns:
-            raise Refused(
-                413,
-                f"{plural(count, noun)}, where {self._limits.turns:,} are taken at a time",
-                where=where,
-                do="send them in several requests, or use the command line for files",
-            )
+class Reply(Talk):
+    """A conversation, and which of its turns is explained."""
+
+    model_config = _config("/explain")
+    turn: int = Field(-1, description="index of the reply, from 0; by default the last turn")
+    what_if: bool = Field(False, description="also try single changes of knowledge and text")
+
+    def judged(self, limits: Limits) -> Conversation:
+        """Return the conversation, of which the turn alone is judged."""
+        conversation = self.conversation(limits)
+        last = len(conversation.turns) - 1
+        if not -1 <= self.turn <= last:
+            do = "count from 0, or leave it out for the last"
+            raise Refused(400, f"no turn {self.turn}: they are 0 to {last}", where="turn", do=do)
+        return replace(conversation, targets=(last if self.turn == -1 else self.turn,))
 
 
-def judged(conversation: Conversation, turn: int) -> Conversation:
-    """Return a conversation of which one turn alone is judged; -1 is the last.
+class Reviewed(Talks):
+    """Conversations, and how many of their replies a person looks at."""
 
-    Raises:
-        Refused: There is no such turn.
-    """
-    last = len(conversation.turns) - 1
-    if not -1 <= turn <= last:
-        what = f"no turn {turn}: they are 0 to {last}"
-        raise Refused(400, what, where="turn", do="count from 0, or leave it out for the last")
-    return replace(conversation, targets=(last if turn == -1 else turn,))
+    model_config = _config("/review")
+    top: int = Field(20, description="how many are returned; by default 20")
+
+
+class Candidates(Talk):
+    """A conversation, what may follow it, and how one of these is chosen."""
+
+    model_config = _config("/rerank")
+    candidates: list[Any] = Field(description="texts that may follow the last turn")
+    blend: Rule = Field("mean", description="how the scores of a candidate become one value")
+    weights: dict[str, float] = Field({}, description="weights of metrics in the blend")
+    vetoes: dict[str, float] = Field(
+        {}, description="a candidate below this value of a metric comes last"
+    )
+    held_out: list[str] = Field([], description="metrics that are run and take no part")
+
+    def blended(self) -> Blend:
+        """Return how the scores of a candidate become one value."""
+        return Blend(self.blend, self.weights, self.vetoes, tuple(self.held_out))
+
+
+def _built(record: dict[str, Any], name: str, inside: str) -> Conversation:
+    try:
+        return from_record(record, name)
+    except RecordError as error:
+        raise refusal_of(error, inside) from None
+
+
+def _check_size(count: int, limits: Limits) -> None:
+    if count > limits.turns:
+        what = f"{plural(count, 'turn')}, where {limits.turns:,} are taken at a time"
+        do = "send them in several requests, or use the command line for files"
+        raise Refused(413, what, where="conversations", do=do)
+
+
+class Scored(msgspec.Struct, frozen=True):
+    """Scores in the order of the turns and of the loaded metrics."""
+
+    scores: list[Score]
+
+
+class Explained(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Scores of one reply, and by metric the changes that would lift them."""
+
+    scores: list[Score]
+    changes: dict[str, Any] | None = None
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The body of an answer that is an error: what was found, where, and what to do."""
+
+    error: dict[Literal["what", "where", "do"], str]
+
+
+ANSWERS = {"/score": Scored, "/explain": Explained, "/review": Review, "/rerank": Ranked}
+"""What each path gives."""
+
+
+class Refused(HTTPException):
+    """A request that is not answered with what it asks for."""
+
+    def __init__(
+        self, status: int, what: str, *, where: str = "request", do: str, retry: int | None = None
+    ) -> None:
+        headers = {} if retry is None else {"Retry-After": str(retry)}
+        if status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        if status in (408, 413):
+            headers["Connection"] = "close"  # what is left of the body is not read
+        super().__init__(status, what, headers)
+        self.body = Failed({"what": what, "where": where, "do": do})
+
+
+def refusal_of(error: Exception, inside: str = "") -> Refused:
+    """Return the refusal of a request, or of a part of it, for an error."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, RecordError):
+        where = ".".join(part for part in (inside, error.field) if part) or "conversation"
+        do = (
+            'send {"turns": [{"speaker": "A", "text": "…"}, …]} or '
+            '{"messages": [{"role": "user", "content": "…"}, …]}; see /docs'
+        )
+        return Refused(400, error.problem, where=where, do=do)
+    if not isinstance(error, RequestValidationError):
+        return Refused(400, str(error), do="correct the request; see /docs")
+    first = error.errors()[0]
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"][1:])
+    found = first["input"]
+    shown = f"{found!r:.60}" if isinstance(found, str) else kind(found)
+    what = first["msg"] if first["type"] == "missing" else f"{first['msg']}, found {shown}"
+    do = f"correct {first['loc'][1]}; see /docs"
+    return Refused(400, what, where="".join(parts).removeprefix("."), do=do)

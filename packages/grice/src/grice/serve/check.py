@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
+from starlette.types import Message
+
 from grice.records import json_line
-from grice.serve.openapi import PATHS
+from grice.serve.bodies import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from starlette.types import ASGIApp, Message
+    from starlette.applications import Starlette
 
 
 class Request(NamedTuple):
-    """A request: the parts of its body, and its headers."""
+    """A request; one that is not whole never sends the rest of its body."""
 
     method: str
     path: str
-    body: bytes | Sequence[bytes] = b""
+    body: bytes = b""
     headers: Mapping[str, str] = {"content-type": "application/json"}
+    whole: bool = True
 
 
 class Reply(NamedTuple):
@@ -32,33 +35,20 @@ class Reply(NamedTuple):
     body: bytes
 
 
-def check(app: ASGIApp) -> list[Reply]:
+def check(app: Starlette) -> list[Reply]:
     """Return what an application answers to the example of each path, and to the other paths."""
-    posts = [Request("POST", path, json_line(example)) for path, (_, example, _) in PATHS.items()]
+    posts = [Request("POST", path, json_line(example)) for path, example in EXAMPLES.items()]
     others = ("/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/")
     return asyncio.run(exchange(app, [*posts, *(Request("GET", path) for path in others)]))
 
 
-async def exchange(app: ASGIApp, requests: Sequence[Request]) -> list[Reply]:
+async def exchange(app: Starlette, requests: Sequence[Request]) -> list[Reply]:
     """Return the answers to requests that come at once; the application begins and ends here."""
-    events: asyncio.Queue[Message] = asyncio.Queue()
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def send(message: Message) -> None:
-        (begun if message["type"].startswith("lifespan.startup") else ended).set()
-
-    life = asyncio.ensure_future(app({"type": "lifespan", "state": {}}, events.get, send))
-    events.put_nowait({"type": "lifespan.startup"})
-    await begun.wait()
-    try:
+    async with app.router.lifespan_context(app):
         return list(await asyncio.gather(*(_asked(app, request) for request in requests)))
-    finally:
-        events.put_nowait({"type": "lifespan.shutdown"})
-        await ended.wait()
-        await life
 
 
-async def _asked(app: ASGIApp, request: Request) -> Reply:
+async def _asked(app: Starlette, request: Request) -> Reply:
     scope = {
         "type": "http",
         "http_version": "1.1",
@@ -66,27 +56,23 @@ async def _asked(app: ASGIApp, request: Request) -> Reply:
         "path": request.path,
         "raw_path": request.path.encode(),
         "query_string": b"",
-        "headers": [
-            (name.lower().encode(), value.encode()) for name, value in request.headers.items()
-        ],
+        "headers": [(name.lower().encode(), v.encode()) for name, v in request.headers.items()],
         "scheme": "http",
         "server": ("localhost", 80),
         "client": ("localhost", 1),
     }
-    parts = _parts([request.body] if isinstance(request.body, bytes) else request.body)
-    sent: list[Message] = []
+    part = {"type": "http.request", "body": request.body, "more_body": not request.whole}
+    parts, sent = [part], list[Message]()
+
+    async def receive() -> Message:
+        if not parts:  # the client stays until it is answered
+            await asyncio.Event().wait()
+        return parts.pop()
 
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await app(scope, parts.__anext__, send)
+    await app(scope, receive, send)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return Reply(request, sent[0]["status"], headers, body)
-
-
-async def _parts(parts: Sequence[bytes]) -> AsyncIterator[Message]:
-    for place, part in enumerate(parts):
-        more = place < len(parts) - 1
-        yield {"type": "http.request", "body": part, "more_body": more}
-    await asyncio.Event().wait()  # whoever asks stays until it is answered

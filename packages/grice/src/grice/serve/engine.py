@@ -1,7 +1,6 @@
 """Requests scored together: what came while others were computed is one batch.
 
-One thread computes, with as many workers as the models have. A score keeps its bits in any batch,
-so nobody can tell from a score who asked beside them.
+One thread computes, with as many workers as the models have. Batching does not change scores.
 """
 
 from __future__ import annotations
@@ -9,20 +8,24 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from prometheus_client import Counter, Gauge
+
 from grice.errors import plural
-from grice.serve.problems import Refused
+from grice.serve.bodies import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from prometheus_client import CollectorRegistry
+
     from grice.records import Conversation, Score
     from grice.scoring.run import Scorer
-    from grice.serve.counters import Counters
-    from grice.serve.limits import Limits
-    from grice.serve.traces import Traces
+    from grice.serve import Limits
 
 BATCH_TURNS = 512
 """Turns of a batch, at which no more requests are added to it."""
@@ -34,133 +37,104 @@ HALF_LIFE = 2.0
 Result = TypeVar("Result")
 
 
+@dataclass(eq=False)
 class _Job:
-    """What a request waits for: the scores of conversations, or what a call returns."""
+    """A request that waits: for scores of conversations, or for what a call returns."""
 
-    def __init__(
-        self,
-        turns: int,
-        conversations: Sequence[Conversation] = (),
-        metrics: tuple[str, ...] = (),
-        call: Callable[[], object] | None = None,
-        *,
-        request: object = None,
-    ) -> None:
-        self.turns = turns
-        self.conversations = conversations
-        self.metrics = metrics
-        self.call = call
-        self.request = request
-        self.done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    turns: int
+    conversations: Sequence[Conversation] = ()
+    metrics: tuple[str, ...] = ()
+    call: Callable[[], object] | None = None
+    done: asyncio.Future[Any] = field(default_factory=asyncio.Future)
 
 
 class Engine:
     """Scores what requests ask for, a batch at a time.
 
-    Args:
+    Attributes:
         scorer: The loaded metrics.
-        limits: How much may wait, and how long.
-        counters: Told of every batch.
-        traces: Told of it, too, and of whose requests it is.
+        ready: Whether requests are taken.
     """
 
-    def __init__(self, scorer: Scorer, limits: Limits, counters: Counters, traces: Traces) -> None:
+    def __init__(self, scorer: Scorer, limits: Limits, counts: CollectorRegistry) -> None:
         self.scorer = scorer
-        self._traces = traces
         self._limits = limits
-        self._counters = counters
-        self._queue: asyncio.Queue[_Job | None]
+        self._waiting = 0
+        self._jobs: deque[_Job] = deque()
+        self._come: asyncio.Event
         self._thread: ThreadPoolExecutor
         self._task: asyncio.Task[None] | None = None
+        self.ready = False
         self._turns_per_second = 200.0  # until it is measured
         self._together = 1
-
-    @property
-    def ready(self) -> bool:
-        """Whether requests are taken."""
-        return self._task is not None and not self._task.done()
+        self._batches = Counter("grice_batches", "Batches scored.", registry=counts)
+        self._batched = Counter("grice_batched_requests", "Requests in them.", registry=counts)
+        self._turns = Counter("grice_turns", "Turns in them.", registry=counts)
+        waiting = Gauge("grice_waiting_turns", "Turns accepted, not scored.", registry=counts)
+        waiting.set_function(lambda: self._waiting)
 
     def start(self) -> None:
         """Begin to score, in the running event loop."""
-        self._queue = asyncio.Queue()
+        self._come = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "grice-score")
+        self.ready = True
         self._task = asyncio.create_task(self._work())
 
     async def close(self) -> None:
         """Finish all that was accepted, and take nothing more."""
-        task, self._task = self._task, None
-        if task is not None:
-            self._queue.put_nowait(None)
-            await task
+        if self._task is not None:
+            self.ready = False
+            self._come.set()
+            await self._task
             self._thread.shutdown()
 
     async def score(
         self, conversations: Sequence[Conversation], metrics: tuple[str, ...]
     ) -> list[list[Score]]:
-        """Return the scores of each conversation.
-
-        Raises:
-            Refused: Too much waits already, or the time is over.
-        """
+        """Return the scores of each conversation; Refused is raised if too much waits."""
         turns = sum(len(conversation.turns) for conversation in conversations)
-        result: list[list[Score]] = await self._done(
-            _Job(turns, conversations, metrics, request=self._traces.here())
-        )
-        return result
+        scores: list[list[Score]] = await self._done(_Job(turns, conversations, metrics))
+        return scores
 
     async def call(self, turns: int, function: Callable[[], Result]) -> Result:
-        """Return what a function returns that scores so many turns by itself.
-
-        Raises:
-            Refused: Too much waits already, or the time is over.
-        """
-        result: Result = await self._done(_Job(turns, call=function, request=self._traces.here()))
+        """Return what a function returns that scores so many turns by itself."""
+        result: Result = await self._done(_Job(turns, call=function))
         return result
 
+    def only(self, metrics: tuple[str, ...]) -> Scorer:
+        """Return the scorer of some of the metrics."""
+        chosen = [loaded for loaded in self.scorer.metrics if loaded.metric.name in metrics]
+        return self.scorer._replace(metrics=chosen)
+
     async def _done(self, job: _Job) -> Any:  # noqa: ANN401 - of any job
-        waiting = self._counters.waiting_turns
+        waiting, seconds = self._waiting, self._limits.seconds
+        retry = max(1, math.ceil(waiting / self._turns_per_second))
         if not self.ready:
             raise Refused(503, "the service is ending", do="ask another one", retry=1)
-        if waiting and waiting + job.turns > self._most_waiting():
-            raise Refused(
-                429,
-                f"{plural(waiting, 'turn')} wait to be scored already",
-                do="ask again after the seconds of Retry-After",
-                retry=max(1, math.ceil(waiting / self._turns_per_second)),
-            )
-        self._counters.waiting_turns += job.turns
-        self._queue.put_nowait(job)
+        if waiting and waiting + job.turns > self._turns_per_second * seconds:
+            what = f"{plural(waiting, 'turn')} wait to be scored already"
+            raise Refused(429, what, do="ask again after the seconds of Retry-After", retry=retry)
+        self._waiting += job.turns
+        self._jobs.append(job)
+        self._come.set()
         try:
-            return await asyncio.wait_for(job.done, self._limits.seconds)
+            return await asyncio.wait_for(job.done, seconds)
         except TimeoutError:
-            raise Refused(
-                503,
-                f"not scored within {self._limits.seconds:g} seconds",
-                do="ask for fewer turns at a time, or again later",
-                retry=max(1, math.ceil(waiting / self._turns_per_second)),
-            ) from None
-
-    def _most_waiting(self) -> float:
-        """Return how many turns may wait: no more than can be scored before their time is over."""
-        in_time = self._turns_per_second * self._limits.seconds
-        return min(self._limits.waiting_turns, in_time)
+            what = f"not scored within {seconds:g} seconds"
+            do = "ask for fewer turns at a time, or again later"
+            raise Refused(503, what, do=do, retry=retry) from None
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        ending = False
-        while not ending or not self._queue.empty():
-            first = await self._queue.get()
-            if first is None:
-                ending = True
+        while self._jobs or self.ready:
+            if not self._jobs:
+                self._come.clear()
+                await self._come.wait()
                 continue
-            batch = await self._gathered(first)
-            if None in batch:
-                ending = True
-            jobs = [job for job in batch if job is not None]
+            jobs = await self._gathered()
             wanted = [job for job in jobs if not job.done.done()]  # nobody waits for the others
             started = time.perf_counter()
-            with self._traces.batch([job.request for job in wanted], sum(j.turns for j in wanted)):
-                results = await loop.run_in_executor(self._thread, self._computed, wanted)
+            results = await loop.run_in_executor(self._thread, self._computed, wanted)
             for job, result in zip(wanted, results, strict=True):
                 if job.done.done():
                     continue
@@ -168,62 +142,50 @@ class Engine:
                     job.done.set_exception(result)
                 else:
                     job.done.set_result(result)
-            self._counters.waiting_turns -= sum(job.turns for job in jobs)
-            turns = sum(job.turns for job in wanted)
-            self._counters.scored(len(wanted), turns)
-            self._measured(turns, max(time.perf_counter() - started, 1e-6))
+            self._waiting -= sum(job.turns for job in jobs)
+            self._measured(wanted, max(time.perf_counter() - started, 1e-6))
 
-    def _measured(self, turns: int, seconds: float) -> None:
+    def _measured(self, jobs: Sequence[_Job], seconds: float) -> None:
         """Note how fast a batch was; one that was given up before it began says nothing."""
+        turns = sum(job.turns for job in jobs)
+        self._batches.inc()
+        self._batched.inc(len(jobs))
+        self._turns.inc(turns)
         if turns:
             part = 1 - 0.5 ** (seconds / HALF_LIFE)
             self._turns_per_second += part * (turns / seconds - self._turns_per_second)
 
-    async def _gathered(self, first: _Job) -> list[_Job | None]:
-        """Return what waits already, and what comes in the next moments if many come at once.
+    async def _gathered(self) -> list[_Job]:
+        """Take what waits already, and what comes in the next moments if many came before.
 
-        Who asks alone does not wait for others.
+        A request that comes alone does not wait for others.
         """
-        batch: list[_Job | None] = [first]
-        turns = first.turns
         most = min(BATCH_TURNS, BATCH_SECONDS * self._turns_per_second)
-        patience = self._limits.gather_seconds if self._together > 1 else 0.0
-        while turns < most:
-            if self._queue.empty():
-                if not patience:
-                    break
-                await asyncio.sleep(patience)
-                patience = 0.0
-                continue
-            job = self._queue.get_nowait()
-            batch.append(job)
-            turns += 0 if job is None else job.turns
+        if self._together > 1 and self._waiting < most:
+            await asyncio.sleep(self._limits.gather_seconds)
+        batch = [self._jobs.popleft()]
+        turns = batch[0].turns
+        while self._jobs and turns < most:
+            batch.append(self._jobs.popleft())
+            turns += batch[-1].turns
         self._together = len(batch)
         return batch
 
     def _computed(self, jobs: Sequence[_Job]) -> list[object]:
         """Return the result of each job, or the error that it ended with."""
-        results: dict[int, object] = {}
-        for metrics in dict.fromkeys(job.metrics for job in jobs if job.call is None):
-            alike = [job for job in jobs if job.call is None and job.metrics == metrics]
+        results: dict[_Job, object] = {}
+        for metrics, call in dict.fromkeys((job.metrics, job.call) for job in jobs):
+            alike = [job for job in jobs if (job.metrics, job.call) == (metrics, call)]
             talks = [talk for job in alike for talk in job.conversations]
             try:
+                if call is not None:
+                    results[alike[0]] = call()
+                    continue
                 scores = iter(self.only(metrics).score(talks))
-                results |= {id(job): [next(scores) for _ in job.conversations] for job in alike}
+                results |= {job: [next(scores) for _ in job.conversations] for job in alike}
             except Exception as error:  # noqa: BLE001 - one request must not end the service
                 if len(alike) > 1:  # the others keep their scores
-                    results |= {id(job): self._computed([job])[0] for job in alike}
+                    results |= {job: self._computed([job])[0] for job in alike}
                 else:
-                    results[id(alike[0])] = error
-        for job in jobs:
-            if job.call is not None:
-                try:
-                    results[id(job)] = job.call()
-                except Exception as error:  # noqa: BLE001 - as above
-                    results[id(job)] = error
-        return [results[id(job)] for job in jobs]
-
-    def only(self, metrics: tuple[str, ...]) -> Scorer:
-        """Return the scorer of some of the metrics."""
-        chosen = [loaded for loaded in self.scorer.metrics if loaded.metric.name in metrics]
-        return self.scorer._replace(metrics=chosen)
+                    results[alike[0]] = error
+        return [results[job] for job in jobs]

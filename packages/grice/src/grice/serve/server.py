@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from grice.serve.limits import Limits
+    from grice.serve import Limits
 
-HEAD_BYTES = 16 << 10
-"""Bytes of the head of a request."""
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 BACKLOG = 2048
 IDLE_SECONDS = 15
@@ -43,65 +41,13 @@ def serve(
     Raises:
         InputError: If nobody can listen there.
     """
-    config = uvicorn.Config(
-        app,
-        http=_patient(limits.head_seconds),
-        ws="none",
-        lifespan="on",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=ENDING_SECONDS,
-        h11_max_incomplete_event_size=HEAD_BYTES,
-    )
-    listening = _listening(host, port)
-    # asyncio sets it on none of the connections of a socket that it did not make itself: head and
-    # body of an answer would be 40 ms apart.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    shown, bound = listening.getsockname()[:2]
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}"
-    with listening:
-        _Server(config, lambda: begun(address)).run([listening])
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
-        reason, do = os_reason(error), "name another with --port, or --host"
-        raise InputError(f"{host}:{port}: nobody can listen here: {reason}; {do}") from None
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it answers, and whose end by a signal is an end like any other."""
-
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._begun = begun
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer; signals are caught by then."""
-        await super().startup(sockets)
-        self._begun()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Take signals to end; they are not raised again once all is finished."""
-        with super().capture_signals():
-            yield
-            self._captured_signals.clear()
-
-
-def _patient(seconds: float) -> type[H11Protocol]:
-    """Return the protocol that closes a connection whose head does not come in time."""
 
     class Patient(H11Protocol):
+        """The protocol, which closes a connection whose head does not come in time."""
+
         def connection_made(self, transport: Any) -> None:  # noqa: ANN401 - as its parent has it
             super().connection_made(transport)
-            loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(seconds, self._give_up)
+            asyncio.get_running_loop().call_later(limits.head_seconds, self._give_up)
 
         def _give_up(self) -> None:
             if self.cycle is None and not self.transport.is_closing():
@@ -109,4 +55,40 @@ def _patient(seconds: float) -> type[H11Protocol]:
                     self.transport.write(TOO_SLOW)
                 self.transport.close()
 
-    return Patient
+    class Server(uvicorn.Server):
+        """A server that says when it answers, and whose end by a signal is an end like any."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)  # signals are caught by then
+            begun(f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}")
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            with super().capture_signals():
+                yield
+                self._captured_signals.clear()  # not raised again once all is finished
+
+    config = uvicorn.Config(
+        app,
+        http=Patient,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=ENDING_SECONDS,
+        h11_max_incomplete_event_size=limits.head,
+    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        reason, do = os_reason(error), "name another with --port, or --host"
+        raise InputError(f"{host}:{port}: nobody can listen here: {reason}; {do}") from None
+    # asyncio sets it on none of the connections of a socket that it did not make itself: head and
+    # body of an answer would be 40 ms apart.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    shown, bound = listening.getsockname()[:2]
+    with listening:
+        Server(config).run([listening])

@@ -2,69 +2,60 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli._replies import add_check, show_replies
 from grice.cli._status import DONE
 from grice.cli.options import add_metric_options, check_options, load_grader
+from grice.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.serve import Limits
-
 HELP = "score, explain, review and rerank over HTTP, with a live page"
+KEY = "GRICE_SERVE_KEY"
+"""Variable with the key that each request has to carry."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     flags.add_address(parser, 8008)
-    flags.add_path(parser, "--keys", "FILE", "answer only who sends a key of this file")
-    parser.add_argument(
-        "--key-rate",
+    flags.add_number(
+        parser,
+        "--concurrency",
+        "N",
+        "requests under way at once, before 429",
+        512,
         type=flags.positive,
-        default=0,
-        metavar="N",
-        help="requests a second of each key",
     )
-    parser.add_argument(
-        "--new-key",
-        metavar="NAME",
-        help="print a new key, and to standard output its line for FILE of --keys",
-    )
-    flags.add_number(parser, "--waiting", "TURNS", "turns that may wait before 429")
     add_check(parser)
     flags.add_json(parser)
     flags.add_speaker(parser)
-    add_metric_options(parser, words, "serve", "traces")
+    add_metric_options(parser, words, "serve")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal ends it; with --check the status is 1 if something is not answered."""
-    from grice.serve import check_installed
+    from grice.serve import Limits, check_installed
 
-    if arguments.new_key is not None:
-        return _print_key(arguments.new_key, as_json=arguments.json)
     check_installed()
     from grice.cli.terminal import note
     from grice.serve.app import application
     from grice.serve.check import check
-    from grice.serve.keys import read_keys
     from grice.serve.server import serve
-    from grice.serve.traces import exported_traces
 
     check_options(arguments)
-    limits = _limits(arguments)
-    keys = None if arguments.keys is None else read_keys(arguments.keys)
-    with exported_traces() as traces, load_grader(arguments, arguments.speaker) as grader:
+    limits = Limits(concurrency=arguments.concurrency)
+    key = stated_key()
+    with load_grader(arguments, arguments.speaker) as grader:
         if arguments.check:
             replies = check(application(grader, limits=limits))
             return show_replies(replies, as_json=arguments.json)
-        app = application(grader, limits=limits, keys=keys, traces=traces)
         serve(
-            app,
+            application(grader, limits=limits, key=key),
             host=arguments.host,
             port=arguments.port,
             limits=limits,
@@ -73,29 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _limits(arguments: argparse.Namespace) -> Limits:
-    from msgspec.structs import replace
+def stated_key() -> str | None:
+    """Return the key that requests have to carry, of ``GRICE_SERVE_KEY``; None if it is not set.
 
-    from grice.serve import Limits
-
-    limits = Limits(key_rate=arguments.key_rate)
-    return replace(limits, waiting_turns=arguments.waiting) if arguments.waiting else limits
-
-
-def _print_key(name: str, *, as_json: bool) -> int:
-    """Print the line of a new key to standard output, for a file, and the key itself beside it."""
-    from grice.cli.output import print_json_lines, print_or_write
-    from grice.cli.terminal import warn
-    from grice.errors import InputError
-    from grice.serve.keys import LINE, key_line, new_key
-
-    key = new_key()
-    line = key_line(name, key)
-    if not LINE.fullmatch(line):
-        raise InputError(f"{name!r}: a name has 1 to 64 letters, digits, dots, dashes and _")
-    if as_json:
-        print_json_lines([{"key": key, "line": line}])
-        return DONE
-    warn(f"the key, shown only now: {key}")
-    print_or_write(f"{line}\n", None)
-    return DONE
+    Raises:
+        InputError: The variable holds no key that a header can carry.
+    """
+    key = os.environ.get(KEY)
+    if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key != ""):
+        raise InputError(
+            f"{KEY} holds no key: set it to printable ASCII without spaces around it, such as the "
+            "output of openssl rand -hex 32, or unset it to answer everybody"
+        )
+    return key
