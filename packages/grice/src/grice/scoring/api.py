@@ -169,8 +169,7 @@ class Grader:
         from grice_tasks.cider.models import TripletModels
 
         self._check_open()
-        reference = named_preset(self.scorer.preset).commands.triplets or "bundle:triplets"
-        models = self._models.open_in_place(reference, "bundle:links-medium", TripletModels)
+        models = self._models.open("bundle:triplets", TripletModels)
         return list(find_all(conversations, models, wanted or Wanted()))
 
     def close(self) -> None:

@@ -9,11 +9,6 @@ A preset is a TOML file:
     [options.relevance]               # a metric, and its options by their names
     model = "model:medium"
 
-    [commands]                        # a command that opens a model of its own
-    triplets = "bundle:triplets"
-    graphs = "bundle:graphs-medium"   # grice graph generate
-    situated = "bundle:situated-medium"   # grice situated generate, statements
-
     [add]                             # how a model comes here that is in no index
     mine = "grice models add FOLDER --kind seq2seq --licence MIT --name mine"
 
@@ -54,20 +49,6 @@ MODEL = "model:"
 T = TypeVar("T")
 
 
-class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """References of the models that commands open beside those of metrics; empty is what ships.
-
-    Attributes:
-        triplets: Of ``grice triplets``, and of links in Python.
-        graphs: Of ``grice graph generate``.
-        situated: Of ``grice situated generate`` and ``statements``.
-    """
-
-    triplets: str = ""
-    graphs: str = ""
-    situated: str = ""
-
-
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of metrics, by a name.
 
@@ -77,7 +58,6 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         models: Names of models that it needs.
         metrics: Metrics that run beside the default ones where a run names none.
         options: Options and model references by name of the metric.
-        commands: Models of commands.
         add: Commands that take its models from where they are published, by name of the model.
     """
 
@@ -86,7 +66,6 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
-    commands: CommandModels = CommandModels()
     add: dict[str, str] = {}
     name: str = ""
 
