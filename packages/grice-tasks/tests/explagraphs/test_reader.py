@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.records import Triple
-from grice_tasks.explagraphs.graph import Graph, from_networkx, to_networkx
+from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.reader import read_graph, write_graph
 
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffering)"
@@ -72,9 +72,3 @@ def test_what_is_written_reads_as_the_same_graph(edges):
 def test_what_could_not_be_read_back_is_not_written(part):
     with pytest.raises(InputError, match=r"tail .* cannot be written"):
         write_graph(Graph((Triple("a", "is a", part),)))
-
-
-def test_networkx_and_back_keeps_parallel_relations():
-    graph = read_graph("(a; causes; b)(a; is a; b)(b; is a; c)").graph
-    pytest.importorskip("networkx")
-    assert from_networkx(to_networkx(graph)) == graph

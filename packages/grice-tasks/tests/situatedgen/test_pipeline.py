@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.models.protocols import Generated, TaggedSpan
+from grice.models.protocols import TaggedSpan
 from grice_tasks.situatedgen.build import build_benchmark, datasheet, keep_apart
 from grice_tasks.situatedgen.dates import merge_spans, spelt_spans
 from grice_tasks.situatedgen.marking import mark_statements, mask
@@ -19,11 +19,7 @@ from grice_tasks.situatedgen.mining import alike, alike_nearby, mine_pairs, refu
 from grice_tasks.situatedgen.reading import read_given
 from grice_tasks.situatedgen.records import Entity, Marked, MinedPair, Question, Sample, Statement
 from grice_tasks.situatedgen.splitting import split_pairs
-from grice_tasks.situatedgen.statements import (
-    generate_statements,
-    to_statements,
-    yes_no_statement,
-)
+from grice_tasks.situatedgen.statements import to_statements, yes_no_statement
 
 
 def marked(name, text, masked=None, label="GPE", entity="Spain"):
@@ -56,18 +52,6 @@ def test_statements_of_every_form(clauses):
     assert statements.keys() == {"a", "c", "d", "f"}
     assert statements["d"].endswith("wet if it rains")
     assert statements["f"] == "Many canals are in Venice"
-
-
-def test_a_converter_of_ones_own():
-    class Writer:
-        identity = "writer"
-
-        def generate(self, prompts, *, count):
-            assert count == 1
-            return [(Generated(prompt.replace(" [SEP] ", " = "), -1.0),) for prompt in prompts]
-
-    statements = generate_statements([Question("a", "Where is it?", "here")], Writer())
-    assert statements == [Statement("a", "Where is it? = here")]
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 import pytest
 
 from grice.errors import InputError
 from grice_tasks.situatedgen.files import mine_file, score_files, split_files, statements_of_file
-from grice_tasks.situatedgen.statements import to_statements
 
 PAIRS = [
     ("July", "Spain", "summer", "Chile", "winter"),
@@ -85,8 +83,7 @@ def test_statements_stand_as_they_are_and_claims_that_are_false_do_not(tmp_path,
         {"id": "a", "statement": "July is hot in Spain."},
         {"id": "b", "question": "July is hot in Chile.", "answer": "false", "form": "claim"},
     ]
-    rules = partial(to_statements, clauses=clauses)
-    statements, lost = statements_of_file(write(tmp_path / "given.jsonl", lines), rules)
+    statements, lost = statements_of_file(write(tmp_path / "given.jsonl", lines), clauses)
     assert [statement.id for statement in statements] == ["a"]
     assert lost == 1
 

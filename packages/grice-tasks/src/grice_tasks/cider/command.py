@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 HELP = "explicit and implicit commonsense links between the words of a conversation"
 
 MODEL = "bundle:triplets"
-LANGUAGE_MODEL = "bundle:links-medium"
-"""What a language model that is named by itself stands in."""
 ACTIONS = ("stats", "convert")
 
 
@@ -130,9 +128,9 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     )
     reference = arguments.model or MODEL
     with opened_models() as models:
-        if models.answers(reference) not in ("links", "likelihood"):
+        if models.answers(reference) != "links":
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
-        heads = models.open_in_place(reference, LANGUAGE_MODEL, TripletModels)
+        heads = models.open(reference, TripletModels)
         readings = opened(arguments.files, arguments.format, arguments.columns)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 HELP = "check, score, draw, count or generate explanation graphs"
 
 MODEL = "bundle:graphs"
-LANGUAGE_MODEL = "bundle:graphs-medium"
-"""What a language model that is named by itself stands in."""
 LEAKS = {
     "majority": "the more frequent one",
     "words": "negations in both texts, even or odd",
@@ -175,7 +173,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
     reference = arguments.model or MODEL
     with opened_models() as models:
-        predictor = models.open_in_place(reference, LANGUAGE_MODEL, GraphPredictor)
+        predictor = models.open(reference, GraphPredictor)
         predictions = predictor.predict(samples, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:

@@ -23,7 +23,6 @@ from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.informativeness import with_one
 from grice_tasks.explagraphs.order import depth_first
 from grice_tasks.explagraphs.reader import write_graph
-from grice_tasks.explagraphs.repair import repair_graph
 from grice_tasks.explagraphs.samples import Prediction
 from grice_tasks.explagraphs.templates import Templates, fill
 from grice_tasks.explagraphs.wording import phrases, relation_names
@@ -163,9 +162,6 @@ def generate_graphs(
     predictions = []
     for sample, stance, graphs in zip(samples, stances, proposed, strict=True):
         scores = [getattr(next(meanings), stance) for _ in graphs]
-        if graphs:
-            best = write_graph(graphs[int(np.argmax(scores))])
-        else:  # the texts fill no template: a repair of nothing is valid
-            best = repair_graph("", sample.belief, sample.argument).graph or ""
+        best = write_graph(graphs[int(np.argmax(scores))]) if graphs else ""
         predictions.append(Prediction(sample.id, stance, best))
     return predictions

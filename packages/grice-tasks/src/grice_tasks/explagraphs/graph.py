@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import imported
 from grice.records import Triple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from networkx import MultiDiGraph
 
 
 class Graph(msgspec.Struct, frozen=True):
@@ -77,25 +74,3 @@ def find_cycle(links: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
                 path[tail] = None
                 walks.append(iter(links[tail]))
     return ()
-
-
-def to_networkx(graph: Graph) -> MultiDiGraph[str]:
-    """Return the graph for networkx; edges hold ``relation``, repeated ones stay.
-
-    Raises:
-        GriceError: If networkx is not installed.
-    """
-    made: MultiDiGraph[str] = imported("networkx", "this", "graphs").MultiDiGraph()
-    for edge in graph.edges:
-        made.add_edge(edge.head, edge.tail, relation=edge.relation)
-    return made
-
-
-def from_networkx(graph: MultiDiGraph[str]) -> Graph:
-    """Return a graph of networkx whose edges hold ``relation``; lone nodes have no fact."""
-    return Graph(
-        tuple(
-            Triple(str(head), str(relation), str(tail))
-            for head, tail, relation in graph.edges(data="relation")
-        )
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,10 @@ from grice.cli.actions import Action
 from grice.cli.output import emit, write_or_print_lines
 from grice.errors import plural
 from grice.tables import Lines
-from grice_tasks.situatedgen.score_command import add_writer, opened_shipped, opened_writer
+from grice_tasks.situatedgen.score_command import opened_shipped
 
 if TYPE_CHECKING:
     import argparse
-
-    from grice_tasks.situatedgen.tagger import Tagger
 
 LINES = ("FILE.jsonl", "a record a line; default: standard output")
 
@@ -43,7 +40,6 @@ def add_input(parser: argparse.ArgumentParser, about: str) -> None:
 def _configure_build(parser: argparse.ArgumentParser) -> None:
     add_file(parser, QUESTIONS)
     flags.add_rules(parser, "paper")
-    _add_tagger(parser)
     parser.add_argument("--title", default=TITLE, help=f"of the datasheet ({TITLE})")
     flags.add_list(parser, "--source", "TEXT", "where the file is from, with its licence")
     parser.add_argument(
@@ -58,12 +54,10 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
 
 def _configure_statements(parser: argparse.ArgumentParser) -> None:
     add_input(parser, QUESTIONS)
-    add_writer(parser)
 
 
 def _configure_mark(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "what `statements` wrote")
-    _add_tagger(parser)
     flags.add_output(parser, *LINES)
 
 
@@ -85,12 +79,6 @@ def _configure_split(parser: argparse.ArgumentParser) -> None:
     _add_folder(parser)
 
 
-def _add_tagger(parser: argparse.ArgumentParser) -> None:
-    tagger = parser.add_mutually_exclusive_group()
-    tagger.add_argument("--spacy", metavar="MODEL", help="an installed spaCy model")
-    tagger.add_argument("--flair", metavar="MODEL", help="a flair model of entities")
-
-
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     flags.add_seed(parser, "splits and the order of keywords", SEED)
     flags.add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
@@ -105,7 +93,6 @@ def _build(arguments: argparse.Namespace) -> int:
             arguments.file,
             arguments.output,
             models,
-            tagger=_tagger(arguments),
             contrast=arguments.contrast == "shipped",
             rules=arguments.rules,
             seed=arguments.seed,
@@ -123,10 +110,9 @@ def _build(arguments: argparse.Namespace) -> int:
 
 def _statements(arguments: argparse.Namespace) -> int:
     from grice_tasks.situatedgen.files import statements_of_file
-    from grice_tasks.situatedgen.protocols import SituatedWriter
 
-    with opened_writer(arguments, SituatedWriter) as writer:
-        statements, lost = statements_of_file(arguments.file, writer.statements)
+    with opened_shipped() as models:
+        statements, lost = statements_of_file(arguments.file, models.context.clauses)
     warn_of(lost, "question", "without a statement: false claim or unknown form")
     write_or_print_lines(statements, arguments.output)
     return 0
@@ -136,9 +122,9 @@ def _mark(arguments: argparse.Namespace) -> int:
     from grice_tasks.situatedgen.marking import mark_statements
     from grice_tasks.situatedgen.records import Statement, read_records
 
-    with ExitStack() as stack:
-        tagger = _tagger(arguments) or stack.enter_context(opened_shipped()).context.tagger
-        marked, without = mark_statements(read_records(arguments.file, Statement), tagger)
+    with opened_shipped() as models:
+        statements = read_records(arguments.file, Statement)
+        marked, without = mark_statements(statements, models.context.tagger)
     warn_of(len(without), "statement", "without context")
     write_or_print_lines(marked, arguments.output)
     return 0
@@ -167,12 +153,6 @@ def _split(arguments: argparse.Namespace) -> int:
     between = split_files(arguments.file, arguments.marked, arguments.output, seed=arguments.seed)
     warn_of(between, "pair", "between communities")
     return 0
-
-
-def _tagger(arguments: argparse.Namespace) -> Tagger | None:
-    from grice_tasks.situatedgen.installed import open_tagger
-
-    return open_tagger(spacy=arguments.spacy, flair=arguments.flair)
 
 
 def warn_of(count: int, noun: str, problem: str) -> None:

@@ -9,7 +9,7 @@ from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Table
 from grice_tasks.situatedgen import build_command, score_command
-from grice_tasks.situatedgen.build_command import add_file, add_input, warn_of
+from grice_tasks.situatedgen.build_command import add_file, add_input
 from grice_tasks.situatedgen.score_command import add_writer, opened_writer
 
 if TYPE_CHECKING:
@@ -62,12 +62,9 @@ def _configure_describe(parser: argparse.ArgumentParser) -> None:
 
 def _generate(arguments: argparse.Namespace) -> int:
     from grice_tasks.situatedgen.files import generate_file
-    from grice_tasks.situatedgen.protocols import KeywordWriter
 
-    with opened_writer(arguments, KeywordWriter) as writer:
+    with opened_writer(arguments) as writer:
         outputs = generate_file(arguments.file, writer)
-    lacking = sum(not output.valid for output in outputs)
-    warn_of(lacking, "text", "not what was asked for: see reason")
     write_or_print_lines(outputs, arguments.output)
     return 0
 

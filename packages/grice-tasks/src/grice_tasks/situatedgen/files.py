@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -13,11 +12,8 @@ from grice.files import make_folder, write_lines, write_text
 from grice.records import json_line
 from grice_tasks.situatedgen.build import build_benchmark, datasheet
 from grice_tasks.situatedgen.examples import samples_of
-from grice_tasks.situatedgen.java import JavaMeteor, check_program, spice
-from grice_tasks.situatedgen.meteor import meteor_counts
 from grice_tasks.situatedgen.mining import alike_by, mine_pairs
 from grice_tasks.situatedgen.models import with_contexts
-from grice_tasks.situatedgen.protocols import Written
 from grice_tasks.situatedgen.reading import read_given
 from grice_tasks.situatedgen.recompose import KeywordLine
 from grice_tasks.situatedgen.records import (
@@ -36,7 +32,7 @@ from grice_tasks.situatedgen.statements import to_statements
 from grice_tasks.situatedgen.trivial_outputs import halved, swapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from grice.models.protocols import Encoder
@@ -44,9 +40,8 @@ if TYPE_CHECKING:
     from grice_tasks.situatedgen.mining import Search
     from grice_tasks.situatedgen.models import ContextModels, ContrastModels
     from grice_tasks.situatedgen.protocols import KeywordWriter
-    from grice_tasks.situatedgen.records import Question
     from grice_tasks.situatedgen.scores import Row
-    from grice_tasks.situatedgen.tagger import Tagger
+    from grice_tasks.situatedgen.statements import Clauses
 
 
 class SituatedModels(NamedTuple):
@@ -62,27 +57,9 @@ class SituatedModels(NamedTuple):
     contrast: ContrastModels
     encoder: Encoder
 
-    def generate(self, keywords: Sequence[Sequence[str]]) -> list[Written]:
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return two sentences for each list of keywords, by the embedded baseline."""
-        texts = self.contrast.recomposer(self.context.tagger).generate(keywords)
-        return [Written(text) for text in texts]
-
-    def statements(self, questions: Iterable[Question]) -> list[Statement]:
-        """Return a statement for each question that gives one, by rules."""
-        return to_statements(questions, self.context.clauses)
-
-
-class JavaPrograms(NamedTuple):
-    """The published Java programs of two scores, which do not ship.
-
-    Attributes:
-        spice: SPICE; None leaves it out.
-        meteor: METEOR with paraphrases; None takes grice's own, without.
-    """
-
-    spice: Path | None = None
-    meteor: Path | None = None
-    seconds: float = 1800
+        return self.contrast.recomposer(self.context.tagger).generate(keywords)
 
 
 def score_files(
@@ -90,7 +67,6 @@ def score_files(
     outputs_path: Path,
     *,
     models: SituatedModels | None = None,
-    programs: JavaPrograms | None = None,
     seed: int = 0,
 ) -> list[list[Row]]:
     """Score a system's sentences against references, with trivial baselines.
@@ -106,29 +82,17 @@ def score_files(
     Raises:
         InputError: If a file cannot be used, or an output is of no sample.
     """
-    java = programs or JavaPrograms()
-    for jar in filter(None, (java.spice, java.meteor)):
-        check_program(jar)
     samples = read_samples(samples_path)
     outputs = {line.id: line.output for line in read_outputs(outputs_path)}
     if models is not None:
         samples = with_contexts(samples, models.context.tagger)
     systems = {outputs_path.name: outputs, **_baselines(samples)}
-    with ExitStack() as stack:
-        counts = meteor_counts
-        if java.meteor is not None:
-            counts = stack.enter_context(JavaMeteor(java.meteor, seconds=java.seconds))
-        rows = [
-            score_outputs(
-                samples,
-                written,
-                name=name,
-                extra=_extra_measures(samples, written, models, java),
-                meteor_sums=counts,
-                seed=seed,
-            )
-            for name, written in systems.items()
-        ]
+    rows = [
+        score_outputs(
+            samples, written, name=name, extra=_plausibility(samples, written, models), seed=seed
+        )
+        for name, written in systems.items()
+    ]
     if models is not None:  # the contexts were looked for: of a sample that states none too
         without = sum(not sample.context for sample in samples)
         if without:
@@ -147,35 +111,23 @@ def _baselines(samples: Sequence[Sample]) -> dict[str, dict[str, str]]:
     return baselines
 
 
-def _extra_measures(
-    samples: Sequence[Sample],
-    written: Mapping[str, str],
-    models: SituatedModels | None,
-    java: JavaPrograms,
+def _plausibility(
+    samples: Sequence[Sample], written: Mapping[str, str], models: SituatedModels | None
 ) -> dict[str, Sequence[float]]:
+    if models is None:
+        return {}
     texts = [written.get(sample.id, "") for sample in samples]
-    extra: dict[str, Sequence[float]] = {}
-    if models is not None:
-        judged = models.contrast.judge.judge_outputs(samples, texts)
-        extra["plausibility"] = [judgement.plausibility for judgement in judged]
-    if java.spice is not None:
-        references = [sample.reference for sample in samples]
-        extra["spice"] = spice(java.spice, texts, references, seconds=java.seconds)
-    return extra
+    judged = models.contrast.judge.judge_outputs(samples, texts)
+    return {"plausibility": [judgement.plausibility for judgement in judged]}
 
 
 def generate_file(path: Path, writer: KeywordWriter) -> list[Output]:
-    """Return two sentences for each list of keywords of a file; of those not valid, why."""
+    """Return two sentences for each list of keywords of a file."""
     lines = list(read_records(path, KeywordLine))
     written = writer.generate([line.keywords for line in lines])
     return [
-        Output(
-            str(number if line.id is None else line.id),
-            each.text,
-            valid=each.valid,
-            reason=f"lacks {', '.join(each.lacks)}" if each.lacks else "",
-        )
-        for number, (line, each) in enumerate(zip(lines, written, strict=True))
+        Output(str(number if line.id is None else line.id), text)
+        for number, (line, text) in enumerate(zip(lines, written, strict=True))
     ]
 
 
@@ -184,7 +136,6 @@ def build_folder(
     folder: Path,
     models: SituatedModels,
     *,
-    tagger: Tagger | None = None,
     contrast: bool = True,
     rules: str = "paper",
     seed: int = 17,
@@ -206,7 +157,7 @@ def build_folder(
     built = build_benchmark(
         read_given(path),
         clauses=models.context.clauses,
-        tagger=tagger or models.context.tagger,
+        tagger=models.context.tagger,
         encoder=models.encoder,
         judge=models.contrast.judge if contrast else None,
         rules=rules,
@@ -218,19 +169,11 @@ def build_folder(
     return built
 
 
-def statements_of_file(
-    path: Path, write: Callable[[Sequence[Question]], list[Statement]]
-) -> tuple[list[Statement], int]:
-    """Return the statements of a file of questions, and how many questions gave none.
-
-    Args:
-        path: The questions or statements.
-        write: Turns questions into statements, such as
-            :func:`~grice_tasks.situatedgen.statements.to_statements` with clauses.
-    """
+def statements_of_file(path: Path, clauses: Clauses) -> tuple[list[Statement], int]:
+    """Return the statements of a file of questions, and how many questions gave none."""
     given = read_given(path)
     questions = [line for line in given if not isinstance(line, Statement)]
-    made = write(questions)
+    made = to_statements(questions, clauses)
     stated = [line for line in given if isinstance(line, Statement)]
     return [*stated, *made], len(questions) - len(made)
 

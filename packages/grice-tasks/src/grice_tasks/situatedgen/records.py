@@ -107,17 +107,10 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Output(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a system wrote for a sample.
-
-    Attributes:
-        valid: Whether it is two sentences with every keyword, as far as its writer has looked.
-        reason: What it lacks, if it is not.
-    """
+    """What a system wrote for a sample."""
 
     id: str
     output: str
-    valid: bool = True
-    reason: str = ""
 
 
 class _SampleLine(msgspec.Struct):

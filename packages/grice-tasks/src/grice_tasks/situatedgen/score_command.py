@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli.output import emit_rows
@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 
     from grice.tables import View
     from grice_tasks.situatedgen.files import SituatedModels
-    from grice_tasks.situatedgen.protocols import KeywordWriter, SituatedWriter
+    from grice_tasks.situatedgen.protocols import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
 
 SHIPPED = "bundle:situated"
-LANGUAGE_MODEL = "bundle:situated-medium"
-"""What a language model that is named by itself stands in."""
-
-Writer = TypeVar("Writer", "KeywordWriter", "SituatedWriter")
 
 MEASURES = (
     "match_first",
@@ -40,7 +36,6 @@ MEASURES = (
     "meteor_best",
     "cider_d",
     "cider_d_best",
-    "spice",
     "plausibility",
 )
 BASELINES = ("halved", "swapped", "reference")
@@ -73,15 +68,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="shipped",
         help="also the learned score (default), or not",
     )
-    flags.add_path(parser, "--spice", "JAR", "SPICE by its Java program: spice-1.0.jar")
-    flags.add_path(parser, "--meteor", "JAR", "METEOR by its Java program, with paraphrases")
-    parser.add_argument(
-        "--java-seconds",
-        type=flags.positive,
-        default=1800,
-        metavar="N",
-        help="stop a Java program that takes longer (1800)",
-    )
     flags.add_seed(parser, "resamples behind intervals")
     flags.add_json(parser)
 
@@ -108,14 +94,10 @@ def add_writer(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened_writer(arguments: argparse.Namespace, protocol: type[Writer]) -> Iterator[Writer]:
-    """Open the model of :func:`add_writer`: the one that ships, or a language model.
-
-    Args:
-        arguments: Those of :func:`add_writer`.
-        protocol: What it will be asked for.
-    """
+def opened_writer(arguments: argparse.Namespace) -> Iterator[KeywordWriter]:
+    """Open the model of :func:`add_writer`."""
     from grice.cli.models import opened_models
+    from grice_tasks.situatedgen.protocols import KeywordWriter
 
     reference = arguments.model or SHIPPED
     if reference == SHIPPED:
@@ -123,37 +105,31 @@ def opened_writer(arguments: argparse.Namespace, protocol: type[Writer]) -> Iter
             yield shipped
     else:
         with opened_models() as models:
-            yield models.open_in_place(reference, LANGUAGE_MODEL, protocol)
+            yield models.open(reference, KeywordWriter)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the scores of the system and of the baselines."""
     from grice.cli.terminal import warn
-    from grice_tasks.situatedgen.files import JavaPrograms, score_files
+    from grice_tasks.situatedgen.files import score_files
 
-    programs = JavaPrograms(arguments.spice, arguments.meteor, arguments.java_seconds)
     with opened_shipped() if arguments.plausibility == "shipped" else nullcontext() as models:
-        systems = score_files(
-            arguments.file, arguments.outputs, models=models, programs=programs, seed=arguments.seed
-        )
+        systems = score_files(arguments.file, arguments.outputs, models=models, seed=arguments.seed)
     own = systems[0][0]
     total = own.measures["match_first"].n
     for problem, count in sorted(own.problems.items()):
         warn(f"{count:,} of {total:,}: {problem}")
     rows = [row for system in systems for row in system]
-    records = _records(rows, with_spice=arguments.spice is not None)
-    emit_rows(records, _view(rows), as_json=arguments.json)
+    emit_rows(_records(rows), _view(rows), as_json=arguments.json)
     return 0
 
 
-def _records(rows: Sequence[Row], *, with_spice: bool) -> Iterator[dict[str, object]]:
+def _records(rows: Sequence[Row]) -> Iterator[dict[str, object]]:
     for row in rows:
         place = {"row": row.name, "context": row.context}
         for measure, estimate in row.measures.items():
             yield {**place, "measure": measure, **estimate_fields(estimate)}
         yield {**place, "problems": row.problems}
-    if not with_spice:
-        yield {"row": "*", "measure": "spice", "value": None, "why": "not computed"}
 
 
 def _view(rows: Sequence[Row]) -> View:
@@ -175,6 +151,3 @@ def _view(rows: Sequence[Row]) -> View:
         ]
         yield Table(("", "value", "95 %", *BASELINES), table)
     yield Lines(LEGEND, style="dim")
-    if "spice" not in rows[0].measures:
-        missing = "SPICE: not computed, its Java program does not ship (--spice JAR)."
-        yield Lines([missing], style="dim")

@@ -67,7 +67,6 @@ def score_outputs(
     *,
     name: str,
     extra: Mapping[str, Sequence[float]] | None = None,
-    meteor_sums: Counts = meteor_counts,
     seed: int = 0,
 ) -> list[Row]:
     """Return a row over all samples, then one for each kind of context that samples name.
@@ -76,8 +75,6 @@ def score_outputs(
 
     Args:
         extra: More measures: a value per sample.
-        meteor_sums: Gives what METEOR sums of an output and its reference; the published program
-            does so too (:class:`grice_tasks.situatedgen.java.JavaMeteor`).
 
     Raises:
         InputError: If an output is of no sample.
@@ -86,7 +83,7 @@ def score_outputs(
     if unknown:
         raise InputError(f"outputs of no sample: {', '.join(sorted(unknown)[:5])}")
     written = [outputs.get(sample.id, "") for sample in samples]
-    columns = _columns(samples, written, meteor_sums)
+    columns = _columns(samples, written)
     for measure, values in (extra or {}).items():
         columns[measure] = np.asarray(values, np.float64)[:, None]
     problems = [problems_of(sample, outputs.get(sample.id)) for sample in samples]
@@ -138,7 +135,7 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Counts) -> Columns:
+def _columns(samples: Sequence[Sample], written: Sequence[str]) -> Columns:
     """Return per measure what is summed over samples, shape ``(samples, sums)``."""
     columns: Columns = {}
     matches: dict[str, list[Match]] = {}
@@ -152,7 +149,7 @@ def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Cou
     references = [sample.reference for sample in samples]
     counts = {
         **_COUNTS,
-        "meteor": meteor_sums,
+        "meteor": meteor_counts,
         "cider_d": _alone(CiderD([[reference] for reference in references])),
     }
     turned = [_turn(text) for text in written]

@@ -16,8 +16,6 @@ from grice_tasks.situatedgen.records import Question, Statement
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grice.models.protocols import Generator
-
 MAPPED = {"did": "does", "will": "would", "shall": "should", "may": "might", "had": "has"}
 SUPPORT = frozenset(("do", "does", "did"))
 AUXILIARY = re.compile(
@@ -25,8 +23,6 @@ AUXILIARY = re.compile(
     r"had)\b",
     re.IGNORECASE,
 )
-GENERATOR_INPUT = "{question} [SEP] {answer}"
-"""What a generator that was trained to convert questions reads."""
 
 
 class Clauses(Protocol):
@@ -68,25 +64,6 @@ def _plan(question: Question) -> Plan | None:
         return plan_choice(question.question, str(question.answer))
     front = _front(question.question)
     return None if front is None else Plan("", front, "")
-
-
-def generate_statements(questions: Iterable[Question], generator: Generator) -> list[Statement]:
-    """Return the statements that a converter of your own writes for multiple-choice questions.
-
-    Args:
-        questions: What was asked; only those of the form ``choice`` are used.
-        generator: Reads :data:`GENERATOR_INPUT`.
-    """
-    asked = [question for question in questions if question.form == "choice"]
-    prompts = [
-        GENERATOR_INPUT.format(question=question.question, answer=question.answer)
-        for question in asked
-    ]
-    return [
-        Statement(question.id, written[0].text)
-        for question, written in zip(asked, generator.generate(prompts, count=1), strict=True)
-        if written and written[0].text.strip()
-    ]
 
 
 def _front(question: str) -> str | None:

@@ -8,7 +8,7 @@ from grice.models.registry import model_kind
 from grice.models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
 from grice.models.store.published import convert_keyword_writer
 from grice_tasks.situatedgen.examples import prompt
-from grice_tasks.situatedgen.protocols import KeywordWriter, Written
+from grice_tasks.situatedgen.protocols import KeywordWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +39,11 @@ class PublishedWriter:
         self._model = model
         self._family = family
 
-    def generate(self, keywords: Sequence[Sequence[str]]) -> list[Written]:
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return both sentences for each list of keywords; see :class:`KeywordWriter`."""
         prompts = [prompt(words, model=self._family) for words in keywords]
         written = self._model.write(prompts, SEARCH)
-        return [Written(texts[0].text.strip() if texts else "") for texts in written]
+        return [texts[0].text.strip() if texts else "" for texts in written]
 
 
 @model_kind(

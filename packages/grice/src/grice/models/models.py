@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
 
-import msgspec
-
 from grice.errors import BundleError, GriceError, ModelError, out_of_memory
 from grice.models.registry import dependencies_of, find_bundle, find_kind
 
@@ -18,14 +16,10 @@ if TYPE_CHECKING:
     from grice.models.bundle import Bundle
     from grice.models.embedded import Mode
     from grice.models.endpoint.spending import Spending, Terms, Usage
-    from grice.records import Json
 
 DEEPEST = 8
 MOST_PARTS = 64
 """How many models may stand one on another, and together; those that ship are 4 at most."""
-
-LIKELIHOOD = "likelihood"
-"""What language models answer."""
 
 P = TypeVar("P")
 
@@ -170,28 +164,6 @@ class Models:
             )
         return model
 
-    def open_in_place(self, reference: str, place: str, protocol: type[P]) -> P:
-        """Return the model a reference names; a language model stands where another one stood.
-
-        Args:
-            reference: A model that satisfies the protocol, or a language model.
-            place: Reference of a bundle that stands on a language model, whose examples and
-                numbers the one that is named gets. They were not chosen for it.
-            protocol: What it will be asked for.
-
-        Raises:
-            ModelError: As :meth:`open` does.
-            BundleError: As :meth:`open` does.
-        """
-        if self.answers(reference) != LIKELIHOOD:
-            return self.open(reference, protocol)
-        named = f"{place} on {reference}"
-        if named not in self._bundles:
-            bundle = find_bundle(place)
-            card = msgspec.structs.replace(bundle.card, settings=_based(bundle, reference))
-            self._bundles[named] = msgspec.structs.replace(bundle, card=card)
-        return self.open(named, protocol)
-
     def _open(self, reference: str) -> object:
         bundle = self.bundle(reference)
         kind = find_kind(bundle.card.kind, reference)
@@ -245,11 +217,3 @@ class Models:
             reference,
             *(part for dependency in below for part in self.dependencies(dependency)),
         )
-
-
-def _based(bundle: Bundle, model: str) -> dict[str, Json]:
-    """Return the settings of a bundle that stands on another language model: the first part."""
-    parts = bundle.card.settings.get("parts")
-    if isinstance(parts, list):
-        return {**bundle.card.settings, "parts": [model, *parts[1:]]}
-    return {**bundle.card.settings, "base": model}

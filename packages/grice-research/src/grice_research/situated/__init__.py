@@ -1,1 +1,0 @@
-"""Contrastive statements by any generator of text."""
