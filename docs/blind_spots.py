@@ -1,6 +1,6 @@
 """Writes ``docs/what-it-cannot-see.md``: what metrics miss, in plain words, from recorded figures.
 
-The figures are those of :mod:`grice.metrics.limits`, from which ``grice list`` and the report make
+The figures are those of :mod:`grice_research.comparisons`, from which pages of metrics have
 their sentences, too. The words for flaws and baselines stand here.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.metrics.limits import NOT_MEASURED, RIGHT, summed_up
+from grice_research.comparisons import NOT_MEASURED, RIGHT, summed_up
 from grice_research.outdated import changes, notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.metrics.declaration import Metric
-    from grice.metrics.limits import Comparison, Recorded
+    from grice_research.comparisons import Comparison, Recorded
 
 FLAWS = {
     "self contradiction": "contradicts what its speaker said before",
@@ -46,7 +46,7 @@ TITLE = "# What it cannot see\n\n"
 HEAD = """\
 A score is what a small model makes of a text. This page says what the metrics miss, in plain words.
 Every figure on it is a recorded measurement (`make docs` writes the page from `docs/results`);
-`grice list METRIC` and the [pages of the metrics](metrics) have the same with all intervals. It is
+the [pages of the metrics](metrics) have the same with all intervals. It is
 about the models that a metric has by itself; what larger ones see stands on
 [a page of their own](presets.md).
 

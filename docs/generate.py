@@ -1,6 +1,6 @@
 """Write what is generated: pages of metrics and commands, formats, results, the limits of metrics.
 
-What metrics do not see (``packages/grice/src/grice/data/limits.json``) comes from the recorded runs of the benches
+What metrics do not see comes from the recorded runs of the benches
 in ``docs/results``, whose pages say which figures are of versions that no longer ship. Tests hold
 all of it up to date; see :mod:`console` for what the output of a command may differ by.
 """
@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import console
-import msgspec
-from agreement import with_agreement
 import quality_table
+from agreement import with_agreement
 from blind_spots import blind_spots
 from command_pages import command_pages
+from metric_pages import metric_page, model_cards
 
-from grice.readers import document
 from grice.metrics.declaration import Metric
-from grice.metrics.limits import FILE, Recorded
-from grice.metrics.page import metric_page, model_cards
 from grice.metrics.registry import find_metrics
+from grice.readers import document
+from grice_research.comparisons import Recorded
 from grice_research.limits import limits_of
 from grice_research.outdated import changes, notice
 from grice_research.pages import bench_page, index_page
@@ -39,7 +38,6 @@ HERE = Path(__file__).parent
 PRESETS = HERE / "presets.md"
 README = HERE.parent / "README.md"
 UNSEEN = "## What it does not see\n\n"
-LIMITS = HERE.parent / "packages/grice/src/grice/data" / FILE
 
 
 @cache
@@ -66,7 +64,6 @@ def pages() -> dict[Path, str]:
         README: quality_table.with_table(
             README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")
         ),
-        LIMITS: _lines(known),
     }
 
 
@@ -93,12 +90,6 @@ def _with_cards(metric: Metric, known: Recorded) -> str:
 def _html(title: str) -> str:
     """Return a title whose code is marked as HTML, which Markdown leaves alone in a summary."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", title)
-
-
-def _lines(known: Recorded) -> str:
-    """Return limits as JSON with a comparison a line, so that a change of one is one of a line."""
-    text = msgspec.json.encode(known).decode()
-    return text.replace('{"on":', '\n{"on":') + "\n"
 
 
 def main() -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from grice.metrics.limits import recorded
 from grice_research.figures import Figure
 from grice_research.limits import limits_of
-from grice_research.runs import Run, read_runs
-
-RESULTS = Path(__file__).parents[3] / "docs" / "results"
+from grice_research.runs import Run
 
 
 def figure(row, measure, value, **more):
@@ -47,7 +42,3 @@ def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():
         0.9,
     )
     assert comparison.gap == (-0.3, -0.4, -0.2)
-
-
-def test_what_ships_is_what_the_recorded_runs_say():
-    assert recorded() == limits_of(read_runs(RESULTS)), "run docs/generate.py"

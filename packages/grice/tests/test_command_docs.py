@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grice.metrics.limits import recorded
 from grice.metrics.registry import find_metrics
 from grice.models.memo import LIMIT
 from grice_research.figures import Figure
-from grice_research.runs import Run
+from grice_research.limits import limits_of
+from grice_research.runs import Run, read_runs
 
 ROOT = Path(__file__).parents[3]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -132,7 +132,7 @@ def test_links_lead_to_files(page):
 
 def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule():
     words = tool("blind_spots")
-    known = recorded()
+    known = limits_of(read_runs(DOCS / "results"))
     marked = [each for limits in known.metrics.values() for each in limits.marked()]
     flaws = {comparison.on for comparison in marked if comparison.measure == "AUC"}
     assert flaws <= words.FLAWS.keys()
@@ -140,7 +140,7 @@ def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule():
 
 
 def test_what_cannot_be_seen_follows_from_the_figures():
-    known = recorded()
+    known = limits_of(read_runs(DOCS / "results"))
     registry = find_metrics()
     metrics = {name: registry.named(name) for name in registry.metrics}
     page = tool("blind_spots").blind_spots(known, metrics)
@@ -157,11 +157,13 @@ def test_what_cannot_be_seen_says_which_versions_were_recorded():
     metrics = {name: registry.named(name) for name in registry.metrics}
     version = registry.named("relevance").version
 
+    content = limits_of(read_runs(DOCS / "results"))
+
     def page(recorded_version):
         limits = msgspec.structs.replace(
-            recorded().metrics["relevance"], signature=f"relevance:{recorded_version}|mode:fast"
+            content.metrics["relevance"], signature=f"relevance:{recorded_version}|mode:fast"
         )
-        known = msgspec.structs.replace(recorded(), metrics={"relevance": limits})
+        known = msgspec.structs.replace(content, metrics={"relevance": limits})
         return tool("blind_spots").blind_spots(known, metrics)
 
     said = f"**Recorded for relevance {version}0; what ships is relevance {version}.**"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.metrics.limits import Comparison, Limits, Recorded
+from grice_research.comparisons import Comparison, Limits, Recorded
 from grice_research.outdated import changes
 from grice_research.rows import DIFFERENCE, LIKENESS
 

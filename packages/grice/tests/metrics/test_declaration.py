@@ -4,9 +4,9 @@ from typing import Literal
 
 import pytest
 
+from grice.cli import main
 from grice.errors import MetricError
 from grice.metrics import Count, Example, Share, metric
-from grice.metrics.page import metric_page
 from grice.metrics.registry import find_metrics
 from grice.records import Judgement
 
@@ -120,6 +120,9 @@ def test_an_option_refuses_what_is_out_of_its_range(function, option, value, mes
     assert options["amount"].check(-5, "mine") == -5.0
 
 
-def test_the_range_of_an_option_is_said_on_the_page():
-    page = metric_page(find_metrics().named("relevance"))
+def test_list_says_what_a_metric_and_its_options_are(capsys):
+    assert main(["list", "relevance"]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "Does this reply answer what was said?" in page
     assert "How many turns before the reply are read. 1 or more." in page
+    assert "--relevance-model (default bundle:relevance): a model" in page

@@ -7,8 +7,6 @@ import pytest
 import grice
 from grice.metrics.engagement import engagement
 from grice.metrics.engagement.replies import Part, Weighed
-from grice.metrics.page import model_cards
-from grice.models.bundle import open_bundle
 from grice.records import FeatureEvidence, Response, Turn
 
 
@@ -88,14 +86,6 @@ def test_a_reply_that_only_repeats_is_not_engaging():
     judgement = judge("I teach maths.", "What else do you do?", "I teach maths!")
     assert (judgement.status, judgement.value) == ("ok", 0.0)
     assert judgement.reason == "it says nothing that was not said before"
-
-
-def test_the_page_begins_with_what_is_left_given_length():
-    card = open_bundle("engagement").card
-    assert card.quality[0].measure == "Spearman given length"
-    ((_, page),) = model_cards(engagement)
-    assert card.summary in page
-    assert "log characters, Spearman 0.730" in page  # what length alone gives, beside each figure
 
 
 def test_replies_of_equal_length_differ_by_what_they_say():

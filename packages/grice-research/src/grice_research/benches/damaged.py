@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.evaluation.damaged import EVERY, read_pairs
-from grice.metrics.limits import RIGHT
 from grice.stats import mean
 from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
+from grice_research.comparisons import RIGHT
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:

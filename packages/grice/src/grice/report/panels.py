@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.metrics.limits import explained, summed_up
-
 if TYPE_CHECKING:
     from grice.scoring.loaded import ScoreColumn
 
@@ -21,9 +19,6 @@ class MetricPanel(msgspec.Struct, frozen=True):
         neutral: Value that an abstained score carries.
         judges: Whether it scores single replies or whole conversations.
         signature: What exactly was computed; a score with another signature shows its own.
-        does_not_see: What was measured of its limits, in one line.
-        limits: The same in sentences with figures; of a judge by an endpoint what ``grice audit``
-            has measured.
     """
 
     name: str
@@ -33,8 +28,6 @@ class MetricPanel(msgspec.Struct, frozen=True):
     judges: Literal["response", "conversation"] = "response"
     source: str = ""
     signature: str = ""
-    does_not_see: str = ""
-    limits: tuple[str, ...] = ()
 
 
 def panel_of(column: ScoreColumn) -> MetricPanel:
@@ -47,6 +40,4 @@ def panel_of(column: ScoreColumn) -> MetricPanel:
         column.judges,
         column.source,
         column.signature,
-        summed_up(column.name),
-        tuple(explained(column.name, signature=column.signature)),
     )

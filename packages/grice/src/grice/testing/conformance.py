@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from grice.metrics.page import metric_page
 from grice.models.models import Models
 from grice.records import (
     Conversation,
@@ -59,8 +58,7 @@ def check_metric(metric: Metric, options: Mapping[str, object] | None = None) ->
     Checked are: the worked example; a value in the stated range, the neutral value where it
     abstains, none and a reason where it fails; the same bits again, in any order and any batch;
     odd texts (empty, hostile, other scripts, very long) without a failure; tags between words that
-    change no score; evidence that points into the text; scores that survive JSON; a documentation
-    page.
+    change no score; evidence that points into the text; scores that survive JSON.
 
     Args:
         metric: The declared metric.
@@ -79,7 +77,6 @@ def check_metric(metric: Metric, options: Mapping[str, object] | None = None) ->
         _check_tags(loaded, conversations[: len(_EVERYDAY)])
         _check_independence(load_metric(metric, fresh, options or {}), conversations, groups)
         assert loaded.judge([]) == [], "no items must give no judgements"
-        assert metric.summary in metric_page(metric), "the page must hold the summary"
     finally:
         models.close()
         fresh.close()

@@ -12,8 +12,9 @@ from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from grice.metrics.declaration import Metric
     from grice.metrics.registry import Registry
     from grice.tables import View
 
@@ -30,7 +31,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
     from grice.cli.terminal import warn
-    from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
     from grice.models.registry import plugin_problems
     from grice.readers import find_formats
@@ -41,10 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
     elif arguments.metric:
-        metric = registry.named(arguments.metric)
-        sys.stdout.write(metric_page(metric))
-        for title, card in model_cards(metric):
-            sys.stdout.write(f"\n## {title}\n\n{card}")
+        show(_metric_view(registry.named(arguments.metric)))
     else:
         show(_view(registry))
     return 0
@@ -69,21 +66,36 @@ def _view(registry: Registry) -> View:
     ]
     yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
     yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
-    judges = [metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE]
-    yield from _earned(judges)
-    yield Lines([""])
-    yield from _limits(judges)
-    yield Lines([""])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
     yield Table(("format", "what it is"), formats, words=2)
+
+
+def _metric_view(metric: Metric) -> View:
+    item = "each reply" if metric.judges == "response" else "each whole conversation"
+    runs = "runs by default" if metric.default else f"runs with -m {metric.name}"
+    yield Lines([f"{metric.name} (version {metric.version}): {metric.summary}"], style="bold")
+    facts = (
+        f"Judges {item} from {metric.low:g} to {metric.high:g}, higher is better; "
+        f"{metric.neutral:g} with status abstained where there is nothing to judge; {runs}."
+    )
+    meaning = metric.description.partition("\nArgs:")[0].replace("``", "").strip()
+    for paragraph in (facts, *meaning.split("\n\n"), f"Method: {metric.source}"):
+        yield Lines([" ".join(paragraph.split()), ""], longest=LONGEST)
+    for option in metric.options:
+        about = f"{option.help} {option.range}".strip(" .").replace("``", "")
+        yield Lines(
+            [f"{metric.flag(option.name)} (default {option.default}): {about}."],
+            indent=2,
+            longest=LONGEST,
+        )
+    for name, reference in metric.models.items():
+        yield Lines([f"{metric.flag(name)} (default {reference}): a model"], indent=2)
 
 
 def _as_json(registry: Registry, name: str | None) -> str:
     import msgspec
 
     from grice.metrics.declaration import Metric
-    from grice.metrics.earned import verdict_on
-    from grice.metrics.limits import explained
 
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
     # Protocols are classes: they say something to code alone.
@@ -93,37 +105,7 @@ def _as_json(registry: Registry, name: str | None) -> str:
             **{field: getattr(metric, field) for field in fields},
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
-            "does_not_see": explained(metric.name),
-            "earned": verdict_on(metric.name),
         }
         for metric in metrics
     ]
     return msgspec.json.encode(rows).decode()
-
-
-def _earned(metrics: Iterable[str]) -> View:
-    """Yield which metrics have earned to run by default, each with the set that shows it."""
-    from grice.metrics.earned import NOT_EARNED, verdict_on
-    from grice.metrics.limits import NOT_MEASURED
-
-    verdicts = {name: verdict_on(name) for name in metrics}
-    without = (NOT_EARNED, NOT_MEASURED)
-    yield Lines(["Scored by default is what beats trivial baselines on a set it has not seen:"])
-    measured = (f"{name}: {words}" for name, words in verdicts.items() if words not in without)
-    yield Lines(measured, indent=2, longest=LONGEST)
-    for words in without:
-        if others := [name for name, verdict in verdicts.items() if verdict == words]:
-            yield Lines([f"{words}: {', '.join(others)}"], indent=2, longest=LONGEST)
-
-
-def _limits(metrics: Iterable[str]) -> View:
-    """Yield what metrics do not see, in one line each; those not measured in one for all."""
-    from grice.metrics.limits import NOT_MEASURED, summed_up
-
-    limits = {name: summed_up(name) for name in metrics}
-    they = "they do" if len(limits) > 1 else "it does"
-    yield Lines([f"What {they} not see, by recorded figures (grice list METRIC has them):"])
-    measured = (f"{name}: {words}" for name, words in limits.items() if words != NOT_MEASURED)
-    yield Lines(measured, indent=2, longest=LONGEST)
-    if missing := [name for name, words in limits.items() if words == NOT_MEASURED]:
-        yield Lines([f"{NOT_MEASURED}: {', '.join(missing)}"], indent=2, longest=LONGEST)

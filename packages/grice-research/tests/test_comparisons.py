@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -11,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.metrics.limits import Comparison, Limits, Recorded, explained, recorded, summed_up
+from grice_research.comparisons import Comparison, Limits, Recorded, explained, summed_up
+from grice_research.limits import limits_of
+from grice_research.runs import read_runs
 
-RESULTS = Path(__file__).parents[4] / "docs" / "results"
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
 
 
 def marked(on, value, half, gap=-0.1, baseline="cosine_last_turn", of_baseline=None):
@@ -107,37 +108,13 @@ def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value,
 
 
 def test_every_figure_in_a_sentence_is_a_recorded_one():
-    content = recorded()
+    content = limits_of(read_runs(RESULTS))
     shown = re.compile(r"(?:AUC|Spearman) (\d\.\d\d)")
     for metric, limits in content.metrics.items():
         values = {f"{comparison.value:.2f}" for comparison in limits.comparisons}
-        for sentence in explained(metric):
+        for sentence in explained(metric, content):
             assert set(shown.findall(sentence)) <= values
             for on in re.findall(r"([\w ]+) \(AUC", sentence):
                 named_set = on.removeprefix("Near chance for").removeprefix(" higher, for")
                 known_on = [comparison.on for comparison in limits.comparisons]
                 assert any(named_set.endswith(known_set) for known_set in known_on), named_set
-
-
-def test_list_health_and_page_say_it(capsys, tmp_path):
-    from grice.cli import main
-
-    assert main(["list"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    for metric in recorded().metrics:
-        assert f"{metric}: {summed_up(metric)}" in out
-    assert "not measured: " in out
-    assert main(["list", "relevance"]) == 0
-    page = capsys.readouterr().out
-    assert all(f"- {sentence}\n" in page for sentence in explained("relevance"))
-    assert main(["list", "relevance", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert row["does_not_see"] == explained("relevance")
-    file = tmp_path / "talk.txt"
-    file.write_text("A: Hello.\nB: Hello, how are you?\n")
-    report = tmp_path / "report.html"
-    words = ["score", str(file), "-m", "log_length", "-o", str(tmp_path / "o.jsonl")]
-    assert main([*words, "--report", str(report)]) == 0
-    shown = report.read_text("utf-8")
-    assert f"<b>Limits:</b> {summed_up('log_length')}" in shown
-    assert explained("log_length")[0] in shown

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.metrics.earned import verdict_on
-from grice.metrics.limits import NOT_MEASURED, TRIVIAL, explained
+from grice_research.comparisons import NOT_MEASURED, TRIVIAL, explained
+from grice_research.earned import verdict_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grice.metrics.declaration import Example, Metric
-    from grice.metrics.limits import Recorded
     from grice.models.bundle import Card
+    from grice_research.comparisons import Recorded
 
 SECTIONS = ("When to use it:", "When not to:")
 """Titled sections of a metric's docstring."""
 
 
-def metric_page(metric: Metric, known: Recorded | None = None) -> str:
+def metric_page(metric: Metric, known: Recorded) -> str:
     """Return the page as Markdown: meaning, when to use it and when not, example, options.
 
     Args:
         metric: The declared metric.
-        known: Measured limits of metrics; by default those that ship.
+        known: Measured limits of metrics.
     """
     return "\n".join(_lines(metric, known)).rstrip() + "\n"
 
 
 def model_cards(metric: Metric) -> list[tuple[str, str]]:
     """Return the title and the Markdown of the card of each model that ships with a metric."""
-    from grice.models.bundle import open_bundle  # slow to load, and few commands ask
+    from grice.models.bundle import open_bundle
 
     cards = []
     for reference in dict.fromkeys(metric.models.values()):
@@ -42,7 +42,7 @@ def model_cards(metric: Metric) -> list[tuple[str, str]]:
     return cards
 
 
-def _lines(metric: Metric, known: Recorded | None) -> Iterator[str]:
+def _lines(metric: Metric, known: Recorded) -> Iterator[str]:
     item = "each reply" if metric.judges == "response" else "each whole conversation"
     yield f"# {metric.name}"
     yield ""

@@ -1,15 +1,12 @@
 """What a metric does not see, in sentences that follow from recorded figures.
 
-The figures are in ``data/limits.json``, made from the runs of benches that compare metrics with
-trivial baselines (``python docs/generate.py``): each metric against each baseline on the same
-items, with the 95 % interval of the paired difference. Nothing here is typed by hand, and a metric
-that no bench has compared is *not measured*.
+The figures are read from the recorded runs of benches that compare metrics with trivial baselines
+(:func:`grice_research.limits.limits_of`): each metric against each baseline on the same items, with
+the 95 % interval of the paired difference. A metric that no bench has compared is *not measured*.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +14,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-FILE = "limits.json"
 NOT_MEASURED = "not measured"
 TRIVIAL = "a trivial baseline itself"
 AREA = "AUC"
@@ -126,26 +122,14 @@ def _best(comparisons: Iterable[Comparison]) -> list[Comparison]:
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """The content of the file: limits by metric, and the baselines they are held against."""
+    """Limits by metric, and the baselines they are held against."""
 
     metrics: dict[str, Limits]
     baselines: tuple[str, ...]
 
 
-@cache
-def recorded() -> Recorded:
-    """Return what ships."""
-    data = (resources.files("grice") / "data" / FILE).read_bytes()
-    return msgspec.json.decode(data, type=Recorded)
-
-
-def summed_up(metric: str, known: Recorded | None = None) -> str:
-    """Return in one line what a metric does not see.
-
-    Args:
-        known: What was measured; by default what ships.
-    """
-    known = known or recorded()
+def summed_up(metric: str, known: Recorded) -> str:
+    """Return in one line what a metric does not see."""
     limits = known.metrics.get(metric)
     if limits is None:
         return TRIVIAL if metric in known.baselines else NOT_MEASURED
@@ -163,15 +147,14 @@ def summed_up(metric: str, known: Recorded | None = None) -> str:
     return "; ".join(parts) or "no limit found by what was measured"
 
 
-def explained(metric: str, known: Recorded | None = None, *, signature: str = "") -> list[str]:
+def explained(metric: str, known: Recorded, *, signature: str = "") -> list[str]:
     """Return what a metric does not see, sentence by sentence, with figures.
 
     Args:
-        known: What was measured; by default what ships.
+        known: What was measured.
         signature: How it is computed here, whole or from its beginning on; that it was measured in
             another way is said.
     """
-    known = known or recorded()
     limits = known.metrics.get(metric)
     if limits is None:
         if metric in known.baselines:

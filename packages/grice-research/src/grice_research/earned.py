@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.metrics.limits import NOT_MEASURED, TRIVIAL, recorded
+from grice_research.comparisons import NOT_MEASURED, TRIVIAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.metrics.limits import Comparison, Recorded
+    from grice_research.comparisons import Comparison, Recorded
 
 SEEN = 0.05
 """From this share of its texts on, a set counts as seen in training; greetings stand everywhere."""
@@ -44,15 +44,15 @@ class Earned(NamedTuple):
     sets: int
 
 
-def earned(metric: str, known: Recorded | None = None, *, without: str = "") -> Earned | None:
+def earned(metric: str, known: Recorded, *, without: str = "") -> Earned | None:
     """Return where a metric beats every trivial baseline most surely; None if nowhere.
 
     Args:
         metric: Its name.
-        known: What was measured; by default what ships.
+        known: What was measured.
         without: A baseline that it need not beat.
     """
-    limits = (known or recorded()).metrics.get(metric)
+    limits = known.metrics.get(metric)
     if limits is None:
         return None
     held_out: dict[tuple[str, str], list[Comparison]] = {}
@@ -86,9 +86,8 @@ def _quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def verdict_on(metric: str, known: Recorded | None = None) -> str:
+def verdict_on(metric: str, known: Recorded) -> str:
     """Return in one line whether a metric has earned to run by default, and what shows it."""
-    known = known or recorded()
     if metric in known.baselines:
         return TRIVIAL
     best = earned(metric, known)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import pytest
 
-from grice.cli import main
-from grice.metrics.earned import REFINED, SEEN, earned, verdict_on
-from grice.metrics.limits import Comparison, Limits, Recorded, recorded
 from grice.metrics.registry import find_metrics
+from grice_research.comparisons import Comparison, Limits, Recorded
+from grice_research.earned import REFINED, SEEN, earned, verdict_on
+from grice_research.limits import limits_of
+from grice_research.runs import read_runs
+
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
 
 
 def compared(on, gap, *, baseline="log_length", value=0.5, half=0.05, of=None, trained=0.0,
@@ -75,20 +78,8 @@ def test_what_was_not_measured_and_what_is_a_baseline_are_named_so():
 
 @pytest.mark.parametrize("metric", find_metrics().defaults())
 def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
-    assert earned(metric, without=REFINED.get(metric, "")) is not None, verdict_on(metric)
+    content = limits_of(read_runs(RESULTS))
+    assert earned(metric, content, without=REFINED.get(metric, "")) is not None
     declared = find_metrics().metrics[metric]
-    measured = recorded().metrics[metric].signature
+    measured = content.metrics[metric].signature
     assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches again"
-
-
-def test_the_list_says_what_was_earned_and_where(capsys):
-    assert main(["list"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    for metric in find_metrics().defaults():
-        shown_by = earned(metric) or earned(metric, without=REFINED[metric])
-        assert f"{metric}: earned on {shown_by.hardest.on}: " in shown
-    assert main(["list", "--json"]) == 0
-    rows = {row["name"]: row["earned"] for row in json.loads(capsys.readouterr().out)}
-    assert {name for name, words in rows.items() if words.startswith("earned")} >= set(
-        find_metrics().defaults()
-    )
