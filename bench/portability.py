@@ -1,18 +1,15 @@
 """Is the promise kept with every instruction set, and how far do scores move between them?
 
-    make portability                  writes docs/portability.md
-    python bench/portability.py [--state FILE]
+    make portability      writes docs/portability.md
 
 A process of its own for each environment that this processor can run: ``grice doctor`` in both
 modes, the tests of the promise in some of them, and the scores of ``examples/`` beside those of the
 default environment. The exit status is 1 if the promise is broken in any; that scores differ
-between environments breaks none. It takes some minutes on an idle machine; with ``--state`` the
-same command goes on after the last finished environment.
+between environments breaks none. It takes some minutes on an idle machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -22,17 +19,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import numpy as np
 from environments import Environment, environments, possible
 from machine import VARIABLES, Machine, describe_machine
-from run import best, timed
 
-import grice
 from grice.stats.correlations import correlation_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     Row: TypeAlias = Mapping[str, object]
@@ -66,18 +60,6 @@ class Outcome(NamedTuple):
     doctor: dict[str, str]
     tests: str
     scores: dict[str, list[dict[str, object]]]
-
-
-class State(msgspec.Struct):
-    """What a run has found so far.
-
-    Attributes:
-        machine: What it runs on, with the versions.
-        outcomes: By the name of the environment.
-    """
-
-    machine: Machine
-    outcomes: dict[str, Outcome] = {}
 
 
 class Movement(NamedTuple):
@@ -187,17 +169,6 @@ def moved(metric: str, default: Sequence[Row], other: Sequence[Row]) -> Movement
     return Movement(len(gaps), float(gaps.max()), float(gaps.mean()), rank, status)
 
 
-def processor_time() -> dict[str, float]:
-    """Return the processor seconds of scoring the examples by mode, both in turn."""
-    talks = [talk for name in EXAMPLES for talk in grice.read(ROOT / name)]
-
-    def run(mode: str) -> float:
-        with grice.load(*METRICS, mode=mode, workers=1) as grader:
-            return timed(lambda: grader.score(talks))
-
-    return dict(zip(MODES, best(*(lambda mode=mode: run(mode) for mode in MODES)), strict=True))
-
-
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     escaped = ([text.replace("|", r"\|") for text in line] for line in lines)
@@ -217,7 +188,6 @@ def page(
     machine: Machine,
     outcomes: Mapping[Environment, Outcome],
     left_out: Sequence[Environment],
-    seconds: Mapping[str, float],
 ) -> str:
     """Return the page; the first outcome is the default's."""
     parts = [
@@ -229,10 +199,6 @@ def page(
     ]
     for mode in MODES:
         parts += [f"\n### `{mode}`\n\n", movements(mode, outcomes)]
-    parts += [
-        BETWEEN.format(ratio=seconds["exact"] / seconds["fast"]),
-        between(next(iter(outcomes.values()))),
-    ]
     return "".join(parts)
 
 
@@ -256,15 +222,6 @@ def promise(outcomes: Mapping[Environment, Outcome]) -> str:
         for environment, outcome in outcomes.items()
     )
     return table(columns, rows)
-
-
-def between(default: Outcome) -> str:
-    rows = []
-    for metric in METRICS:
-        gap = moved(metric, default.scores["fast"], default.scores["exact"])
-        shown = gap and (f"{gap.n}", f"{gap.largest:.2g}", f"{gap.mean:.2g}", f"{gap.rank:.4f}")
-        rows.append((metric, *(shown or ("–",) * 4)))
-    return table(("metric", "n", "largest", "mean", "rank correlation"), rows)
 
 
 def models(outcome: Outcome) -> list[str]:
@@ -341,54 +298,29 @@ has the same bits. Environments share a row where all their scores have the same
 variable changes nothing on this processor. Nothing is promised here; this says what to expect
 between processors.
 """
-BETWEEN = """
-## What `exact` costs, and how far `fast` is from it
-
-Scoring these files takes {ratio:.1f} times the processor time in `exact` (best of three runs, the
-modes in turn; loading the models is left out). Scores of the two modes in the default environment:
-
-"""
 
 
-def main(words: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--state", type=Path, help="file that keeps what was finished")
-    path = parser.parse_args(words).state
+def main() -> None:
     os.nice(10)
     machine = describe_machine()
-    outcomes = measured(opened(path, machine), path)
+    outcomes = measured(machine.instructions)
     left_out = [environment for environment in environments() if environment not in outcomes]
-    PAGE.write_text(page(machine, outcomes, left_out, processor_time()), "utf-8")
+    PAGE.write_text(page(machine, outcomes, left_out), "utf-8")
     print(f"{PAGE.name}:", *(furthest(mode, outcomes) for mode in MODES))
     sys.exit(1 if broken(outcomes) else 0)
 
 
-def opened(path: Path | None, machine: Machine) -> State:
-    """Return what an earlier run on this machine left, or a beginning."""
-    if path is None or not path.exists():
-        return State(machine)
-    state = msgspec.json.decode(path.read_bytes(), type=State)
-    if state.machine != machine:
-        sys.exit(f"{path}: of another machine or other versions; remove it or name another")
-    return state
-
-
-def measured(state: State, path: Path | None) -> dict[Environment, Outcome]:
+def measured(instructions: Collection[str]) -> dict[Environment, Outcome]:
     """Return what comes out in each environment that is possible here."""
     outcomes: dict[Environment, Outcome] = {}
     for environment in environments():
-        if not possible(environment, state.machine.instructions):
-            continue
-        if environment.name not in state.outcomes:
+        if possible(environment, instructions):
             start = time.perf_counter()
-            state.outcomes[environment.name] = outcome = tried(environment)
+            outcomes[environment] = outcome = tried(environment)
             took = f"{time.perf_counter() - start:.0f} s"
             print(environment.name, took, *outcome.doctor.values(), outcome.tests, flush=True)
-            if path is not None:
-                path.write_bytes(msgspec.json.encode(state))
-        outcomes[environment] = state.outcomes[environment.name]
     return outcomes
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

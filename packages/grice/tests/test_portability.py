@@ -30,10 +30,9 @@ def bench(monkeypatch, tmp_path):
     ]
     monkeypatch.setattr(portability, "environments", lambda: tried)
     monkeypatch.setattr(portability, "PAGE", tmp_path / "portability.md")
-    monkeypatch.setattr(portability, "processor_time", lambda: {"fast": 2.0, "exact": 5.0})
     monkeypatch.setattr(os, "nice", lambda _: 0)
     yield portability
-    for name in ("portability", "environments", "machine", "run"):
+    for name in ("portability", "environments", "machine"):
         sys.modules.pop(name, None)
 
 
@@ -54,7 +53,7 @@ def write_scores(path, shift=0.0):
     return CompletedProcess([], 0, "", "")
 
 
-def outcome(bench, monkeypatch, answers, *words):
+def outcome(bench, monkeypatch, answers):
     """Return exit status and page where each kind of process answers so in an environment."""
 
     def call(environment, *words):
@@ -68,7 +67,7 @@ def outcome(bench, monkeypatch, answers, *words):
 
     monkeypatch.setattr(bench, "call", call)
     with pytest.raises(SystemExit) as end:
-        bench.main(words)
+        bench.main()
     return end.value.code, bench.PAGE.read_text("utf-8")
 
 
@@ -86,7 +85,6 @@ def test_a_promise_that_is_kept_everywhere(bench, monkeypatch):
     )
     assert "Not on this processor: `CT2_FORCE_CPU_ISA=AVX9000`." in page
     assert "- models: encoder@9abcdef0, relevance@12345678" in page
-    assert "takes 2.5 times the processor time" in page
 
 
 def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch):
@@ -131,25 +129,3 @@ def test_the_tests_that_it_runs_are_there(monkeypatch):
     import portability
 
     assert [test for test in portability.TESTS if not (portability.ROOT / test).is_file()] == []
-
-
-def test_a_stopped_run_goes_on_after_the_last_finished_environment(bench, monkeypatch, tmp_path):
-    words = ("--state", str(tmp_path / "state.json"))
-
-    def stop(_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        outcome(bench, monkeypatch, {("pytest", THREADS): stop}, *words)
-    broken = {("doctor", name): lambda _: doctor(differing=1) for name in ("default", "2 workers")}
-    status, page = outcome(bench, monkeypatch, broken, *words)
-    assert status == 0, "what was finished is not asked again"
-    assert "is kept in 3 of 3 environments" in page
-
-
-def test_a_state_of_another_machine_is_refused(bench, monkeypatch, tmp_path):
-    path = tmp_path / "state.json"
-    outcome(bench, monkeypatch, {}, "--state", str(path))
-    path.write_text(path.read_text().replace('"processor":"', '"processor":"another '))
-    with pytest.raises(SystemExit, match="another machine"):
-        bench.main(("--state", str(path)))
