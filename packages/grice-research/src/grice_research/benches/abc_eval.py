@@ -21,7 +21,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
-from grice.stats.accuracy import balanced_accuracy
+from grice_research.accuracy import balanced_accuracy
 from grice_research.benches._turns import (
     metric_named,
     metrics_at_hand,

@@ -10,7 +10,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.records import Conversation, Turn
 from grice.stats import Estimate, correlation
-from grice.stats.accuracy import balanced_accuracy
+from grice_research.accuracy import balanced_accuracy
 from grice_research.convai import pairs_of, read_chats, split_of
 from grice_research.cross_validation import (
     aggregated,
