@@ -154,7 +154,6 @@ def difference_rows() -> Iterator[Row]:
         for kind in ("pearson", "spearman"):
             for interval in ("jackknife", "percentile", "bca"):
                 yield difference_row(kind, n, interval)
-        yield zou_row(n)
     for groups in (8, 15, 60):
         for interval in ("jackknife", "percentile", "bca"):
             yield clustered_difference_row(groups, interval)
@@ -185,11 +184,3 @@ def clustered_difference_row(groups: int, interval: str) -> Row:
         return compared.comparisons[0].difference
 
     return Row(f"difference of pearson clustered {groups} x 6, {interval}", 0.2, draw)
-
-
-def zou_row(n: int) -> Row:
-    def draw(rng: Generator) -> Estimate:
-        r = np.corrcoef((rng.normal(size=(n, 3)) @ TRIPLE).T)
-        return stats.zou_interval(r[0, 1], r[0, 2], r[1, 2], n)
-
-    return Row(f"difference of pearson n {n}, Zou", 0.2, draw)

@@ -8,13 +8,13 @@ that have nothing in common (the widest interval) and with metrics that largely 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from grice.errors import InputError
-from grice.stats import zou_interval
-from grice.stats.estimate import FEW
+from grice.stats.estimate import FEW, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grice_research.figures import Figure
     from grice_research.published import Bench, Column, Table
 
-__all__ = ["Survives", "Win", "survives", "wins"]
+__all__ = ["Survives", "Win", "survives", "wins", "zou_interval"]
 
 Survives: TypeAlias = Literal["yes", "no", "open"]
 """``yes``: whatever the two have in common. ``no``: not even if they largely agree. ``open``: it
@@ -95,6 +95,42 @@ def _feasible(first: float, other: float) -> tuple[float, float]:
     """Return the least and greatest correlation that two such metrics can have."""
     room = math.sqrt(max(0.0, (1 - first**2) * (1 - other**2)))
     return first * other - room, first * other + room
+
+
+def zou_interval(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float = 0.95) -> Estimate:
+    """Return r_jk less r_jh with the interval of Zou (2007) out of those of the two.
+
+    Args:
+        r_jk: Correlation of the shared column with the one metric.
+        r_jh: Correlation of the shared column with the other metric.
+        r_kh: Correlation of the two metrics.
+        n: Number of items, at least 4.
+        level: Confidence level.
+
+    Raises:
+        InputError: If the three numbers are not correlations of one data set.
+    """
+    if n < 4 or max(abs(r_jk), abs(r_jh), abs(r_kh)) > 1:
+        raise InputError(f"{r_jk}, {r_jh}, {r_kh} are no three correlations of 4 items or more")
+    if 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh < -1e-9:
+        raise InputError(f"no three columns have the correlations {r_jk}, {r_jh} and {r_kh}")
+    if max(abs(r_jk), abs(r_jh)) == 1:
+        raise InputError("a correlation of -1 or 1 has no Fisher z: no interval of Zou")
+    half = NormalDist().inv_cdf(0.5 + level / 2) / math.sqrt(n - 3)
+    bounds = [
+        (math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)) for r in (r_jk, r_jh)
+    ]
+    (low_k, high_k), (low_h, high_h) = bounds
+    shared = (r_kh - r_jk * r_jh / 2) * (1 - r_jk**2 - r_jh**2 - r_kh**2) + r_kh**3
+    shared /= (1 - r_jk**2) * (1 - r_jh**2)
+    difference = r_jk - r_jh
+    low = _mover(r_jk - low_k, high_h - r_jh, shared)
+    high = _mover(high_k - r_jk, r_jh - low_h, shared)
+    return Estimate(difference, difference - low, difference + high, level, n, "Zou (2007)")
+
+
+def _mover(a: float, b: float, shared: float) -> float:
+    return math.sqrt(max(0.0, a**2 + b**2 - 2 * shared * a * b))
 
 
 def _apart(best: float, other: float, between: float, n: int) -> bool:

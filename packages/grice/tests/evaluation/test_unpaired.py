@@ -12,7 +12,7 @@ from grice.errors import InputError
 from grice.evaluation.compare import compare
 from grice.evaluation.gate import gate_file
 from grice.evaluation.gate_rules import EVERY, Rules
-from grice.stats.unpaired import Sample, compare_unpaired
+from grice.stats.systems import Sample, compare_unpaired
 
 
 def run_of(name, mean, conversations=40, replies=4, seed=0, **more):

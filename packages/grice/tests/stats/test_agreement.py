@@ -131,29 +131,25 @@ def test_alpha_says_what_it_cannot():
 COHEN = [[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]
 
 
-def test_kappa_of_cohens_examples():
-    # Cohen 1968, Psychological Bulletin 70: 200 diagnoses, disagreements weighted 1, 3 and 6;
-    # then with weights that are not symmetric.
-    assert stats.kappa_of_table(COHEN, "none") == pytest.approx(0.492, abs=5e-4)
-    symmetric = np.array([[0, 1, 3], [1, 0, 6], [3, 6, 0]], float)
-    assert stats.kappa_of_table(COHEN, symmetric) == pytest.approx(0.348, abs=5e-4)
-    other = np.array([[0, 1, 4], [1, 0, 6], [2, 2, 0]], float)
-    assert stats.kappa_of_table(COHEN, other) == pytest.approx(0.353, abs=5e-4)
-    with pytest.raises(InputError, match="square"):
-        stats.kappa_of_table([[1, 2]], "none")
-    with pytest.raises(InputError, match="single category"):
-        stats.kappa_of_table([[5, 0], [0, 0]], "none")
+POWERS = {"none": 0, "linear": 1, "quadratic": 2}
 
 
-@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+@pytest.mark.parametrize("weights", POWERS)
 def test_kappa_of_ratings_is_that_of_their_table(weights):
     counts = np.round(np.array(COHEN) * 200).astype(int)
     pairs = [(i, j) for i in range(3) for j in range(3) for _ in range(counts[i, j])]
     first, second = zip(*pairs, strict=True)
     estimate = stats.cohen_kappa(first, second, weights=weights)
-    assert estimate.value == pytest.approx(stats.kappa_of_table(COHEN, weights))
+    observed = counts / counts.sum()
+    chance = np.outer(observed.sum(axis=1), observed.sum(axis=0))
+    apart = np.abs(np.subtract.outer(np.arange(3), np.arange(3))).astype(float)
+    penalty = np.where(apart > 0, apart ** POWERS[weights], 0)
+    assert estimate.value == pytest.approx(
+        1 - (penalty * observed).sum() / (penalty * chance).sum()
+    )
     assert estimate.low < estimate.value < estimate.high
     if weights == "none":
+        assert estimate.value == pytest.approx(0.492, abs=5e-4)  # Cohen 1968
         # Cohen 1960, formula 7: standard error of kappa with p_o .70 and p_e .41.
         error = math.sqrt(0.7 * 0.3 / (200 * (1 - 0.41) ** 2))
         assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * error, rel=0.1)
@@ -198,57 +194,10 @@ def test_fleiss_kappa_needs_full_tables():
 
 # Reliability
 
-# Shrout and Fleiss 1979, Psychological Bulletin 86, table 2: six targets, four judges.
-SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-
-
-@pytest.mark.parametrize(
-    ("form", "published"),
-    [("1,1", 0.17), ("2,1", 0.29), ("3,1", 0.71), ("1,k", 0.44), ("2,k", 0.62), ("3,k", 0.91)],
-)
-def test_intraclass_correlations_of_shrout_and_fleiss(form, published):
-    estimate = stats.intraclass(SHROUT, form=form)
-    assert estimate.value == pytest.approx(published, abs=5e-3)
-    assert "rough guide" in estimate.note
-    if form[0] in "12":  # moving all of a judge's ratings is no error to the third form alone
-        moved = [[a + 3, b, c, d] for a, b, c, d in SHROUT]
-        assert stats.intraclass(moved, form=form).value < estimate.value
-
-
-@pytest.mark.parametrize("form", ["1,1", "2,k", "3,1"])
-@pytest.mark.parametrize("interval", ["jackknife", "percentile"])
-def test_intraclass_intervals_do_not_depend_on_the_unit_of_the_ratings(form, interval):
-    def measured(unit):
-        table = [[unit * rating for rating in row] for row in SHROUT]
-        result = stats.intraclass(table, form=form, interval=interval, resamples=200)
-        return result.value, result.low, result.high
-
-    assert measured(10) == pytest.approx(measured(1))
-
-
-def test_intraclass_takes_full_tables_only():
-    with pytest.raises(InputError, match=r"ratings\[1\] has no rating 1"):
-        stats.intraclass([[1, 2], [3, None]])
-    with pytest.raises(InputError, match="known: 1,1"):
-        stats.intraclass(SHROUT, form="ICC2")
-    with pytest.raises(InputError, match="two different ratings"):
-        stats.intraclass([[2, 2], [2, 2]])
-
 
 def judged(items, judges, noise, seed=0):
     rng = np.random.default_rng(seed)
     return rng.normal(size=items)[:, None] + noise * rng.normal(size=(items, judges))
-
-
-def test_reliability_is_what_two_panels_agree_to():
-    panels = judged(4000, 6, 1.5)
-    panel, other = panels[:, :3], panels[:, 3:]
-    estimate = stats.reliability_of_mean(panel)
-    together = np.corrcoef(panel.mean(axis=1), other.mean(axis=1))[0, 1]
-    assert estimate.value == pytest.approx(together, abs=0.03)
-    assert estimate.value == pytest.approx(stats.intraclass(panel).value, abs=0.01)
-    six = stats.reliability_of_mean(panel, judges=6)
-    assert six.value == pytest.approx(stats.reliability_of_mean(panels).value, abs=0.02)
 
 
 def test_no_metric_beats_the_ceiling():
@@ -263,12 +212,11 @@ def test_no_metric_beats_the_ceiling():
 def test_judges_who_do_not_agree_have_no_ceiling():
     noise = np.random.default_rng(0).normal(size=(50, 3))
     noise -= noise.mean(axis=1, keepdims=True)
-    assert stats.reliability_of_mean(noise).value == 0
     assert stats.ceiling(noise).value == 0
     with pytest.raises(InputError, match="reliability is not defined"):
         stats.ceiling([[1, 1], [1, 1]])
     with pytest.raises(InputError, match="judges=0"):
-        stats.reliability_of_mean(noise, judges=0)
+        stats.ceiling(noise, judges=0)
 
 
 # Judges as metrics
@@ -283,9 +231,6 @@ def test_leave_one_annotator_out_and_pairs_by_hand():
     pooled = stats.leave_one_annotator_out(table, pool="pairs", kind="pearson")
     assert pooled.value == pytest.approx(np.corrcoef(table.T.ravel(), np.concatenate(rest))[0, 1])
     assert pooled.n == 40
-    a, b, c = table.T
-    expected = np.mean([scipy_stats.kendalltau(*two).statistic for two in ((a, b), (a, c), (b, c))])
-    assert stats.pairwise_agreement(table, kind="kendall").value == pytest.approx(expected)
     for estimate in (left_out, pooled):
         assert estimate.low < estimate.value < estimate.high
 
@@ -301,14 +246,14 @@ def test_absent_judges_are_left_out():
     assert estimate.value == pytest.approx(np.mean(judges))
     assert estimate.n == 5
     with pytest.raises(InputError, match="vary on common items"):
-        stats.pairwise_agreement([[1, 1], [1, 1]])
+        stats.leave_one_annotator_out([[1, 1], [1, 1]])
     with pytest.raises(InputError, match="did you mean 'judges'"):
         stats.leave_one_annotator_out(table, pool="judge")
 
 
-@pytest.mark.parametrize("measure", ["krippendorff_alpha", "ceiling", "intraclass"])
+@pytest.mark.parametrize("measure", ["krippendorff_alpha", "ceiling"])
 def test_agreement_intervals_cover_and_honour_conversations(measure):
-    truth = {"krippendorff_alpha": 0.5, "ceiling": math.sqrt(0.75), "intraclass": 0.75}[measure]
+    truth = {"krippendorff_alpha": 0.5, "ceiling": math.sqrt(0.75)}[measure]
     held = 0
     for seed in range(100):
         estimate = getattr(stats, measure)(judged(60, 3, 1.0, seed), resamples=300, seed=seed)

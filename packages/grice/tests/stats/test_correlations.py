@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 from grice import stats
 from grice.errors import InputError
-from grice.stats import kendall, weighted
+from grice.stats import correlations, weighted
 
 KINDS = ("pearson", "spearman", "kendall", "kendall_c")
 SCIPY = {
@@ -80,7 +80,7 @@ def test_spearman_interval_of_bonett_and_wright():
 def test_agreeing_pairs_per_item_are_those_counted_one_by_one(pairs):
     x, y = np.array(pairs, float).T
     signs = np.sign(x[:, None] - x[None, :]) * np.sign(y[:, None] - y[None, :])
-    assert kendall.agreeing(x, y).tolist() == signs.sum(axis=1).tolist()
+    assert correlations.agreeing(x, y).tolist() == signs.sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize("variant", ["kendall", "kendall_c"])
@@ -89,7 +89,7 @@ def test_error_of_kendall_is_that_of_leaving_items_out(variant):
     tau = SCIPY[variant](x, y)
     left = [SCIPY[variant](np.delete(x, i), np.delete(y, i)) for i in range(400)]
     jackknife = math.sqrt(399 / 400 * np.sum((np.array(left) - np.mean(left)) ** 2))
-    error = kendall.standard_error(x, y, tau=tau, variant=variant)
+    error = correlations.kendall_error(x, y, tau=tau, variant=variant)
     assert error == pytest.approx(jackknife, rel=0.02)
 
 

@@ -87,17 +87,14 @@ def test_resampling_is_seeded_and_says_so(name):
         "compare_systems": lambda **k: stats.compare_systems({"a": x, "b": y}, **k),
         "correlation": lambda **k: stats.correlation(x, y, interval="bca", **k),
         "fleiss_kappa": lambda **k: stats.fleiss_kappa(table, interval="bca", **k),
-        "intraclass": lambda **k: stats.intraclass(table, interval="bca", **k),
         "krippendorff_alpha": lambda **k: stats.krippendorff_alpha(table, interval="bca", **k),
         "leave_one_annotator_out": lambda **k: stats.leave_one_annotator_out(
             table, interval="bca", **k
         ),
         "mean": lambda **k: stats.mean(x, interval="bca", **k),
-        "pairwise_agreement": lambda **k: stats.pairwise_agreement(table, interval="bca", **k),
         "partial_correlation": lambda **k: stats.partial_correlation(
             x, y, [x**2], interval="bca", **k
         ),
-        "reliability_of_mean": lambda **k: stats.reliability_of_mean(table, interval="bca", **k),
         "system_level": lambda **k: stats.system_level(x, y, [i % 4 for i in range(24)], **k),
     }[name]  # fmt: skip
     state = np.random.get_state()[1].tolist()
@@ -141,8 +138,3 @@ def test_every_public_name_is_there_and_sorted():
         assert member.__doc__
     with pytest.raises(AttributeError, match="no attribute 'corelation'"):
         stats.corelation  # noqa: B018
-
-
-def test_the_name_of_the_version_before_works_with_a_warning():
-    with pytest.warns(DeprecationWarning, match="leave_one_annotator_out"):
-        assert stats.leave_one_judge_out is stats.leave_one_annotator_out

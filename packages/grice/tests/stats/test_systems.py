@@ -150,24 +150,6 @@ def test_many_systems_are_corrected_and_grouped():
     assert min(comparison.p_value for comparison in result.comparisons) < 0.01
 
 
-def test_correction_keeps_false_alarms_down():
-    alarms = {"holm": 0, "none": 0}
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        scores = {str(i): rng.normal(size=25) for i in range(5)}
-        for correction in alarms:
-            result = stats.compare_systems(
-                scores, correction=correction, resamples=100, permutations=2000,
-                interval="percentile",
-            )  # fmt: skip
-            alarms[correction] += any(
-                comparison.verdict != "no significant difference"
-                for comparison in result.comparisons
-            )
-    assert alarms["holm"] / 60 <= 0.12
-    assert alarms["none"] / 60 > 0.15
-
-
 def test_missing_values_drop_the_item_for_all():
     a, b = paired(20, 0.3)
     a[3] = math.nan
@@ -181,21 +163,20 @@ def test_missing_values_drop_the_item_for_all():
 
 
 def test_corrections_of_a_worked_example():
-    # Wright 1992, Biometrics 48: Holm and Benjamini-Hochberg as R's p.adjust gives them.
+    # Wright 1992, Biometrics 48: Holm as R's p.adjust gives it.
     p = [0.01, 0.02, 0.03, 0.04, 0.05]
     assert stats.holm(p) == pytest.approx([0.05, 0.08, 0.09, 0.09, 0.09])
-    assert stats.benjamini_hochberg(p) == pytest.approx([0.05] * 5)
-    assert stats.holm([]) == stats.benjamini_hochberg([]) == []
+    assert stats.holm([]) == []
     with pytest.raises(InputError, match="between 0 and 1"):
         stats.holm([1.5])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_corrections_keep_order_and_never_help(p):
-    for adjusted in (stats.holm(p), stats.benjamini_hochberg(p)):
-        assert all(0 <= a <= 1 and a >= b - 1e-12 for a, b in zip(adjusted, p, strict=True))
-        order = np.argsort(p, kind="stable")
-        assert (np.diff(np.array(adjusted)[order]) >= -1e-12).all()
+    adjusted = stats.holm(p)
+    assert all(0 <= a <= 1 and a >= b - 1e-12 for a, b in zip(adjusted, p, strict=True))
+    order = np.argsort(p, kind="stable")
+    assert (np.diff(np.array(adjusted)[order]) >= -1e-12).all()
     assert min(stats.holm(p)) == pytest.approx(min(1, min(p) * len(p)))
 
 
@@ -215,17 +196,6 @@ def test_clusters_break_only_where_all_above_beat_all_below():
 
 
 # Effect size and power
-
-
-def test_cliffs_delta():
-    assert stats.cliffs_delta([1, 2, 3], [1, 2, 3]) == 0
-    assert stats.cliffs_delta([4, 5], [1, 2, 3]) == 1
-    assert stats.cliffs_delta([1, None], [2, 3]) == -1
-    a, b = paired(30, 0.4)
-    signs = np.sign(a[:, None] - b[None, :])
-    assert stats.cliffs_delta(a, b) == pytest.approx(signs.mean())
-    with pytest.raises(InputError, match="at least one value"):
-        stats.cliffs_delta([], [1])
 
 
 def test_power_is_that_of_the_t_test_in_cohens_table():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from grice.evaluation.table import metric_range
 from grice.stats.comparison import Ranking, holm, verdict
-from grice.stats.unpaired import Sample, compare_unpaired
+from grice.stats.systems import Sample, compare_unpaired
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

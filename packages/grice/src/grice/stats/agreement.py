@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
+from grice.stats import weighted
+from grice.stats.correlations import NAMES
 from grice.stats.estimate import Estimate
-from grice.stats.inputs import Floats, Groups, Values, check_level, columns_of
+from grice.stats.inputs import Floats, Groups, Integers, Values, check_level, columns_of
 from grice.stats.ratings import Flat, Ratings, agreement, arranged, coded, flatten, matrix
-from grice.stats.resample import ResamplingKind, Sampling, Statistic
+from grice.stats.resample import ResamplingKind, Sampling, Statistic, resampled_estimate
+
+if TYPE_CHECKING:
+    from grice.stats.weighted import Kind
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
@@ -187,27 +192,6 @@ def cohen_kappa(
     return agreement(statistic, flat, what, sampling)
 
 
-def kappa_of_table(table: Sequence[Sequence[float]], weights: KappaWeights | Floats) -> float:
-    """Return Cohen's kappa of a table of counts or shares, annotators in rows and columns.
-
-    Args:
-        table: How often the one annotator chose the row's category and the other the column's.
-        weights: As in :func:`cohen_kappa`, or a matrix of what each disagreement costs.
-
-    Raises:
-        InputError: If the table is not square, or chance alone would agree fully.
-    """
-    counts = np.asarray(table, np.float64)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
-        raise InputError(f"a square table is needed, found shape {counts.shape}")
-    k = len(counts)
-    penalty = disagreement(k, weights) if isinstance(weights, str) else np.asarray(weights)
-    value = float(_kappa(counts[None], penalty)[0])
-    if np.isnan(value):
-        raise InputError("both judges use a single category: kappa is not defined")
-    return value
-
-
 def disagreement(k: int, weights: KappaWeights) -> Floats:
     """Return what each disagreement among k ordered categories costs."""
     steps = np.arange(k, dtype=np.float64)
@@ -282,3 +266,131 @@ def fleiss_kappa(
 
     sampling = Sampling(interval, level, resamples, seed)
     return agreement(statistic, flat, "Fleiss' kappa", sampling)
+
+
+def ceiling(
+    ratings: Ratings,
+    *,
+    judges: int | None = None,
+    groups: Groups | None = None,
+    interval: ResamplingKind = "jackknife",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the Pearson correlation with the mean ratings that a perfect metric would have.
+
+    The root (Spearman 1904) of the reliability of the mean of several annotators: Krippendorff's
+    interval alpha, stepped up to their number (Spearman-Brown); 0 where alpha is not positive.
+
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
+    Args:
+        ratings: One list of ratings per item.
+        judges: Number of annotators per mean; by default the longest list.
+        groups: Conversation of each item, resampled together.
+
+    Raises:
+        InputError: If no item has two ratings, or all ratings are the same.
+    """
+    flat, k, reliability = _reliability(ratings, judges, groups)
+    what = f"ceiling for the mean of {k} judges"
+    sampling = Sampling(interval, level, resamples, seed)
+    return agreement(lambda weights: np.sqrt(reliability(weights)), flat, what, sampling)
+
+
+def _reliability(
+    ratings: Ratings, judges: int | None, groups: Groups | None
+) -> tuple[Flat, int, Statistic]:
+    """Return the ratings that can be paired, the annotators per mean, and its reliability."""
+    flat = flatten(*arranged(matrix(ratings), groups))
+    if np.ptp(flat.value) == 0:
+        raise InputError("all ratings are the same: their reliability is not defined")
+    count = int(flat.sizes.max()) if judges is None else judges
+    if count < 1:
+        raise InputError(f"judges={judges}: at least one is needed")
+    alpha = interval_alpha(flat)
+
+    def statistic(weights: Floats) -> Floats:
+        positive = np.maximum(alpha(weights), 0.0)
+        return np.asarray(count * positive / (1 + (count - 1) * positive))
+
+    return flat, count, statistic
+
+
+def leave_one_annotator_out(
+    ratings: Ratings,
+    *,
+    kind: Kind = "spearman",
+    pool: Literal["judges", "pairs"] = "judges",
+    groups: Groups | None = None,
+    interval: ResamplingKind = "jackknife",
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the correlation of one annotator with the mean of the others: a person as a metric.
+
+    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
+    Args:
+        ratings: One list of ratings per item.
+        kind: As in :func:`~grice.stats.correlation`.
+        pool: ``judges``: a correlation per position in the lists, averaged. ``pairs``: one
+            correlation over all (rating, mean of the others) pairs together, where positions
+            are not persons.
+        groups: Conversation of each item, resampled together.
+
+    Raises:
+        InputError: If no annotator's ratings and the others' vary on common items.
+    """
+    table, codes = arranged(matrix(ratings), groups)
+    present = ~np.isnan(table)
+    count = present.sum(axis=1, keepdims=True)
+    total = np.where(present, table, 0).sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        others = np.where(count > 1, (total - table) / (count - 1), np.nan)
+    usable = present & (count > 1)
+    if pool == "pairs":
+        item, annotator = np.nonzero(usable)
+        columns = [(item.astype(np.int64), table[item, annotator], others[item, annotator])]
+    elif pool == "judges":
+        columns = []
+        for j in range(table.shape[1]):
+            item = np.flatnonzero(usable[:, j])
+            columns.append((item.astype(np.int64), table[item, j], others[item, j]))
+    else:
+        raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
+    what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
+    sampling = Sampling(interval, level, resamples, seed)
+    return _mean_correlation(columns, len(table), codes, kind, what, sampling)
+
+
+def _mean_correlation(
+    columns: list[tuple[Integers, Floats, Floats]],
+    items: int,
+    codes: Integers | None,
+    kind: Kind,
+    what: str,
+    sampling: Sampling,
+) -> Estimate:
+    """Return the mean of the correlations of (item, x, y) columns that vary."""
+    check_level(sampling.level)
+    usable = [
+        (item, weighted.correlations(x[:, None], y, kind))
+        for item, x, y in columns
+        if len(item) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0
+    ]
+    if not usable:
+        raise InputError(
+            f"no two judges' ratings vary on common items ({items} items have two ratings)"
+        )
+
+    def statistic(weights: Floats) -> Floats:
+        each = np.stack([of_pair(weights[:, item])[:, 0] for item, of_pair in usable], axis=1)
+        present = np.isfinite(each)
+        count = present.sum(axis=1)
+        mean = np.where(present, each, 0).sum(axis=1) / np.maximum(count, 1)
+        return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
+
+    return resampled_estimate(statistic, items, what, sampling, groups=codes, bounded="correlation")

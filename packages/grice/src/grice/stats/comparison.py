@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.estimate import Estimate, scipy_module
+from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats
 
 Verdict: TypeAlias = Literal["first higher", "second higher", "no significant difference"]
 """There is no verdict "equal": a test that does not reject does not show equality."""
-Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
+Correction: TypeAlias = Literal["holm", "none"]
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -98,7 +98,6 @@ def compared(
     p_values: Sequence[float],
     *,
     test: str,
-    correction: Correction,
     level: float,
 ) -> list[Comparison]:
     """Return the comparison of each pair of names.
@@ -109,16 +108,11 @@ def compared(
         gaps: Their differences.
         p_values: Their p-values before the correction.
         test: How these were computed.
-        correction: How to allow for the number of comparisons.
         level: One less it is the level of the tests.
     """
     return [
-        Comparison(
-            names[a], names[b], gap, p, single, test, correction, verdict(gap.value, p, level)
-        )
-        for (a, b), gap, p, single in zip(
-            pairs, gaps, adjusted_p(p_values, correction), p_values, strict=True
-        )
+        Comparison(names[a], names[b], gap, p, single, test, "holm", verdict(gap.value, p, level))
+        for (a, b), gap, p, single in zip(pairs, gaps, holm(p_values), p_values, strict=True)
     ]
 
 
@@ -136,31 +130,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted so that the share of false rejections is kept (1995)."""
-    p = _probabilities(p_values)
-    if not len(p):
-        return []
-    return [float(q) for q in scipy_module("stats").false_discovery_control(p, method="bh")]
-
-
 def _probabilities(p_values: Sequence[float]) -> Floats:
     p = np.asarray(p_values, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise InputError(f"p-values lie between 0 and 1, found {[*p_values]}")
     return p
-
-
-def adjusted_p(p_values: Sequence[float], correction: Correction) -> list[float]:
-    """Return the p-values under the named correction."""
-    if correction == "holm":
-        return holm(p_values)
-    if correction == "benjamini-hochberg":
-        return benjamini_hochberg(p_values)
-    if correction == "none":
-        return [*p_values]
-    known = ("holm", "benjamini-hochberg", "none")
-    raise InputError(f"correction={correction!r}{did_you_mean(correction, known)}")
 
 
 def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:

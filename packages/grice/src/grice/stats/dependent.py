@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from grice.errors import InputError
 from grice.stats import weighted
 from grice.stats.comparison import (
-    Correction,
     Ranking,
     compared,
     pairs_of,
@@ -25,7 +23,7 @@ from grice.stats.comparison import (
     significance_clusters,
 )
 from grice.stats.correlations import NAMES, complete, correlation_value, heavy_tails
-from grice.stats.estimate import Estimate, scipy_module
+from grice.stats.estimate import scipy_module
 from grice.stats.inputs import Floats, Groups, Values, check_level
 from grice.stats.permutation import permutation_test_of_correlations
 from grice.stats.resample import ResamplingKind, differences, estimate, resample
@@ -33,7 +31,7 @@ from grice.stats.resample import ResamplingKind, differences, estimate, resample
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
-Test: TypeAlias = Literal["permutation", "williams", "steiger"]
+Test: TypeAlias = Literal["permutation", "williams"]
 
 
 class DependentTest(NamedTuple):
@@ -41,9 +39,9 @@ class DependentTest(NamedTuple):
 
     Attributes:
         difference: r_jk less r_jh.
-        statistic: Student's t or the normal z.
+        statistic: Student's t.
         p_value: Two-sided.
-        freedom: Degrees of freedom of t; None for z.
+        freedom: Degrees of freedom of t.
         n: Number of items.
         method: Name of the test.
     """
@@ -51,7 +49,7 @@ class DependentTest(NamedTuple):
     difference: float
     statistic: float
     p_value: float
-    freedom: int | None
+    freedom: int
     n: int
     method: str
 
@@ -78,50 +76,6 @@ def williams_t(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
     return DependentTest(r_jk - r_jh, t, p, n - 3, n, "Williams' t")
 
 
-def steiger_z(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
-    """Return Steiger's Z with the covariance at the mean correlation (1980, equation 14).
-
-    Args, Raises: as for :func:`williams_t`.
-    """
-    _determinant(r_jk, r_jh, r_kh, n)
-    if max(abs(r_jk), abs(r_jh)) == 1:
-        raise InputError("a correlation of -1 or 1 has no Fisher z; use williams_t")
-    mean = (r_jk + r_jh) / 2
-    square = mean**2
-    overlap = r_kh * (1 - 2 * square) - square / 2 * (1 - 2 * square - r_kh**2)
-    spread = 2 - 2 * overlap / (1 - square) ** 2
-    distance = math.atanh(r_jk) - math.atanh(r_jh)
-    z = distance * math.sqrt((n - 3) / spread) if spread > 0 else 0.0
-    p = 2 * NormalDist().cdf(-abs(z))
-    return DependentTest(r_jk - r_jh, z, p, None, n, "Steiger's Z")
-
-
-def zou_interval(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float = 0.95) -> Estimate:
-    """Return r_jk less r_jh with the interval of Zou (2007) out of those of the two.
-
-    Args, Raises: as for :func:`williams_t`.
-    """
-    check_level(level)
-    _determinant(r_jk, r_jh, r_kh, n)
-    if max(abs(r_jk), abs(r_jh)) == 1:
-        raise InputError("a correlation of -1 or 1 has no Fisher z: no interval of Zou")
-    half = NormalDist().inv_cdf(0.5 + level / 2) / math.sqrt(n - 3)
-    bounds = [
-        (math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)) for r in (r_jk, r_jh)
-    ]
-    (low_k, high_k), (low_h, high_h) = bounds
-    shared = (r_kh - r_jk * r_jh / 2) * (1 - r_jk**2 - r_jh**2 - r_kh**2) + r_kh**3
-    shared /= (1 - r_jk**2) * (1 - r_jh**2)
-    difference = r_jk - r_jh
-    low = _mover(r_jk - low_k, high_h - r_jh, shared)
-    high = _mover(high_k - r_jk, r_jh - low_h, shared)
-    return Estimate(difference, difference - low, difference + high, level, n, "Zou (2007)")
-
-
-def _mover(a: float, b: float, shared: float) -> float:
-    return math.sqrt(max(0.0, a**2 + b**2 - 2 * shared * a * b))
-
-
 def _determinant(r_jk: float, r_jh: float, r_kh: float, n: int) -> float:
     if n < 4:
         raise InputError(f"n={n}: comparing two correlations takes at least four items")
@@ -143,7 +97,6 @@ def compare_correlations(
     groups: Groups | None = None,
     baseline: str | None = None,
     test: Test = "permutation",
-    correction: Correction = "holm",
     interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
@@ -163,15 +116,14 @@ def compare_correlations(
         kind: As in :func:`~grice.stats.correlation`.
         groups: Conversation of each item; its items are drawn and swapped together.
         baseline: Compare each metric with this one alone.
-        test: ``permutation``, or the formulas ``williams`` and ``steiger`` for independent
-            items (for rank correlations an approximation). On columns with heavy tails these
-            reject far too often, and the comparison then says so.
-        correction: ``holm``, ``benjamini-hochberg`` or ``none``.
+        test: ``permutation``, or the formula ``williams`` for independent items (for rank
+            correlations an approximation). On columns with heavy tails it rejects far too often,
+            and the comparison then says so.
         interval: ``jackknife``, which holds its promise for heavy tails and few conversations
             too (bench/coverage.md), ``bca`` or ``percentile``.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
-        permutations: How many swaps; by default as many as the correction asks for.
+        permutations: How many swaps; by default as many as Holm's correction asks for.
         seed: Seed of draws and swaps.
 
     Raises:
@@ -216,26 +168,22 @@ def compare_correlations(
             seed=seed,
         )
     else:
-        p_values, how = _formulas(scores, target, values, pairs, kind, test)
-    comparisons = compared(
-        names, pairs, gaps, p_values, test=how, correction=correction, level=level
-    )
+        p_values, how = _by_formula(scores, target, values, pairs, kind)
+    comparisons = compared(names, pairs, gaps, p_values, test=how, level=level)
     clusters = () if baseline else significance_clusters(names, values, comparisons)
     return Ranking(correlations, tuple(comparisons), clusters, n, len(human) - n)
 
 
-def _formulas(
+def _by_formula(
     scores: Floats,
     target: Floats,
     values: list[float],
     pairs: list[tuple[int, int]],
     kind: Kind,
-    test: Test,
 ) -> tuple[list[float], str]:
-    formula = williams_t if test == "williams" else steiger_z
     n = len(target)
     tests = [
-        formula(values[a], values[b], correlation_value(scores[:, a], scores[:, b], kind), n)
+        williams_t(values[a], values[b], correlation_value(scores[:, a], scores[:, b], kind), n)
         for a, b in pairs
     ]
     how = tests[0].method

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -16,14 +16,14 @@ from grice.stats import weighted
 from grice.stats.clusters import Bounds, Moments, mean_estimate
 from grice.stats.comparison import (
     Comparison,
-    Correction,
     Ranking,
     compared,
     pairs_of,
     permutations_needed,
     significance_clusters,
+    verdict,
 )
-from grice.stats.estimate import Estimate, cut, scipy_module
+from grice.stats.estimate import FEW, Estimate, cut, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -31,7 +31,6 @@ from grice.stats.inputs import (
     Values,
     check_bounds,
     check_level,
-    columns_of,
     complete_items,
 )
 from grice.stats.permutation import permutation_test_of_means
@@ -124,7 +123,6 @@ def compare_systems(
     *,
     groups: Groups | None = None,
     baseline: str | None = None,
-    correction: Correction = "holm",
     interval: MeanInterval = "hall",
     bounds: Bounds | None = None,
     level: float = 0.95,
@@ -141,12 +139,11 @@ def compare_systems(
         scores: One column per system, by name, over the same items in the same order.
         groups: Conversation of each item; its items are drawn and swapped together.
         baseline: Compare each system with this one alone.
-        correction: ``holm``, ``benjamini-hochberg`` or ``none``.
         interval: As in :func:`mean`; a bootstrap draws the same resamples for all systems.
         bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
-        permutations: How many swaps; by default as many as the correction asks for.
+        permutations: How many swaps; by default as many as Holm's correction asks for.
         seed: Seed of draws and swaps.
 
     Raises:
@@ -171,7 +168,7 @@ def compare_systems(
     comparisons = [
         _with_effect(comparison, columns[:, a] - columns[:, b])
         for comparison, (a, b) in zip(
-            compared(names, pairs, gaps, p_values, test=how, correction=correction, level=level),
+            compared(names, pairs, gaps, p_values, test=how, level=level),
             pairs,
             strict=True,
         )
@@ -240,23 +237,6 @@ def _complete(
             f"at least {least} needed"
         )
     return np.stack(items.columns, axis=1), items.groups, items.total
-
-
-def cliffs_delta(first: Values, second: Values) -> float:
-    """Return Cliff's delta of two samples: how often a value of the first is higher, less lower.
-
-    Over all pairs across the samples, so it needs no shared items; -1 to 1.
-
-    >>> cliffs_delta([3, 4, 5], [1, 2, 3])
-    0.8888888888888888
-    """
-    (a,), (b,) = columns_of(first=first), columns_of(second=second)
-    a, b = a[~np.isnan(a)], np.sort(b[~np.isnan(b)])
-    if not len(a) or not len(b):
-        raise InputError("each sample needs at least one value")
-    below = np.searchsorted(b, a, side="left").sum()
-    above = (len(b) - np.searchsorted(b, a, side="right")).sum()
-    return float(below - above) / (len(a) * len(b))
 
 
 class Power(msgspec.Struct, frozen=True):
@@ -342,3 +322,82 @@ def clustered_error(values: Floats, codes: Integers | None) -> tuple[int, float]
     if units < 2:
         raise InputError("one conversation alone says nothing of the spread; at least two needed")
     return units, math.sqrt(units / (units - 1) * float(sums @ sums)) / len(values)
+
+
+APART = "difference of independent means from their intervals (Zou and Donner 2008)"
+STEPS = 40
+"""Halvings in the search for a p-value: far more than it is printed with."""
+
+
+class Sample(NamedTuple):
+    """The values of one side.
+
+    Attributes:
+        values: One value per item; NaN where there is none.
+        groups: Conversation of each item.
+    """
+
+    values: Values
+    groups: Groups
+
+
+def compare_unpaired(
+    samples: Mapping[str, Sample], *, bounds: Bounds | None = None, level: float = 0.95
+) -> Ranking | None:
+    """Return two means over different items, compared; None if they have no interval.
+
+    Each mean has the interval of :func:`grice.stats.mean`, which allows for conversations, skewed
+    values and bounds; that of the difference follows from the two (the method of variance estimates
+    recovery), and so does the p-value: one less the level at which that begins to hold 0. The two
+    sides must not share conversations.
+
+    Args:
+        samples: The values of the two sides, by name; the difference is first less second.
+        bounds: The least and the greatest possible value.
+        level: Confidence level.
+    """
+    means = _means_apart(samples, bounds, level)
+    gap = _difference(*means)
+    if gap.interval is None:
+        return None
+    p = _p_value(samples, bounds)
+    first, second = samples
+    comparison = Comparison(first, second, gap, p, p, APART, "none", verdict(gap.value, p, level))
+    return Ranking(dict(zip(samples, means, strict=True)), (comparison,), (), gap.n, 0)
+
+
+def _means_apart(
+    samples: Mapping[str, Sample], bounds: Bounds | None, level: float
+) -> list[Estimate]:
+    return [
+        mean(side.values, groups=side.groups, bounds=bounds, level=level)
+        for side in samples.values()
+    ]
+
+
+def _difference(first: Estimate, second: Estimate) -> Estimate:
+    """Return first less second, without an interval where one of them has none."""
+    gap = first.value - second.value
+    low = high = note = None
+    if first.interval and second.interval:
+        low = gap - math.hypot(first.value - first.interval[0], second.interval[1] - second.value)
+        high = gap + math.hypot(first.interval[1] - first.value, second.value - second.interval[0])
+    units = [side.groups or side.n for side in (first, second)]
+    if min(units) < FEW:
+        note = f"fewer than {FEW} conversations on a side: a rough guide"
+    n = first.n + second.n
+    return Estimate(gap, low, high, first.level, n, APART, sum(units), note)
+
+
+def _p_value(samples: Mapping[str, Sample], bounds: Bounds | None) -> float:
+    """Return one less the highest level whose interval leaves 0 out."""
+    least, most = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (least + most) / 2
+        if not 0 < middle < 1:
+            break
+        if _difference(*_means_apart(samples, bounds, middle)).side(0) in ("above", "below"):
+            least = middle
+        else:
+            most = middle
+    return 1 - least
