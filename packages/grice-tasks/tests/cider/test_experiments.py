@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice_tasks.cider.experiments import merge_labels
-from grice_tasks.cider.records import Annotated, Dialogue
+from grice_tasks.cider.records import Annotated, Dialogue, cider_schema
 from grice_tasks.cider.statistics import compare_counts, count
 
 
@@ -50,7 +49,7 @@ def talk(name, *sides):
 
 
 def test_labels_are_merged_dropped_and_kept_once():
-    schema = load_schema("cider")
+    schema = cider_schema()
     turned = next(name for name in sorted(schema.aliases) if is_turned(schema, name))
     other = schema.renamed(Triple("late", turned, "bus"))
     merged = merge_labels(

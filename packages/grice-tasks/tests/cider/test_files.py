@@ -124,7 +124,7 @@ def test_brat_names_what_is_wrong():
 
 
 def test_raw_labels_have_their_names():
-    from grice.knowledge.schema import load_schema
+    from grice_tasks.cider.records import cider_schema
 
-    renamed = load_schema("cider").renamed(Triple("win", "AchievedBy", "train"))
+    renamed = cider_schema().renamed(Triple("win", "AchievedBy", "train"))
     assert (renamed.head, renamed.relation, renamed.tail) == ("train", "Causes", "win")

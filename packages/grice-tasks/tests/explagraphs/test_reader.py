@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.records import Triple
-from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.graph import Graph, graph_schema
 from grice_tasks.explagraphs.reader import read_graph, write_graph
 
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffering)"
@@ -72,3 +72,13 @@ def test_what_is_written_reads_as_the_same_graph(edges):
 def test_what_could_not_be_read_back_is_not_written(part):
     with pytest.raises(InputError, match=r"tail .* cannot be written"):
         write_graph(Graph((Triple("a", "is a", part),)))
+
+
+def test_explagraphs_has_its_relations_in_pairs_of_opposites():
+    schema = graph_schema()
+    assert len(schema.relations) == 28
+    assert schema["is a"].negation == "is not a"
+    assert schema["antonym of"].negation == "synonym of"
+    for relation in schema.relations.values():
+        assert relation.negation is not None
+        assert relation.negative is not schema[relation.negation].negative

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import csv
-
 import pytest
 
 from grice.errors import InputError
@@ -56,36 +54,6 @@ def test_the_relations_of_accent_carry_its_prompts():
     assert schema["HinderedBy"].prompt == "event1 fails to happen because event2."
 
 
-def test_cider_is_the_released_table(data_folder):
-    schema = load_schema("cider")
-    with (data_folder / "cider/relations.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    assert [row["label"] for row in rows] == list(schema.relations)
-    for row in rows:
-        relation = schema[row["label"]]
-        stated = (relation.title, relation.category, relation.surface, relation.question)
-        assert stated == (
-            row["paper_name"], row["category"], row["nli_surface"], row["question"],
-        )  # fmt: skip
-        assert (relation.symmetric, relation.negative) == (
-            row["symmetric"] == "1", row["negated"] == "1",
-        )  # fmt: skip
-        assert (row["label"] in schema.group("new")) == (row["new_vs_conceptnet"] == "1")
-
-
-def test_the_aliases_of_cider_are_the_released_map(data_folder):
-    schema = load_schema("cider")
-    with (data_folder / "cider/raw_relation_map.tsv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            renamed = schema.renamed(Triple("a", row["raw_label"], "b"))
-            if row["direction"] == "dropped" or not row["mapped_label"]:
-                assert schema.problems(renamed)
-            else:
-                head = "b" if row["direction"] == "swapped" else "a"
-                assert (renamed.head, renamed.relation) == (head, row["mapped_label"])
-                assert not schema.problems(renamed)
-
-
 def test_every_shipped_schema_is_named_as_its_file():
     assert [load_schema(name).name for name in schema_names()] == list(schema_names())
 
@@ -137,16 +105,6 @@ def test_the_checker_names_every_problem():
         "empty head",
         "empty tail",
     )
-
-
-def test_explagraphs_has_its_relations_in_pairs_of_opposites():
-    schema = load_schema("explagraphs")
-    assert len(schema.relations) == 28
-    assert schema["is a"].negation == "is not a"
-    assert schema["antonym of"].negation == "synonym of"
-    for relation in schema.relations.values():
-        assert relation.negation is not None
-        assert relation.negative is not schema[relation.negation].negative
 
 
 def test_a_negation_holds_both_ways(written):

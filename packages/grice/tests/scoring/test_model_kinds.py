@@ -33,7 +33,7 @@ ACCEPTED = {
     "sense model": {"flaw-heads"},
     "contradiction model": {"decomposable-attention"},
     "fluency model": {"fluency"},
-    "extractor": {"extractor", "link-extractor"},
+    "extractor": {"extractor"},
     "plausibility": {"triple-head"} | KNOWLEDGE,
     "knowledge": KNOWLEDGE,
     "encoder": {"encoder"},
@@ -71,11 +71,6 @@ def own_knowledge(path):
 
 FETCHED = {
     "flaw-heads",
-    "language-model-graphs",
-    "language-model-links",
-    "language-model-situated",
-    "published-graphs",
-    "published-links",
 }
 """Kinds that stand on a model that does not ship."""
 
@@ -84,7 +79,11 @@ FETCHED = {
 def references(tmp_path_factory):
     """A model of every kind, by reference."""
     folder = tmp_path_factory.mktemp("kinds")
-    kinds = {f"bundle:{name}": open_bundle(name).card.kind for name in shipped_bundles()}
+    kinds = {
+        f"bundle:{name}": open_bundle(name).card.kind
+        for name, place in shipped_bundles().items()
+        if "grice_models" in place.parts
+    }
     kinds = {name: kind for name, kind in kinds.items() if kind not in FETCHED}
     kinds[f"file:{own_knowledge(folder / 'own.tsv')}"] = "own-triples"
     plain = remade(
@@ -164,7 +163,6 @@ INNER = [
     ("engagement", 'encoder = "encoder"', 'encoder = "engagement"', "stands on itself|engagement"),
     ("engagement", 'encoder = "encoder"', 'encoder = "atomic"', "sentence vectors is needed"),
     ("extraction", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
-    ("links", "bundle:triplets", "bundle:events", "links is needed"),
     ("relevance", "bundle:dialogue", "bundle:atomic", "likelihood is needed"),
     ("context-relevance", "bundle:relevance", "bundle:engagement", "relevance is needed"),
     ("context-relevance", 'base = "bundle:relevance"', "base = 7", "model reference '7'"),

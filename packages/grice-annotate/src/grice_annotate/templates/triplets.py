@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from grice.knowledge.schema import load_schema
 from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._replies import conversations
 from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
 from grice_tasks.cider.annotated import read_annotated
 from grice_tasks.cider.files import dump_dialogue
-from grice_tasks.cider.records import Annotated, Dialogue
+from grice_tasks.cider.records import Annotated, Dialogue, cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,7 +106,7 @@ def _marking(name: str, text: str, triplets: Sequence[Annotated]) -> Task:
 
 def _page(page: Page) -> dict[str, Any]:
     if page.task.stage == MARK:
-        relations = load_schema("cider").relations
+        relations = cider_schema().relations
         return {"relations": {name: each.title or name for name, each in relations.items()}}
     claim = msgspec.convert(page.task.content, _Claim)
     return {"pieces": _pieces(claim.text, claim.link), "title": claim.title}
@@ -153,7 +152,7 @@ def _marked(submitted: Submitted) -> Json:
         raise AnswerError("mark a triplet, or say that you find none, not both")
     if len(links) > MOST:
         raise AnswerError(f"a dialogue has at most {MOST} triplets")
-    known = load_schema("cider").relations
+    known = cider_schema().relations
     for link in links:
         for start, end in (link.head, link.tail):
             if not 0 <= start < end <= len(text) or not text[start:end].strip():
@@ -174,7 +173,7 @@ def _follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
 
 def _claims(task: Task, answer: Answer) -> Iterator[Task]:
     dialogue = msgspec.convert(task.content, _Dialogue)
-    relations = load_schema("cider").relations
+    relations = cider_schema().relations
     for number, link in enumerate(msgspec.convert(answer.value, list[_Link])):
         title = relations[link.relation].title or link.relation
         yield Task(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from grice.errors import BundleError, InputError
-from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.stats.systems import mean
 from grice_research.rows import Row
@@ -21,6 +20,7 @@ from grice_research.triplets.choices import distance_balanced, nearest
 from grice_research.triplets.cider import load_cider
 from grice_research.triplets.scores import score_entailment, score_labels, score_spans
 from grice_research.triplets.tasks import answer_tasks
+from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.statistics import turn_starts
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Score
 
 def _by_category(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
     """Return macro F1, F1 and accuracy of each category, as table 7 has them."""
-    schema = load_schema("cider")
+    schema = cider_schema()
     by_category: Scored = {}
     categories = dict.fromkeys(relation.category for relation in schema.relations.values())
     for category in categories:

@@ -6,8 +6,8 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import RecordError
-from grice.knowledge.schema import load_schema
 from grice_tasks.cider.find import Wanted, find_all
+from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ def wanted_links(
 def check_relations(relations: Iterable[str]) -> None:
     """Raise InputError if a relation is none of CIDER's."""
     for name in relations:
-        load_schema("cider")[name]
+        cider_schema()[name]
 
 
 def links_of_records(

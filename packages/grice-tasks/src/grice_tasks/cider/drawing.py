@@ -12,8 +12,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import excerpt
-from grice.knowledge.schema import load_schema
 from grice.pages import head
+from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -160,7 +160,7 @@ def _lanes(links: Sequence[Link]) -> list[int]:
 
 
 def _arc(number: int, link: Link, ends: Sequence[_Marked], x: float, out: float) -> str:
-    relation = load_schema("cider").relations.get(link.relation)
+    relation = cider_schema().relations.get(link.relation)
     category = relation.category if relation and relation.category in COLOURS else OTHER
     colour = COLOURS[category]
     first, last = ends[0].y - 4, ends[1].y - 4

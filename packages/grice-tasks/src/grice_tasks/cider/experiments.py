@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.knowledge.schema import load_schema
 from grice.records import Triple
+from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from grice_tasks.cider.records import Dialogue
@@ -31,7 +31,7 @@ def merge_labels(dialogue: Dialogue) -> Merged:
     the 4,386 that every released task file is made of. The paper calls the 153 others rare
     relations; 89 of them are repetitions.
     """
-    schema = load_schema("cider")
+    schema = cider_schema()
     merged: dict[Triple, None] = {}
     dropped = repeated = 0
     for annotated in dialogue.triplets:

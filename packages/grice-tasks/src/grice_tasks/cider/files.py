@@ -14,9 +14,8 @@ import msgspec
 
 from grice.errors import RecordError, did_you_mean
 from grice.files import write_bytes
-from grice.knowledge.schema import load_schema
 from grice.records import to_json
-from grice_tasks.cider.records import Annotated, Dialogue
+from grice_tasks.cider.records import Annotated, Dialogue, cider_schema
 from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def read_dialogues(
 
 def known_relations() -> frozenset[str]:
     """Return every name of the raw annotation: relations, their other names, and dropped ones."""
-    schema = load_schema("cider")
+    schema = cider_schema()
     return frozenset((*schema.relations, *schema.aliases, *DROPPED))
 
 

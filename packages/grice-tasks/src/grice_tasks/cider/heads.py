@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError, InputError
-from grice.knowledge.schema import load_schema
 from grice.models.blas import single_threaded
+from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.structure import STRUCTURE, locate, structure
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class LinkHead:
     def __init__(self, path: Path) -> None:
         with np.load(path, allow_pickle=False) as arrays:
             weights = {name: arrays[name].astype(np.float32) for name in arrays.files}
-        self.relations = tuple(load_schema("cider").relations)
+        self.relations = tuple(cider_schema().relations)
         self._weights = weights
         shapes = {
             name: weights[f"{name}_weight"].shape for name in ("head", "tail", "hidden", "out")
@@ -131,7 +131,7 @@ class LinkHead:
 
     def index(self, relation: str) -> int:
         """Return the place of a relation among the numbers; an unknown one is an InputError."""
-        load_schema("cider")[relation]
+        cider_schema()[relation]
         return self.relations.index(relation)
 
 

@@ -13,12 +13,12 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
-from grice.knowledge.schema import load_schema
 from grice.models.memo import MemoEncoder
 from grice.models.published_reader import TextClassifier
 from grice.models.registry import Settings, encoder_of, model_kind, read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_tasks.cider.models import TripletModels
+from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ class PublishedLinks:
     both = False
 
     def __init__(self, relations: TextClassifier, entailment: TextClassifier) -> None:
-        self.relations = tuple(load_schema("cider").relations)
+        self.relations = tuple(cider_schema().relations)
         missing = sorted(set(self.relations) - set(relations.labels))
         if missing or "entailment" not in [label.lower() for label in entailment.labels]:
             raise BundleError(
@@ -90,7 +90,7 @@ class PublishedLinks:
         numbers[:, 1] = 0
         numbers[:, 2] = np.stack(rows)[:, self._order]
         best = numbers[:, 2].argmax(axis=1)
-        schema = load_schema("cider")
+        schema = cider_schema()
         asked = [
             (text, f"{spans[a]} {schema[self.relations[place]].surface} {spans[b]}")
             for (a, b), place in zip(pairs, best, strict=True)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+
+from grice.knowledge.schema import load_schema
+
+if TYPE_CHECKING:
+    from grice.knowledge.schema import Schema
 
 Place: TypeAlias = tuple[int, int]
 """``text[start:end]``; always into a text that is named beside it."""
@@ -44,3 +50,8 @@ class Dialogue(msgspec.Struct, frozen=True):
     triplets: tuple[Annotated, ...]
     context: str | None = None
     appended: str | None = None
+
+
+def cider_schema() -> Schema:
+    """Return CIDER's 31 relations."""
+    return load_schema(Path(__file__).with_name("relations.toml"))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.knowledge.schema import load_schema
 from grice_tasks.cider.experiments import merge_labels
+from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def count(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
     figures["in no experiment"] = dropped + repeated
     figures["of a relation of no experiment"] = dropped
     relations = Counter(triple.relation for each in merged for triple in each.kept)
-    schema = load_schema("cider").relations
+    schema = cider_schema().relations
     categories: Counter[str] = Counter()
     for name, relation in schema.items():
         categories[relation.category] += relations[name]

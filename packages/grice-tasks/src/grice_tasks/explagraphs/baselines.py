@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.text.tokens import LETTERS
-from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.graph import Graph, graph_schema
 from grice_tasks.explagraphs.reader import read_graph, write_graph
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _pick(words: Sequence[str], taken: Sequence[str], spare: Sequence[str]) -> t
 
 def graph_polarity(graph: str) -> Stance:
     """Return the stance that the number of negating relations of a graph says: even, support."""
-    schema = load_schema("explagraphs")
+    schema = graph_schema()
     negative = {name for name, relation in schema.relations.items() if relation.negative}
     negations = sum(edge.relation in negative for edge in read_graph(graph.lower()).graph.edges)
     return "counter" if negations % 2 else "support"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from grice.knowledge.schema import load_schema
 from grice.records import Triple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from grice.knowledge.schema import Schema
 
 
 class Graph(msgspec.Struct, frozen=True):
@@ -74,3 +78,8 @@ def find_cycle(links: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
                 path[tail] = None
                 walks.append(iter(links[tail]))
     return ()
+
+
+def graph_schema() -> Schema:
+    """Return the 28 relations of explanation graphs."""
+    return load_schema(Path(__file__).with_name("relations.toml"))

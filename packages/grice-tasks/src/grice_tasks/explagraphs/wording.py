@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from grice.knowledge.schema import load_schema
 from grice.text.tokens import PLAIN_COMPOUNDS
 from grice_tasks.explagraphs.baselines import STOP_WORDS
+from grice_tasks.explagraphs.graph import graph_schema
 
 if TYPE_CHECKING:
     from grice.records import Triple
@@ -19,18 +19,18 @@ LONGEST = 3
 @cache
 def relation_names() -> tuple[str, ...]:
     """Return the 28 relations in the order of the schema."""
-    return tuple(load_schema("explagraphs").relations)
+    return tuple(graph_schema().relations)
 
 
 def is_negative(relation: str) -> bool:
     """Return whether a relation denies; an unknown one does not."""
-    known = load_schema("explagraphs").relations.get(relation)
+    known = graph_schema().relations.get(relation)
     return known is not None and known.negative
 
 
 def opposite(relation: str) -> str:
     """Return the relation that denies this one; an unknown one stays."""
-    known = load_schema("explagraphs").relations.get(relation)
+    known = graph_schema().relations.get(relation)
     return relation if known is None or known.negation is None else known.negation
 
 
@@ -41,7 +41,7 @@ def fact_text(fact: Triple) -> str:
     >>> fact_text(Triple("zoos", "not used for", "fun"))
     'zoos is not used for fun'
     """
-    known = load_schema("explagraphs").relations.get(fact.relation)
+    known = graph_schema().relations.get(fact.relation)
     return f"{fact.head} {fact.relation if known is None else known.gloss} {fact.tail}"
 
 

@@ -1,6 +1,6 @@
 """Flaws that the text of a reply shows beyond doubt: rules without a model.
 
-Each rule has a code, a title and a measured precision (``python -m grice_research.certain_flaws``).
+Each rule has a code, a title and a measured precision (``certain_flaws`` of grice-research).
 A rule that is not sure stays silent.
 """
 

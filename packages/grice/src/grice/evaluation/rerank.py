@@ -72,10 +72,10 @@ class Blend(msgspec.Struct, frozen=True):
                 raise InputError(f"{name}: a veto is below a finite number, found {least}")
         if self.rule == "minimum" and self.weights:
             raise InputError("the lowest score decides: minimum takes no weights")
-        if not self.steering(metrics):
+        if not self.deciding(metrics):
             raise InputError("no metric is left to choose by: hold out fewer of them")
 
-    def steering(self, metrics: Collection[str]) -> tuple[str, ...]:
+    def deciding(self, metrics: Collection[str]) -> tuple[str, ...]:
         """Return the metrics whose scores are blended: all that are not held out."""
         return tuple(name for name in metrics if name not in self.held_out)
 
@@ -269,7 +269,7 @@ def _rank(
     scores = [tuple(replace(score, conversation=name) for score in group) for group in groups]
     by_metric = [{score.metric: score for score in group} for group in scores]
     filled = [number for number, text in enumerate(context.candidates) if text.strip()]
-    metrics = blend.steering([loaded.metric.name for loaded in scorer.metrics])
+    metrics = blend.deciding([loaded.metric.name for loaded in scorer.metrics])
     left_out = {
         metric: why
         for metric in metrics

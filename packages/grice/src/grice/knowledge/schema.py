@@ -99,7 +99,11 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return a triple under the schema's own name of its relation.
 
         >>> from grice.records import Triple
-        >>> found = load_schema("cider").renamed(Triple("win", "AchievedBy", "train hard"))
+        >>> from grice.knowledge.schema import Alias, Relation, Schema
+        >>> causes = {"Causes": Relation("causes", "clause")}
+        >>> aliases = {"AchievedBy": Alias("Causes", swapped=True)}
+        >>> schema = Schema("own", "1", "none", causes, aliases=aliases)
+        >>> found = schema.renamed(Triple("win", "AchievedBy", "train hard"))
         >>> found.head, found.relation, found.tail
         ('train hard', 'Causes', 'win')
         """
@@ -128,7 +132,7 @@ def schema_names() -> tuple[str, ...]:
     """Return the names of the shipped inventories.
 
     >>> schema_names()
-    ('atomic2020', 'cider', 'conceptnet', 'explagraphs')
+    ('atomic2020', 'conceptnet')
     """
     folder = files("grice.knowledge") / "schemas"
     names = (entry.name for entry in folder.iterdir())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71
-"""Log odds of no slip, per nat, by ``grice_research.recipes.dialogue.fluency``.
+"""Log odds of no slip, per nat, by the recipe ``dialogue.fluency`` of grice-research.
 
 The shift is such that one in twenty replies of people without a slip is below one half.
 """

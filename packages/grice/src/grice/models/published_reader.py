@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
 
 LONGEST_ANSWER = 50
-"""Pieces of an answer, as CIDER's released code has it."""
+"""Pieces of an answer, as the released code of the paper has it."""
 
 
 class ReaderSettings(Settings, frozen=True):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from grice.models.embedded import Mode
     from grice.models.endpoint.spending import Terms, Usage
     from grice.records import Json
-    from grice_tasks.cider.find import Link, Wanted
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
@@ -152,25 +151,6 @@ class Grader:
             for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
                 scores += group
         return scores
-
-    def links(
-        self, conversations: Sequence[Conversation], wanted: Wanted | None = None
-    ) -> list[list[Link]]:
-        """Return the commonsense links of each conversation, as ``grice triplets`` finds them.
-
-        Args:
-            wanted: Which of them; by default those that the command prints.
-
-        Raises:
-            ModelError: If the preset's model for them finds none.
-            BundleError: If it is missing.
-        """
-        from grice_tasks.cider.find import Wanted, find_all
-        from grice_tasks.cider.models import TripletModels
-
-        self._check_open()
-        models = self._models.open("bundle:triplets", TripletModels)
-        return list(find_all(conversations, models, wanted or Wanted()))
 
     def close(self) -> None:
         """Release what the models hold; nothing is scored after it."""

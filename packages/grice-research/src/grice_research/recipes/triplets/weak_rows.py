@@ -20,7 +20,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.knowledge.schema import load_schema
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice_research.recipes.options import parser_of
@@ -29,10 +28,11 @@ from grice_research.recipes.relevance.corpora import normalise
 from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.weak import knowledge, nouns_of
 from grice_tasks.cider.connectives import explicit_links
+from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.span_candidates import Joined
 from grice_tasks.cider.structure import layout_of, structure
 
-SCHEMA = load_schema("cider")
+SCHEMA = cider_schema()
 RELATIONS = tuple(SCHEMA.relations)
 NUMBER = {name: i for i, name in enumerate(RELATIONS)}
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import RecordError
-from grice.knowledge.schema import load_schema
 from grice_research.training.published.files import TrainingExample, binary, records_of, text_field
+from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ def choices(path: Path) -> Iterator[TrainingExample]:
 
 
 def _lines(path: Path) -> Iterator[_Line]:
-    known = load_schema("cider").relations
+    known = cider_schema().relations
     for number, record in records_of(path):
         dialogue, context, head, relation, tail = (
             text_field(path, number, record, name)
