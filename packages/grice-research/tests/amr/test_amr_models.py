@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tiny_published as tiny
 from grice.cli import main
 from grice.errors import InputError
 from grice.models.protocols import Generated
@@ -101,56 +98,11 @@ def test_the_first_graph_that_can_be_read_counts():
     assert parsed_texts(Parser("", "", "", ""), ["It rains."]) == {}
 
 
-VERBS = {"like": "like-01", "hate": "hate-01", "want": "want-01", "buy": "buy-01"}
-THINGS = ["tea", "soup", "maps", "songs", "dogs", "boats"]
-PEOPLE = ["i", "you", "they"]
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """A parser and a generator that know sentences of three words."""
-    pytest.importorskip("torch", reason="torch is not installed (grice[train])")
-    pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
-    folder = tmp_path_factory.mktemp("amr")
-    pairs = {
-        f"{who} {verb} {thing}": f"(x / {frame} :ARG0 (y / {who}) :ARG1 (z / {thing}))"
-        for who in PEOPLE
-        for verb, frame in VERBS.items()
-        for thing in THINGS
-    }
-    file = folder / "pairs.amr"
-    file.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in pairs.items()))
-    sequences = [sequence_of(read_graph(graph)) for graph in pairs.values()]
-    base = tiny.write_llama(folder / "llama", [*pairs, *pairs.values(), *sequences], 500)
-    made = []
-    for system in ("amr-parser", "amr-generator"):
-        out = folder / system
-        words = ["train", system, str(file), "--from", str(base), "-o", str(out)]
-        for change in ("epochs=25", "batch=16", "learning_rate=0.005", "precision=bfloat16"):
-            words += ["--set", change]
-        assert main(words) == 0
-        made.append(f"file:{out}")
-    return made
-
-
 @pytest.fixture
 def chat(tmp_path):
     file = tmp_path / "chat.txt"
     file.write_text("A: i like tea\nB: you hate soup\nA: they want maps\nB: i buy songs\n")
     return file
-
-
-def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, capsys):
-    parser, generator = models
-    command = ["perturb", str(chat), "--kind", "amr-irrelevancy", "--resource", f"parser={parser}"]
-    capsys.readouterr()
-    assert main([*command, "--resource", f"generator={generator}"]) == 0
-    (change,) = json.loads(capsys.readouterr().out)["meta"]["changes"]
-    assert change["after"] != change["before"]
-    assert set(change["after"].split()) <= {*PEOPLE, *VERBS, *THINGS}
-    assert main(command) == 0
-    (change,) = json.loads(capsys.readouterr().out)["meta"]["changes"]
-    assert read_graph(change["after"])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grice.records import Conversation, Turn
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
-from grice_research.convai import FILE as CONVAI
 from grice_research.recipes.relevance.corpora import is_held_out
 from grice_research.recipes.sense.mixture import CHATBOTS, training_items
 from grice_research.recipes.sense.pairs import written_items
@@ -25,6 +24,7 @@ __all__ = ["LOGS", "PAIRS", "Marked", "read_marked"]
 
 LOGS, PAIRS = "logs", "pairs"
 DEVELOPMENT = "development_logs.jsonl"
+CONVAI = "convai2017/convai2017.jsonl.gz"
 
 LETTERS = 20
 """Shorter texts ("I don't know.") are everybody's and stay."""

@@ -1,1 +1,0 @@
-"""Explanation graphs by any generator of text."""
