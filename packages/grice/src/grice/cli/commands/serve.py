@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         parser,
         "--concurrency",
         "N",
-        "requests under way at once, before 429",
+        "requests under way at the same time",
         512,
         type=flags.positive,
     )
