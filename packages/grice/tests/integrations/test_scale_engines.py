@@ -90,26 +90,21 @@ def test_broken_records_are_rows_that_failed(tmp_path):
     assert len(scores_of([shard])) == len(rows) - 1  # a record is no score
 
 
-def test_files_with_other_columns_are_refused(tmp_path):
-    pq.write_table(pa.table({"id": ["a"], "text": ["Hello."]}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"id": ["a"], "txt": ["Hello."]}), tmp_path / "b.parquet")
-    with pytest.raises(InputError, match=r"b\.parquet alone has txt: string"):
-        planned([tmp_path], tmp_path / "out", GRADING)
+def in_this_process(tasks, address):
+    return map(score_encoded, tasks)
 
 
-class Here:
-    """An engine whose worker is this process."""
-
-    @staticmethod
-    def shards_of(tasks, score, address):
-        return map(score, tasks)
+def start(monkeypatch, engine):
+    """Put what starts an engine in the place of every one."""
+    monkeypatch.setattr("grice.integrations.engines.find_spec", lambda name: True)
+    for name in ENGINES:
+        monkeypatch.setitem(ENGINES, name, (name, engine))
 
 
 @pytest.fixture
 def here(monkeypatch):
     """Put this process in the place of every engine."""
-    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
-    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+    start(monkeypatch, in_this_process)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -124,7 +119,7 @@ def test_a_worker_of_another_version_is_refused(engine, here, chats, tmp_path):
 def started_by(version, engine, chats, folder):
     """Start a run as a command of another version would, whose workers have this one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("grice.integrations.shard_of", lambda answer: _told(answer, version))
+        patch.setattr("grice.integrations.engines.shard_of", lambda answer: _told(answer, version))
         yield from score_on(engine, [chats], folder, replace(GRADING, version=version))
 
 
@@ -162,17 +157,14 @@ def test_of_several_places_it_is_enough_that_one_listens(here, chats, tmp_path, 
 
 
 def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, monkeypatch):
-    class GivesUp:
-        @staticmethod
-        def shards_of(tasks, score, address):
-            yield score(tasks[0])
-            raise RuntimeError("Job aborted: a task failed 4 times\n\tat java.base/Thread.run")
+    def gives_up(tasks, address):
+        yield score_encoded(tasks[0])
+        raise RuntimeError("Job aborted: a task failed 4 times\n\tat java.base/Thread.run")
 
-    monkeypatch.setattr("grice.integrations.find_spec", lambda name: True)
-    monkeypatch.setattr("grice.integrations.import_module", lambda name: GivesUp)
+    start(monkeypatch, gives_up)
     with pytest.raises(InputError, match=r"spark gave up: RuntimeError: Job aborted: .* are kept"):
         list(score_on("spark", [chats], tmp_path / "out", GRADING))
-    monkeypatch.setattr("grice.integrations.import_module", lambda name: Here)
+    start(monkeypatch, in_this_process)
     again = list(score_on("spark", [chats], tmp_path / "out", GRADING))
     assert [shard.scores is None for shard in again].count(True) == 1
 
@@ -196,7 +188,7 @@ def test_a_task_of_a_later_layout_is_still_refused_by_its_version(tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_that_is_not_installed_names_its_extra(engine, chats, tmp_path, monkeypatch):
-    monkeypatch.setattr("grice.integrations.find_spec", lambda name: None)
+    monkeypatch.setattr("grice.integrations.engines.find_spec", lambda name: None)
     with pytest.raises(InputError, match=rf'pip install "grice\[{engine}\]"'):
         list(score_on(engine, [chats], tmp_path / "out", GRADING))
 

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 class GriceMetric(BaseConversationalMetric):  # type: ignore[misc] # has no types
-    """One metric of grice over the replies of a conversation.
-
-    Args:
-        metric: Its name.
-        threshold: The least mean that is a success.
-        models: A preset or an endpoint, as ``grice score --models`` takes it.
-    """
+    """One metric of grice over the replies of a conversation; a mean below ``threshold`` fails."""
 
     def __init__(
         self, metric: str = "relevance", threshold: float = 0.5, models: str | None = None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import InputError, RecordError, plural
+from grice.evaluation.scores import read_scores
 from grice.readers import from_logs, from_messages
 from grice.scoring import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from grice.records import Conversation, Score
     from grice.scoring import Grader
@@ -74,43 +77,25 @@ class Evaluator:
     def reply(self, messages: object, name: str = "conversation") -> list[Evaluation]:
         """Evaluate the last message as a reply to those before.
 
-        Args:
-            messages: Of any tool; see :func:`grice.readers.from_messages`.
-            name: The id of the conversation.
-
-        Raises:
-            RecordError: If they cannot be read.
+        The messages may be of any tool: :func:`grice.readers.from_messages` reads them, or raises
+        RecordError. The name becomes the id of the conversation.
         """
         return self.of(from_messages(messages, name))
 
     def conversation(self, messages: object, name: str = "conversation") -> list[Evaluation]:
-        """Evaluate all replies of the assistant, and the conversation as a whole.
-
-        Args:
-            messages: Of any tool; see :func:`grice.readers.from_messages`.
-            name: The id of the conversation.
-
-        Raises:
-            RecordError: If they cannot be read.
-        """
+        """Evaluate all replies of the assistant, and the conversation as a whole."""
         return self.of(from_messages(messages, name, whole=True))
 
     def logged(self, records: Sequence[Mapping[str, Any]], form: str) -> list[Evaluation]:
-        """Evaluate the conversation of what a tool logs.
-
-        Args:
-            records: Objects in the layout of a format, of one conversation.
-            form: Name of the format.
+        """Evaluate the conversation that a tool has logged as records of a format.
 
         Raises:
-            RecordError: If one of them cannot be read, or nothing was said.
+            RecordError: If the first of them cannot be read, or nothing was said.
         """
-        conversations = from_logs(records, form, "log")
-        for conversation in conversations:
-            if isinstance(conversation, RecordError):
-                raise conversation
-            return self.of(conversation)
-        raise RecordError("no reply", file="log")
+        [first, *_] = from_logs(records, form, "log") or [RecordError("no reply", file="log")]
+        if isinstance(first, RecordError):
+            raise first
+        return self.of(first)
 
     def of(self, conversation: Conversation) -> list[Evaluation]:
         """Evaluate a conversation that was read."""
@@ -120,21 +105,18 @@ class Evaluator:
         return [self._evaluation(name, scores) for name, scores in by_metric.items()]
 
     def _evaluation(self, name: str, scores: Sequence[Score]) -> Evaluation:
-        known = [s for s in scores if s.status == "ok" and s.value is not None]
-        values = [score.value for score in known if score.value is not None]
-        if not values:
+        known = [(s.value, s) for s in scores if s.status == "ok" and s.value is not None]
+        if not known:
             return Evaluation(name, None, None, scores[0].reason or "", scores[0].signature)
-        value = sum(values) / len(values)
-        lowest = min(known, key=lambda score: score.value or 0.0)
+        value = sum(value for value, _ in known) / len(known)
+        least, lowest = min(known, key=lambda pair: pair[0])
         reason = lowest.reason or ""
-        if len(values) > 1:
-            reason = (
-                f"mean of {plural(len(values), 'reply', 'replies')}; lowest in turn {lowest.turn}: "
-                + (reason or f"{lowest.value:.2f}")
-            )
+        if len(known) > 1:
+            mean = f"mean of {plural(len(known), 'reply', 'replies')}"
+            reason = f"{mean}; lowest in turn {lowest.turn}: {reason or f'{least:.2f}'}"
         minimum = self._minimum.get(name)
         passed = None if minimum is None else value >= minimum
-        return Evaluation(name, value, passed, reason, known[0].signature)
+        return Evaluation(name, value, passed, reason, lowest.signature)
 
 
 @cache  # tools call a module once for each test; models are opened once
@@ -146,12 +128,7 @@ def _grader(metrics: tuple[str, ...], models: str | None) -> Grader:
 def of_library(package: str, written_for: str) -> Iterator[None]:
     """Say what to do where a library is missing, or has moved what an integration stands on.
 
-    Args:
-        package: Its name on the package index.
-        written_for: The version that the integration was tested with.
-
-    Raises:
-        InputError: If something cannot be imported; it names both versions.
+    InputError names the version that is installed and that which the integration was tested with.
     """
     try:
         yield
@@ -159,11 +136,25 @@ def of_library(package: str, written_for: str) -> Iterator[None]:
         try:
             there = version(package)
         except PackageNotFoundError:
-            raise InputError(
-                f"{package} is not installed: pip install {package} (tested with {written_for})"
-            ) from None
+            what = f"{package} is not installed: pip install {package} (tested with {written_for})"
+            raise InputError(what) from None
         raise InputError(
             f"{package} {there} is installed, and this integration was tested with {written_for}, "
-            f"whose interface had what is missing now: {error}; pip install "
-            f"{package}=={written_for}"
+            f"which has what is missing: {error}; pip install {package}=={written_for}"
         ) from error
+
+
+def scores_to_write(file: str | Path) -> Iterator[tuple[str, Score]]:
+    """Yield each score that has a value, with a key that is the same whenever it is read.
+
+    Raises:
+        InputError: If the file holds none.
+    """
+    none = True
+    for _, score in read_scores(str(file)):
+        if score.status == "ok" and score.value is not None:
+            none = False
+            place = f"{score.conversation}\0{score.turn}\0{score.metric}\0{score.signature}"
+            yield hashlib.blake2b(place.encode(), digest_size=16).hexdigest(), score
+    if none:
+        raise InputError(f"{file}: holds no score with a value")

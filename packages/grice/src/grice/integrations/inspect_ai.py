@@ -16,19 +16,13 @@ if TYPE_CHECKING:
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
 def grice_scorer(
-    metrics: str = METRICS,
-    *,
-    whole: bool = False,
-    models: str | None = None,
+    metrics: str = METRICS, *, whole: bool = False, models: str | None = None
 ) -> Scorer:
     """Score the reply of a sample by metrics of grice.
 
-    Args:
-        metrics: Their names, comma-separated.
-        whole: Whether all replies of the sample are judged, and not the last alone.
-        models: A preset or an endpoint, as ``grice score --models`` takes it.
-
-    A metric that abstains leaves its value unscored, which Inspect keeps out of means.
+    ``metrics`` and ``models`` are those of :class:`Evaluator`; ``whole`` judges all replies of the
+    sample and not the last alone. A metric that abstains leaves its value unscored, which Inspect
+    keeps out of means.
     """
     evaluator = Evaluator(metrics, models=models)
 

@@ -11,11 +11,7 @@ with of_library("inspect-scout", "0.6.1"):
 
 @scanner(messages="all")  # type: ignore[untyped-decorator]
 def grice_scanner(metrics: str = METRICS, *, models: str | None = None) -> Scanner[Transcript]:
-    """Scan a transcript by metrics of grice.
-
-    Args:
-        metrics: Their names, comma-separated.
-        models: A preset or an endpoint, as ``grice score --models`` takes it.
+    """Scan a transcript by metrics of grice; its arguments are those of :class:`Evaluator`.
 
     The value holds the mean of each metric over the replies; null where it abstained.
     """

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
-from grice.integrations.written import scores_to_write
+from grice.integrations.evaluator import scores_to_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Client(Protocol):
-    """What is used of ``langfuse.Langfuse``."""
-
-    def create_score(self, **score: Any) -> None:  # noqa: ANN401
-        """Send a score."""
-
-    def flush(self) -> None:
-        """Wait until everything is sent."""
-
-
 def write_scores(
-    file: str | Path, client: Client, *, to: Literal["session", "trace"] = "session"
+    file: str | Path,
+    client: Any,  # noqa: ANN401 - a langfuse.Langfuse
+    *,
+    to: Literal["session", "trace"] = "session",
 ) -> int:
     """Write the scores of a file, and return how many.
 
-    Args:
-        file: What ``grice score`` wrote of conversations that were exported from Langfuse.
-        client: ``langfuse.get_client()``.
-        to: What the ids of the conversations name: traces where they had no session.
-
     A score is named by what it judges and by its signature, so that writing a file again changes
     nothing. What failed or abstained is left out.
+
+    Args:
+        file: Scores, by ``grice score``, of conversations that were exported from Langfuse.
+        client: ``langfuse.get_client()``.
+        to: What the ids of the conversations name: traces where they had no session.
 
     Raises:
         InputError: If the file holds no scores.

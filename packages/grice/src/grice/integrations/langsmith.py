@@ -16,20 +16,13 @@ def grice_evaluator(
 ) -> Callable[..., list[dict[str, Any]]]:
     """Return an evaluator of replies; nothing of LangSmith is imported.
 
-    Args:
-        metrics: Their names, comma-separated.
-        models: A preset or an endpoint, as ``grice score --models`` takes it.
-
-    The evaluator takes ``inputs`` and ``outputs`` and gives for each metric ``key``, ``score``
-    (None where it abstained), ``comment`` and ``metadata``.
+    ``metrics`` and ``models`` are those of :class:`Evaluator`. The evaluator takes ``inputs`` and
+    ``outputs`` and gives for each metric ``key``, ``score`` (None where it abstained), ``comment``
+    and ``metadata``.
     """
     evaluator = Evaluator(metrics, models=models)
 
-    def grice(
-        inputs: Any = None,  # noqa: ANN401 - whatever an application takes
-        outputs: Any = None,  # noqa: ANN401
-        **_: Any,  # noqa: ANN401
-    ) -> list[dict[str, Any]]:
+    def grice(inputs: object = None, outputs: object = None, **_: object) -> list[dict[str, Any]]:
         if outputs is None:
             raise InputError("outputs: missing; a reply is needed")
         record = {"run_type": "llm", "id": "run", "inputs": inputs or "", "outputs": outputs}

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 def grice_scorer(metrics: str = METRICS, *, models: str | None = None) -> Scorer:
     """Return a scorer for ``mlflow.genai.evaluate``, called once for each session.
 
-    Args:
-        metrics: Their names, comma-separated.
-        models: A preset or an endpoint, as ``grice score --models`` takes it.
-
-    Each metric gives a feedback: its mean over the replies of the session, and the reason. One that
-    abstains gives a feedback without a value.
+    ``metrics`` and ``models`` are those of :class:`Evaluator`. Each metric gives a feedback: its
+    mean over the replies of the session, and the reason; without a value where it abstains.
     """
     evaluator = Evaluator(metrics, models=models)
 

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 class GriceMetric(ConversationThreadMetric):  # type: ignore[misc] # has no types
-    """Metrics of grice over the replies of a thread.
-
-    Args:
-        metrics: Their names, comma-separated.
-        models: A preset or an endpoint, as ``grice score --models`` takes it.
-        track: Whether Opik logs the evaluation itself.
-    """
+    """Metrics of grice over the replies of a thread; ``track`` lets Opik log the evaluation."""
 
     def __init__(
         self, metrics: str = METRICS, *, models: str | None = None, track: bool = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from grice.integrations.written import scores_to_write
+from grice.integrations.evaluator import scores_to_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,16 +18,7 @@ def write_scores(
 ) -> int:
     """Write the scores of a file, and return how many.
 
-    Args:
-        file: What ``grice score`` wrote of conversations that were exported from Phoenix.
-        client: ``phoenix.client.Client()``.
-        to: What the ids of the conversations name: traces where they had no session.
-
-    An annotation is identified by what it judges and by its signature, so that writing a file again
-    changes nothing. What failed or abstained is left out.
-
-    Raises:
-        InputError: If the file holds no scores.
+    It works as :func:`grice.integrations.langfuse.write_scores` does.
     """
     count = 0
     for key, score in scores_to_write(file):

@@ -33,8 +33,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # no
 
     Args:
         output: The reply: a text, or a message.
-        context: What promptfoo gives: ``prompt``, ``vars`` and ``config``, of which ``metrics``,
-            ``minimum`` (default 0.5) and ``models`` are read.
+        context: ``prompt``, ``vars`` and ``config`` with ``metrics``, ``minimum`` and ``models``.
 
     Returns:
         Promptfoo's grading result: ``pass``, ``score`` (the mean), ``reason``, ``namedScores`` and
@@ -59,11 +58,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # no
         "reason": "; ".join(map(_reason, evaluations)),
         "namedScores": values,
         "componentResults": [
-            {
-                "pass": item.passed is not False,
-                "score": item.value or 0.0,
-                "reason": _reason(item),
-            }
+            {"pass": item.passed is not False, "score": item.value or 0.0, "reason": _reason(item)}
             for item in evaluations
         ],
     }
