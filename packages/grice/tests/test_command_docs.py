@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from grice.distributions import extras
 from grice.metrics.registry import find_metrics
 from grice.models.memo import LIMIT
 from grice_research.figures import Figure
@@ -48,7 +49,7 @@ def test_every_command_has_a_page_with_a_session(command):
 
 def test_no_page_is_about_a_command_that_is_gone():
     pages = {path.stem for path in (DOCS / "commands").glob("*.md")} - {"README"}
-    assert pages == set(COMMANDS)
+    assert pages == {*COMMANDS, *extras()}
 
 
 def test_options_stand_on_the_page_as_the_parser_has_them():
@@ -63,9 +64,9 @@ def test_options_stand_on_the_page_as_the_parser_has_them():
 
 def test_hidden_options_stand_on_no_page():
     pages = tool("command_pages")
-    parser = pages.parser_of("compare")
-    assert "--html" in parser._option_string_actions
-    assert "--html" not in pages.options(parser)
+    parser = pages.parser_of("score")
+    assert "--relevance-history" in parser._option_string_actions
+    assert "--relevance-history" not in pages.options(parser)
 
 
 def test_a_page_without_a_place_for_options_is_named():

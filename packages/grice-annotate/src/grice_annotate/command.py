@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from grice.cli import flags
 from grice.cli._replies import add_check, show_replies
 from grice.cli._status import DONE
-from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_or_print_lines
+from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 from grice_annotate.templates import find_templates
+from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
     import argparse
@@ -65,7 +66,7 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
     if "relations" in template.options:
         flags.add_list(parser, "--relation", "NAME", "only this relation")
     if "model" in template.options:
-        flags.add_model(parser, "bundle:graphs")
+        add_model(parser, "bundle:graphs")
         flags.add_number(parser, "--tries", "N", "tries of a writer", 3)
     flags.add_number(
         parser, "--check-every", "N", "tasks between two attention checks, 0 for none", 10, type=int

@@ -44,18 +44,6 @@ def test_an_option_of_a_metric_that_is_not_asked_for_is_refused(talks, capsys):
     assert main(["score", "talks.jsonl", "-m", "log_length"]) == 0, "a file is for all runs"
 
 
-@pytest.mark.filterwarnings("default::FutureWarning")
-def test_pages_are_reports_in_every_command_and_the_former_name_warns(talks, capsys):
-    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "a.jsonl"]) == 0
-    capsys.readouterr()
-    assert main(["compare", "a.jsonl", "a.jsonl", "--report", "page.html"]) == 0
-    assert capsys.readouterr().err == ""
-    page = (talks / "page.html").read_text()
-    assert main(["compare", "a.jsonl", "a.jsonl", "--html", "former.html"]) == 0
-    assert "--html is called --report now" in capsys.readouterr().err
-    assert (talks / "former.html").read_text() == page
-
-
 def test_an_option_is_written_out(talks, capsys):
     with pytest.raises(SystemExit) as end:
         main(["score", "talks.jsonl", "--rep", "page.html"])

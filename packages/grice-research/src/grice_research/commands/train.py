@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit
+from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
 from grice_research.commands import train_guide
@@ -68,8 +68,8 @@ def _configure(parser: argparse.ArgumentParser, name: str | None) -> None:
 
 def _adapt(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
-    from grice.cli._reading import conversations
     from grice.cli.models import opened_models
+    from grice.cli.options import conversations
     from grice_research.training.labelled import labelled_replies, true_and_false_replies
     from grice_research.training.own import train, train_metric
 

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _contexts(arguments: argparse.Namespace) -> list[Conversation]:
-    from grice.cli._reading import conversations
+    from grice.cli.options import conversations
     from grice.cli.terminal import warn
     from grice_tasks.steering.samples import draw_contexts
 

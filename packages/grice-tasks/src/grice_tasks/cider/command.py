@@ -17,6 +17,7 @@ from grice.cli._status import DONE, PARTIAL
 from grice.cli.output import emit_rows
 from grice.errors import did_you_mean, plural
 from grice.tables import Lines, Table
+from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +61,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     flags.add_switch(parser, "--explicit", "only links that a connective in one sentence says")
     flags.add_report(parser)
     flags.add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
-    flags.add_model(parser, MODEL)
+    add_model(parser, MODEL)
 
 
 def _fraction(text: str) -> float:
@@ -112,8 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | RecordError]:
-    from grice.cli._reading import all_records, opened
     from grice.cli.models import opened_models
+    from grice.cli.options import all_records, opened
     from grice.errors import ModelError
     from grice.progress import track
     from grice.readers import part_read

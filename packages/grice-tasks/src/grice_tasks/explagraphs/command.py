@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, emit_rows, print_or_write
+from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 from grice_tasks.explagraphs import score_command
+from grice_tasks.flags import add_model, add_rules
 
 if TYPE_CHECKING:
     import argparse
@@ -91,7 +92,7 @@ def _configure_checking(parser: argparse.ArgumentParser) -> None:
 
 def _configure_rules(parser: argparse.ArgumentParser) -> None:
     _add_graphs(parser)
-    flags.add_rules(parser, "released")
+    add_rules(parser, "released")
     flags.add_json(parser)
 
 
@@ -117,7 +118,7 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
-    flags.add_model(parser, MODEL)
+    add_model(parser, MODEL)
     flags.add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
 
 

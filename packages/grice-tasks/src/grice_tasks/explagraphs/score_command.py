@@ -11,6 +11,7 @@ from grice.cli import flags
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
+from grice_tasks.flags import add_rules
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_samples(parser)
     parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help=PREDICTIONS)
-    flags.add_rules(parser, "released")
+    add_rules(parser, "released")
     flags.add_json(parser)
     parser.add_argument(
         "--gate",

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli.actions import Action
 from grice.cli.output import emit, write_or_print_lines
+from grice.cli.parser import Action
 from grice.errors import plural
 from grice.tables import Lines
+from grice_tasks.flags import add_rules
 from grice_tasks.situatedgen.score_command import opened_shipped
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add_input(parser: argparse.ArgumentParser, about: str) -> None:
 
 def _configure_build(parser: argparse.ArgumentParser) -> None:
     add_file(parser, QUESTIONS)
-    flags.add_rules(parser, "paper")
+    add_rules(parser, "paper")
     parser.add_argument("--title", default=TITLE, help=f"of the datasheet ({TITLE})")
     flags.add_list(parser, "--source", "TEXT", "where the file is from, with its licence")
     parser.add_argument(
@@ -68,7 +69,7 @@ def _configure_mine(parser: argparse.ArgumentParser) -> None:
         choices=("exact", "nearby"),
         help="all pairs, or neighbouring cells; default: by size",
     )
-    flags.add_rules(parser, "paper")
+    add_rules(parser, "paper")
     flags.add_seed(parser, "the first centres of cells")
     flags.add_output(parser, *LINES)
 

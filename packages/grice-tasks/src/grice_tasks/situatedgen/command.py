@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, write_or_print_lines
+from grice.cli.parser import Action, add_actions, run_action
 from grice.tables import Table
 from grice_tasks.situatedgen import build_command, score_command
 from grice_tasks.situatedgen.build_command import add_file, add_input

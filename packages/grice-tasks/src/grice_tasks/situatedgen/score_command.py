@@ -10,6 +10,7 @@ from grice.cli import flags
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
+from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
     import argparse
@@ -90,7 +91,7 @@ def opened_shipped() -> Iterator[SituatedModels]:
 
 def add_writer(parser: argparse.ArgumentParser) -> None:
     """Add the model that writes sentences and statements."""
-    flags.add_model(parser, SHIPPED)
+    add_model(parser, SHIPPED)
 
 
 @contextmanager

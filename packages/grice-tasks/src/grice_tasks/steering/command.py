@@ -17,6 +17,7 @@ from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit, write_or_print_lines
 from grice.errors import InputError, RecordError
 from grice.tables import Lines, Table, number
+from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="contexts to be answered, for --candidates"
     )
-    flags.add_model(parser, BASE)
+    add_model(parser, BASE)
     flags.add_path(
         parser, "--guide", "DIR", "steer the model by a guide that grice train guide made"
     )
@@ -104,7 +105,7 @@ def _open_guide(arguments: argparse.Namespace, base: SteerableLM) -> Guide:
 
 def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: Guide) -> int:
     """Write contexts with candidates; the exit status is 4 if records could not be used."""
-    from grice.cli._reading import conversations
+    from grice.cli.options import conversations
     from grice.cli.terminal import warn
     from grice.evaluation.candidates import with_candidates
     from grice_tasks.steering.guided import GuidedGenerator

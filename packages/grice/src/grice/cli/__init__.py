@@ -47,7 +47,7 @@ __all__ = ["command_names", "command_parser", "find_commands", "main"]
 COMMAND_GROUP = "grice.commands"
 """Entry point group of commands that other distributions add."""
 
-WRITTEN = frozenset({"output", "report", "html", "csv", "latex", "junit", "markdown", "page"})
+WRITTEN = frozenset({"output", "report", "csv", "latex", "junit", "markdown", "page"})
 """Arguments of any command that name a file to be written; no other argument does."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})

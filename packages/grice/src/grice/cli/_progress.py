@@ -1,4 +1,4 @@
-"""Progress of what takes long: rate and time left on a terminal, nothing in a pipe."""
+"""Progress bars with the time left on a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
-from rich.text import Text
 
 from grice.cli.terminal import console
 
@@ -22,38 +27,14 @@ UNSEEN = 0.3
 """Seconds that a part of the work may take without a bar, which would only flicker."""
 
 
-class Rate(ProgressColumn):
-    """What is done per second, such as replies; turns where no reply is judged by itself."""
-
-    def render(self, task: Task) -> Text:
-        """Return the rate so far."""
-        seconds = task.elapsed or 0
-        rate = task.fields["count"] / seconds if seconds > 0.5 else 0
-        written = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
-        return Text(f"{written} {task.fields['unit']}/s" if rate else "", style="cyan")
-
-
-class TimeLeft(ProgressColumn):
-    """Time left at the rate since the start; rich's own needs steadier news than ours."""
-
-    def render(self, task: Task) -> Text:
-        """Return minutes and seconds."""
-        if not task.total or not task.completed or task.elapsed is None:
-            return Text("")
-        left = max(0, task.total - task.completed)
-        seconds = round(task.elapsed * left / task.completed)
-        return Text(f"{seconds // 60}:{seconds % 60:02d} left", style="cyan")
-
-
 def _bar(total: int | None, unit: str) -> tuple[Bar, TaskID]:
     """Return a bar on standard error, and its only task; in a pipe it draws nothing."""
     out = console(stderr=True)
     bar = Bar(
         TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        Rate(),
-        TimeLeft(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
         console=out,
         disable=not out.is_terminal,
         transient=True,

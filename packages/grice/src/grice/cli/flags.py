@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,26 +146,8 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int = 0) -> N
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """Add the page that is written; ``--html`` is what some commands called it before."""
+    """Add the page that is written."""
     add_path(parser, "--report", "OUT.html", "write a page to look at the result, too")
-    parser.add_argument(
-        "--html", dest="report", type=Path, action=_Former, const="--report", help=argparse.SUPPRESS
-    )
-
-
-class _Former(argparse.Action):
-    """A former name of an option, which still works and says the present one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        del parser
-        warnings.warn(f"{option_string} is called {self.const} now", FutureWarning, stacklevel=2)
-        setattr(namespace, self.dest, values)
 
 
 JUDGED = (
@@ -276,30 +257,6 @@ def add_across_signatures(parser: argparse.ArgumentParser) -> None:
         parser,
         "--across-signatures",
         "take also scores of different versions, models or options of a metric",
-    )
-
-
-def add_model(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add the model of a command that runs one."""
-    parser.add_argument("--model", metavar="MODEL", help=f"model reference; default {default}")
-
-
-def add_trust_pickle(parser: argparse.ArgumentParser) -> None:
-    """Add the consent to weights that are a pickle."""
-    add_switch(
-        parser,
-        "--trust-pickle",
-        "read weights that are a pickle, which may run code: you know where it is from",
-    )
-
-
-def add_rules(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add whose rules count where a paper and its code differ."""
-    parser.add_argument(
-        "--rules",
-        choices=("paper", "released"),
-        default=default,
-        help=f"as the paper says, or as the released code does (default {default})",
     )
 
 

@@ -1,4 +1,4 @@
-"""Options that select, configure and run metrics, and how they become loaded metrics."""
+"""Options that select, configure and run metrics, loaded metrics, and conversations of files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from grice.cli import flags
 from grice.folders import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from grice.errors import RecordError
     from grice.metrics.declaration import Metric, Option
     from grice.models.endpoint.spending import Terms
+    from grice.readers import Reading
+    from grice.records import Conversation
     from grice.scoring.api import Grader
 
 
@@ -204,3 +207,36 @@ def names(listed: str | None) -> list[str]:
 def _destination(metric: Metric, name: str) -> str:
     """Return under which name the arguments hold an option of a metric."""
     return f"{metric.name}.{name}"
+
+
+def conversations(
+    files: Sequence[str], form: str | None, columns: Mapping[str, str]
+) -> Iterator[Conversation | RecordError]:
+    """Yield the conversations of all files; the ids of a later file carry its name."""
+    return all_records(opened(files, form, columns))
+
+
+def opened(files: Sequence[str], form: str | None, columns: Mapping[str, str]) -> list[Reading]:
+    """Open files of conversations, and say as what they are read."""
+    from grice.cli.terminal import note
+    from grice.readers import read
+
+    readings = [read(file, format=form, columns=columns) for file in files]
+    for reading in readings:
+        note(f"{reading.source}: read as {reading.format}")
+    return readings
+
+
+def all_records(readings: Sequence[Reading]) -> Iterator[Conversation | RecordError]:
+    """Yield the conversations of opened files; the ids of a later one carry its name."""
+    from msgspec.structs import replace
+
+    from grice.errors import RecordError
+
+    for place, reading in enumerate(readings):
+        for record in reading:
+            if place and not isinstance(record, RecordError):
+                # Ids are unique within a file only.
+                yield replace(record, id=f"{reading.source}#{record.id}")
+            else:
+                yield record

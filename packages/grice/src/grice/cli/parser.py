@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 from grice import distributions
+from grice.cli import flags
 from grice.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 
@@ -110,3 +112,31 @@ def leaves(parser: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parse
         yield names, parser
     for name, command in commands.items():
         yield from leaves(command, *names, name)
+
+
+class Action(NamedTuple):
+    """One action of a command."""
+
+    name: str
+    about: str
+    configure: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+def add_actions(
+    parser: ArgumentParser, actions: Iterable[Action], extras: Sequence[str] = ()
+) -> None:
+    """Declare the actions of a command, of which one has to be named, and their extras."""
+    subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    for action in actions:
+        subparser = subparsers.add_parser(action.name, help=action.about, description=action.about)
+        add_everywhere(subparser)
+        subparser.set_defaults(run_action=action.run)
+        action.configure(subparser)
+        if extras:
+            flags.add_extras(subparser, *extras)
+
+
+def run_action(arguments: Namespace) -> int:
+    """Run the action that was named."""
+    return int(arguments.run_action(arguments))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 OWN, PROJECT = "grice.toml", "pyproject.toml"
-OUTPUTS = frozenset({"output", "report", "html"})
+OUTPUTS = frozenset({"output", "report"})
 PATHS = OUTPUTS | {"plugin", "cache"}
 SHORT = {"metrics": "-m", "output": "-o"}
 JOINED = frozenset({"metrics"})
@@ -59,13 +59,7 @@ Value: TypeAlias = str | int | float | bool
 
 
 class Settings(NamedTuple):
-    """Options that a file sets.
-
-    Attributes:
-        file: Path of the file.
-        options: Values by the name of the option, without dashes in front.
-        of_user: Whether it is the user's own file, which may set every option.
-    """
+    """Options that a file sets, by their names without dashes; the user's own may set all."""
 
     file: Path
     options: dict[str, list[Value]]
@@ -105,10 +99,6 @@ def find_settings(folder: Path) -> list[Settings]:
     """Return the settings that count in a folder: of the project, and the user's own beneath.
 
     An option that both set is left out of the user's own.
-
-    Raises:
-        InputError: If a file cannot be read, belongs to another user, has a value that no option
-            takes, or is of a project and sets what only the user may set.
     """
     found: list[Settings] = []
     if project := _project_settings(folder):
@@ -148,7 +138,7 @@ def with_settings(words: Sequence[str]) -> tuple[list[str], list[Settings]]:
     Only ``score`` has such options; they stand in front of those that were typed.
     """
     place = next((i for i, word in enumerate(words) if not word.startswith("-")), 0)
-    if not words or words[place] != "score":
+    if words[place : place + 1] != ["score"]:
         return list(words), []
     files = find_settings(Path.cwd())
     given = words[place + 1 :]
@@ -157,30 +147,21 @@ def with_settings(words: Sequence[str]) -> tuple[list[str], list[Settings]]:
 
 
 def check_settings(parser: argparse.ArgumentParser) -> list[Settings]:
-    """Return the settings that count here, if the parser has all of their options.
-
-    Raises:
-        InputError: For a key that is no option, or true and false for an option with a value.
-    """
+    """Return the settings that count here; refuse a key that is no option of the parser."""
     files = find_settings(Path.cwd())
     actions = parser._option_string_actions
     known = [option[2:] for option in actions if option.startswith("--")]
     for settings in files:
         for name, values in settings.options.items():
             if name not in known:
-                if instead := _instead_of(name):
+                former = (f"score --{name}", f"--{name}")
+                if instead := next(filter(None, map(distributions.instead_of, former)), None):
                     raise InputError(f"{settings.file}: {name} is no longer available: {instead}")
                 near = did_you_mean(name, known)
                 raise InputError(f"{settings.file}: no option {name!r} of grice score{near}")
             if _is_switch(values) and actions[f"--{name}"].nargs != 0:
                 raise InputError(f"{settings.file}: {name}: a value is expected, found bool")
     return files
-
-
-def _instead_of(name: str) -> str | None:
-    """Return what replaces a former option of ``score``."""
-    option = f"--{name}"
-    return distributions.instead_of(f"score {option}") or distributions.instead_of(option)
 
 
 def _project_settings(folder: Path) -> Settings | None:
@@ -244,11 +225,7 @@ def _read(file: Path, *, of_user: bool = False) -> dict[str, list[Value]] | None
 
 
 def _check_owner(file: Path, *found: os.stat_result) -> None:
-    """Check that a file, and a link in its place, belong to the user who runs the command.
-
-    Raises:
-        InputError: If one of them belongs to another user, root included.
-    """
+    """Refuse a file, or a link in its place, of another user, root included."""
     if not hasattr(os, "geteuid"):  # a system without user ids
         return
     user = os.geteuid()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli._status import DONE, UNMET
-from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.output import emit, print_json_lines, show
+from grice.cli.parser import Action, add_actions, run_action
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the broken conversations; the exit status is 4 if records could not be read."""
-    from grice.cli._reading import conversations
+    from grice.cli.options import conversations
     from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.files import write_lines

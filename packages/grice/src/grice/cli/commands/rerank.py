@@ -161,7 +161,7 @@ def _ranked_candidates(arguments: argparse.Namespace) -> Ranking:
     Raises:
         InputError: If no record can be used, or the blend does not fit the metrics.
     """
-    from grice.cli._reading import conversations
+    from grice.cli.options import conversations
     from grice.cli.terminal import warn
     from grice.evaluation.rerank import rerank
 
