@@ -7,22 +7,18 @@ import pytest
 
 from grice.errors import BundleError, InputError
 from grice.knowledge.plausibility import (
-    NO_RELATION,
     Bilinear,
     TripleHead,
     TripleSettings,
-    triple_features,
 )
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.mlp import Mlp
 from grice.models.registry import read_settings
 from grice.records import KnownTail, Span, Triple
 
 SETTINGS = {
     "schema": "atomic2020",
     "relations": ["xWant", "xReact"],
-    "typed": ["xWant"],
     "known_weight": 2.0,
     "known_centre": 0.5,
 }
@@ -50,7 +46,6 @@ def folder(tmp_path, encoder):
         bias=matrix(2),
         shared=shared,
     ).save(folder / "plausibility.npz")
-    Mlp([(matrix(4 * size + 1, 2), matrix(2))]).save(folder / "relations.npz")
     return folder
 
 
@@ -96,19 +91,8 @@ def test_a_known_tail_moves_the_score_by_its_similarity(head):
     assert logit(less) - logit(plain) == pytest.approx(-0.5, abs=1e-3)
 
 
-def test_relations_are_probabilities_with_none_among_them(head):
-    probabilities = head.relations(
-        [("PersonX rests", "PersonX sleeps"), ("PersonX rests", "it rains")]
-    )
-    for each in probabilities:
-        assert list(each) == ["xWant", NO_RELATION]
-        assert sum(each.values()) == pytest.approx(1)
-    assert probabilities[0] != probabilities[1]
-
-
 def test_nothing_asked_gives_nothing(head):
     assert head.plausibility([]) == []
-    assert head.relations([]) == []
 
 
 def test_a_relation_that_was_not_learned_is_an_error(head):
@@ -122,8 +106,6 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
     ("settings", "message"),
     [
         ({**SETTINGS, "relations": ["xWant"]}, "plausibility.npz has 2 outputs, the settings"),
-        ({**SETTINGS, "typed": ["xWant", "xNeed"]}, "relations.npz has 2 outputs"),
-        ({**SETTINGS, "typed": "xWant"}, "settings.typed: expected `array`, got `str`"),
         ({**SETTINGS, "known_weight": "2"}, "settings.known_weight: expected `float`"),
         ({**SETTINGS, "relations": [1]}, r"settings.relations\[0\]: expected `str`"),
     ],
@@ -133,15 +115,7 @@ def test_settings_that_do_not_fit_the_networks_are_refused(
 ):
     bundle = open_bundle(write_card(folder, "triple-head", settings))
     with pytest.raises(BundleError, match=message):
-        head_of(bundle, encoder).relations([("PersonX rests", "PersonX sleeps")])
-
-
-def test_features_hold_both_sides_their_product_difference_and_cosine():
-    left = np.array([[0.6, 0.8]], np.float32)
-    right = np.array([[1.0, 0.0]], np.float32)
-    root = np.sqrt(2)
-    expected = [0.6 * root, 0.8 * root, root, 0, 1.2, 0, 0.4 * root, 0.8 * root, 2.4]
-    assert triple_features(left, right).tolist() == [pytest.approx(expected)]
+        head_of(bundle, encoder)
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +148,4 @@ def test_the_shipped_answers_do_not_depend_on_batch_mates(shipped):
         Triple(draw.choice(events), draw.choice(shipped.known), draw.choice(events))
         for _ in range(50)
     ]
-    pairs = [(triple.head, triple.tail) for triple in triples]
     assert [shipped.plausibility([t])[0] for t in triples] == shipped.plausibility(triples)
-    assert [shipped.relations([p])[0] for p in pairs] == shipped.relations(pairs)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError
 from grice.knowledge.generative import Likelihood
 from grice.knowledge.plausibility import Bilinear, TripleHead, TripleSettings
 from grice.metrics.commonsense.scorers import (
@@ -15,22 +15,18 @@ from grice.metrics.commonsense.scorers import (
     find_scorer,
     mean_score,
     nearest_known,
-    scorer_names,
 )
-from grice.metrics.commonsense.triple_networks import one_text
 from grice.models.bundle import open_bundle
-from grice.models.mlp import Mlp
 from grice.models.registry import read_settings
 from grice.records import KnownTail, Triple
 
 SETTINGS = {
     "schema": "atomic2020",
     "relations": ["xWant", "xReact"],
-    "typed": ["xWant"],
     "known_weight": 2.0,
     "known_centre": 0.5,
 }
-NETWORKS = {"bert": 3, "kg_bert": 1, "bert_sage": 5, "kg_bert_sage": 3}
+SCORERS = ("calibrated", "cosine", "likelihood")
 TIRED = Triple("PersonX is tired", "xWant", "PersonX wants to sleep")
 PROUD = Triple("PersonX wins", "xReact", "PersonX feels proud")
 
@@ -56,7 +52,7 @@ class Tails:
         return [Likelihood(math.log(0.125), -1.0) if triple.tail else None for triple in triples]
 
 
-def write(folder, encoder, networks=NETWORKS):
+def write(folder, encoder):
     draw = np.random.default_rng(3)
     size = encoder.dimensions
 
@@ -68,9 +64,6 @@ def write(folder, encoder, networks=NETWORKS):
         matrix(size, 7), matrix(size, 7), cosine=matrix(2), scale=matrix(2), bias=matrix(2),
         shared=3,
     ).save(folder / "plausibility.npz")  # fmt: skip
-    Mlp([(matrix(4 * size + 1, 2), matrix(2))]).save(folder / "relations.npz")
-    for name, blocks in networks.items():
-        Mlp([(matrix(blocks * size, 1) / 50, matrix(1) / 50)]).save(folder / f"{name}.npz")
 
 
 def head_of(bundle, encoder):
@@ -79,9 +72,9 @@ def head_of(bundle, encoder):
 
 @pytest.fixture
 def sources(tmp_path, encoder, write_card):
-    def made(*tails, networks=NETWORKS, **more):
+    def made(*tails, **more):
         folder = tmp_path / f"tiny{len(list(tmp_path.iterdir()))}"
-        write(folder, encoder, networks)
+        write(folder, encoder)
         head = head_of(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
         return Sources(head, Tails(*tails), encoder, **more)
 
@@ -89,7 +82,7 @@ def sources(tmp_path, encoder, write_card):
 
 
 def test_every_scorer_gives_a_number_from_0_to_1_for_each_triple(sources):
-    for name in scorer_names():
+    for name in SCORERS:
         scores = find_scorer(name)([TIRED, PROUD], sources("to sleep", "proud"))
         assert len(scores) == 2
         assert all(0 <= value <= 1 for value in scores)
@@ -98,7 +91,7 @@ def test_every_scorer_gives_a_number_from_0_to_1_for_each_triple(sources):
 
 def test_a_score_depends_on_its_own_triple_alone(sources):
     asked = sources("to sleep", "proud")
-    for name in scorer_names():
+    for name in SCORERS:
         together = find_scorer(name)([TIRED, PROUD], asked)
         assert together == [find_scorer(name)([triple], asked)[0] for triple in (TIRED, PROUD)]
 
@@ -147,41 +140,19 @@ def test_the_calibrated_score_uses_the_tails_that_were_looked_up(sources):
     assert looked_up > without
 
 
-def test_kg_bert_reads_one_text_and_bert_three(sources):
-    assert one_text(TIRED) == "he is tired, as a result, he wants he sleep"
-    swapped = Triple("PersonX sleeps", "xWant", "PersonX wants to be tired")
-    for name in ("bert", "kg_bert"):
-        first, second = find_scorer(name)([TIRED, swapped], sources())
-        assert first != second
-
-
-def test_sage_reads_what_is_known_about_head_and_tail(sources):
-    for name in ("bert_sage", "kg_bert_sage"):
-        asked = sources("to sleep")
-        with_tails = find_scorer(name)([TIRED], asked)
-        assert asked.knowledge.asked == [(TIRED.head, "xWant"), (TIRED.tail, "xWant")]
-        assert with_tails != find_scorer(name)([TIRED], sources("to run"))
-
-
-def test_a_bundle_without_a_classifier_says_so(sources):
-    asked = sources(networks={})
-    with pytest.raises(BundleError, match=r"has no bert\.npz"):
-        find_scorer("bert")([TIRED], asked)
-
-
 @pytest.mark.parametrize(
     ("triple", "part"),
     [(Triple(" ", "xWant", "to sleep"), "head"), (Triple("PersonX is tired", "xWant", ""), "tail")],
 )
 def test_an_empty_event_is_refused(sources, triple, part):
-    for name in scorer_names():
+    for name in SCORERS:
         with pytest.raises(InputError, match=f"its {part} is empty"):
             find_scorer(name)([triple], sources())
 
 
 def test_an_unknown_relation_is_refused_with_the_nearest_name(sources):
     wrong = Triple("PersonX is tired", "xwant", "to sleep")
-    for name in ("calibrated", "cosine", "bert", "kg_bert", "bert_sage"):
+    for name in ("calibrated", "cosine"):
         with pytest.raises(InputError, match="did you mean 'xWant'"):
             find_scorer(name)([wrong], sources("to sleep"))
 

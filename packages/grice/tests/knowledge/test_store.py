@@ -7,10 +7,11 @@ import pytest
 
 from grice.errors import BundleError, InputError
 from grice.knowledge.lookup import StoredKnowledge, best_known
-from grice.knowledge.store import Axes, BundledStore, write_triples
+from grice.knowledge.store import Axes, BundledStore
 from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
 from grice.records import Triple
+from grice_research.recipes.knowledge.triples import packed, write_triples
 
 KNOWN = [
     Triple("PersonX bakes a cake", "xWant", "to eat the cake", source="atomic2020"),
@@ -31,7 +32,7 @@ def build(tmp_path, encoder, write_card):
         heads = write_triples(folder, triples)
         vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
         axes = Axes(np.eye(encoder.dimensions, dtype=np.float32), 1 / 127)
-        np.save(folder / "heads.npy", axes.pack(vectors))
+        np.save(folder / "heads.npy", packed(axes, vectors))
         np.savez(folder / "axes.npz", axes=axes.axes, scale=np.float32(axes.scale))
         return write_card(folder, "knowledge", SETTINGS)
 

@@ -1,9 +1,7 @@
-"""How sensible a triple is, and which relation two events may stand in.
+"""How sensible a triple is, by frozen vectors of head and tail.
 
-Both read frozen vectors of head and tail. Plausibility is a bilinear form of low rank per
-relation on top of the cosine, fitted so that a known tail stands above the tails of other heads;
-the relation is chosen by a small network among those of ACCENT (Ghazarian et al., Findings of
-ACL 2023) and none.
+Plausibility is a bilinear form of low rank per relation on top of the cosine, fitted so that a
+known tail stands above the tails of other heads.
 """
 
 from __future__ import annotations
@@ -16,12 +14,11 @@ import numpy as np
 from grice.errors import BundleError, InputError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import event_text, head_text, tail_text
-from grice.models.mlp import Mlp
+from grice.knowledge.wording import head_text, tail_text
 from grice.models.products import Columns
 from grice.models.protocols import Encoder
 from grice.models.registry import Settings, encoder_of, model_kind
-from grice.numeric import sigmoid, softmax
+from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
     from grice.records import KnownTail, Triple
 
     Array: TypeAlias = NDArray[np.float32]
-
-NO_RELATION = "none"
-"""The answer of :meth:`TripleHead.relations` for events that have nothing to do with each other."""
 
 ROWS = 256
 """Triples whose features are held at once."""
@@ -134,43 +128,18 @@ class Bilinear:
         return np.asarray(self.scale * form + self.bias, np.float32)
 
 
-def triple_features(head: Array, tail: Array) -> Array:
-    """Return what the networks read, shape ``(n, 4 * dimensions + 1)``.
-
-    The blocks are the head, the tail, their product, their absolute difference, and their
-    cosine.
-
-    Args:
-        head: Unit vectors of the heads, shape ``(n, dimensions)``.
-        tail: Unit vectors of the tails, the same shape.
-    """
-    # A unit vector has elements of about 1 / sqrt(dimensions): scaled, they are of order one.
-    scale = np.float32(np.sqrt(head.shape[1]))
-    product = head * tail
-    blocks = (
-        head * scale,
-        tail * scale,
-        product * scale**2,
-        np.abs(head - tail) * scale,
-        product.sum(axis=1, keepdims=True) * np.float32(4),
-    )
-    return np.concatenate(blocks, axis=1, dtype=np.float32)
-
-
 class TripleSettings(Settings, frozen=True):
     """Of a bundle of kind ``triple-head``.
 
     Attributes:
         schema: The inventory of the relations.
         relations: Those of the outputs of ``plausibility.npz``, in their order.
-        typed: Those of ``relations.npz``, whose last output is no relation.
         known_weight: How much a known tail counts.
         known_centre: From which similarity on it speaks for the triple.
     """
 
     schema: str
     relations: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    typed: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     known_weight: float
     known_centre: float
 
@@ -181,15 +150,12 @@ class TripleHead:
     def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
         self.identity = f"{bundle.identity}/{encoder.identity}"
         self.encoder = encoder
-        self._bundle = bundle
         self._schema = load_schema(settings.schema)
         self.known = settings.relations
-        self.typed = settings.typed
         self._known_weight = settings.known_weight
         self._known_centre = settings.known_centre
         self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
         _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
-        self._networks: dict[str, Mlp] = {}
 
     def plausibility(
         self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
@@ -214,44 +180,10 @@ class TripleHead:
             scores = scores + np.array([self._support(tail) for tail in known], np.float32)
         return [float(value) for value in sigmoid(scores)]
 
-    def network(self, file: str) -> Mlp:
-        """Return a further network of the bundle, such as ``bert.npz``, read when first asked for.
-
-        Raises:
-            BundleError: If the bundle has no such file.
-        """
-        if file not in self._bundle.card.files:
-            raise BundleError(
-                f"bundle {self._bundle.card.name!r} has no {file}; choose another scorer, or train "
-                "the bundle with its classifiers"
-            )
-        if file not in self._networks:
-            self._networks[file] = Mlp.load(self._bundle.path(file))
-        return self._networks[file]
-
-    def _typing(self) -> Mlp:
-        network = self.network("relations.npz")
-        outputs = network.layers[-1][0].shape[1]
-        _check_outputs(self._bundle, "relations.npz", outputs, len(self.typed) + 1)
-        return network
-
     def _support(self, known: KnownTail | None) -> float:
         if known is None:
             return 0.0
         return self._known_weight * (known.tail_similarity - self._known_centre)
-
-    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
-        """Return for each head and tail event the probability of every relation and of none.
-
-        The probabilities of one pair sum to 1; the names are :attr:`typed` and
-        :data:`NO_RELATION`.
-        """
-        heads = [event_text(head) for head, _ in pairs]
-        tails = [event_text(tail) for _, tail in pairs]
-        names = (*self.typed, NO_RELATION)
-        network = self._typing()
-        scores = self._scores(lambda h, t: network(triple_features(h, t)), heads, tails)
-        return [dict(zip(names, row.tolist(), strict=True)) for row in softmax(scores)]
 
     def _column(self, relation: str) -> int:
         try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -20,7 +19,6 @@ from urllib.parse import quote
 import numpy as np
 
 from grice.errors import BundleError
-from grice.files import replacing, writing
 from grice.knowledge.lookup import NearHead, StoredKnowledge, encoded, largest
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
@@ -30,7 +28,7 @@ from grice.models.registry import NoSettings, Settings, encoder_of, model_kind, 
 from grice.records import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,16 +48,6 @@ TRIPLES = (
     " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
     " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
 )
-TABLES = """
-CREATE TABLE relations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE heads (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
-CREATE TABLE tails (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
-CREATE TABLE triples (
-    head INTEGER NOT NULL, relation INTEGER NOT NULL, tail INTEGER NOT NULL,
-    source INTEGER NOT NULL, PRIMARY KEY (head, relation, tail)
-) WITHOUT ROWID;
-"""
 
 
 class Axes(NamedTuple):
@@ -78,11 +66,6 @@ class Axes(NamedTuple):
     def shorten(self, vectors: Array) -> Array:
         """Return float coordinates of shape ``(n, kept)``, or ``(kept,)`` for one vector."""
         return np.asarray(vectors @ self.axes, np.float32)
-
-    def pack(self, vectors: Array) -> NDArray[np.int8]:
-        """Return the coordinates as int8."""
-        steps = np.rint(self.shorten(vectors) / self.scale)
-        return np.asarray(np.clip(steps, -127, 127), np.int8)
 
 
 class StoreSettings(Settings, frozen=True):
@@ -267,51 +250,6 @@ class BundledStore:
             "SELECT text FROM heads WHERE id = ?", (number,)
         ).fetchone()
         return str(text)
-
-
-def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
-    """Write ``triples.sqlite`` and ``having.npy``; return the heads in order of their numbers.
-
-    Repeated triples are written once, with the source that came first.
-    """
-    numbers: dict[str, dict[str, int]] = {"heads": {}, "relations": {}, "tails": {}, "sources": {}}
-
-    def number(table: str, text: str) -> int:
-        return numbers[table].setdefault(text, len(numbers[table]))
-
-    rows = [
-        (
-            number("heads", triple.head),
-            number("relations", triple.relation),
-            number("tails", triple.tail),
-            number("sources", triple.source),
-        )
-        for triple in triples
-    ]
-    with (
-        replacing(folder / "triples.sqlite") as temporary,
-        closing(sqlite3.connect(temporary)) as connection,
-    ):
-        connection.executescript(TABLES)
-        for table, column in (
-            ("heads", "text"),
-            ("tails", "text"),
-            ("relations", "name"),
-            ("sources", "name"),
-        ):
-            connection.executemany(
-                f"INSERT INTO {table} ({column}, id) VALUES (?, ?)", numbers[table].items()
-            )
-        connection.executemany("INSERT OR IGNORE INTO triples VALUES (?, ?, ?, ?)", rows)
-        connection.execute("CREATE INDEX heads_by_text ON heads (text COLLATE NOCASE)")
-        connection.commit()
-        connection.execute("VACUUM")
-    having = np.zeros((len(numbers["heads"]), len(numbers["relations"])), np.bool_)
-    for head, relation, _, _ in rows:
-        having[head, relation] = True
-    with writing(folder / "having.npy") as file:
-        np.save(file, having)
-    return tuple(numbers["heads"])
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

@@ -61,11 +61,6 @@ def head_text(head: str) -> str:
     return event_text(head) if " " in head.strip() else _pronouns(head)
 
 
-def gloss_text(relation: Relation) -> str:
-    """Return a relation as it stands between a head and a tail: ``as a result, he wants``."""
-    return _pronouns(relation.gloss)
-
-
 def tail_text(tail: str, relation: Relation) -> str:
     """Return the tail of a triple as the encoder reads it.
 

@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from grice.knowledge.schema import load_schema
-from grice.knowledge.store import Axes, write_triples
+from grice.knowledge.store import Axes
 from grice.knowledge.wording import head_text
 from grice.models.bundle import file_sha256, open_bundle
 from grice.models.embedded import EmbeddedEncoder
@@ -24,6 +24,7 @@ from grice.records import Triple
 from grice_research.places import MODELS
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, rows, training_triples
 from grice_research.recipes.knowledge.texts import held
+from grice_research.recipes.knowledge.triples import packed, write_triples
 from grice_research.training_texts import record_texts
 
 KEPT = 192
@@ -52,7 +53,7 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
     axes = main_axes(vectors, KEPT)
-    np.save(arguments.out / "heads.npy", axes.pack(vectors))
+    np.save(arguments.out / "heads.npy", packed(axes, vectors))
     np.savez(
         arguments.out / "axes.npz",
         axes=axes.axes.astype(np.float16),
@@ -110,8 +111,8 @@ def asked_events(data: Path) -> list[str]:
 def recalls(axes: Axes, vectors: np.ndarray, asked: np.ndarray, width: int) -> list[tuple]:
     """Measure how many of the truly nearest heads the short vectors find."""
     exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")[:, : max(NEIGHBOURS)]
-    packed = axes.pack(vectors).astype(np.float32)
-    nearest_rows = np.argsort(-(axes.shorten(asked) @ packed.T), axis=1, kind="stable")
+    short = packed(axes, vectors).astype(np.float32)
+    nearest_rows = np.argsort(-(axes.shorten(asked) @ short.T), axis=1, kind="stable")
     measured = []
     for count in NEIGHBOURS:
         hits = np.array(

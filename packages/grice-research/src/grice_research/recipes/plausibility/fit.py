@@ -9,12 +9,36 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from grice.knowledge.plausibility import triple_features
+__all__ = ["NO_RELATION", "Fitted", "Form", "Pairs", "fit_form", "fit_relations", "triple_features"]
 
-__all__ = ["Fitted", "Form", "Pairs", "fit_form", "fit_relations"]
+NO_RELATION = "none"
+"""The last output of the network of relations: two events have nothing to do with each other."""
 
 FAR = -1e4
 """Logit of a tail that may be right by chance, so that it is not taken for a wrong one."""
+
+
+def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
+    """Return what the networks read, shape ``(n, 4 * dimensions + 1)``.
+
+    The blocks are the head, the tail, their product, their absolute difference, and their
+    cosine.
+
+    Args:
+        head: Unit vectors of the heads, shape ``(n, dimensions)``.
+        tail: Unit vectors of the tails, the same shape.
+    """
+    # A unit vector has elements of about 1 / sqrt(dimensions): scaled, they are of order one.
+    scale = np.float32(np.sqrt(head.shape[1]))
+    product = head * tail
+    blocks = (
+        head * scale,
+        tail * scale,
+        product * scale**2,
+        np.abs(head - tail) * scale,
+        product.sum(axis=1, keepdims=True) * np.float32(4),
+    )
+    return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
 class Pairs(NamedTuple):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from grice.knowledge.plausibility import NO_RELATION, Bilinear
+from grice.knowledge.plausibility import Bilinear
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
@@ -31,7 +31,13 @@ from grice_research.recipes.plausibility.data import (
     population,
     training_examples,
 )
-from grice_research.recipes.plausibility.fit import Pairs, fit_form, fit_relations
+from grice_research.recipes.plausibility.fit import (
+    NO_RELATION,
+    Pairs,
+    fit_form,
+    fit_relations,
+    triple_features,
+)
 from grice_research.recipes.plausibility.measure import auc, by_relation, weighted
 from grice_research.recipes.plausibility.texts import learned
 from grice_research.recipes.plausibility.vectors import Vectors
@@ -212,8 +218,6 @@ def report(form: Bilinear, examples: list[Example], dev: list, vectors: Vectors)
 
 
 def report_relations(network: Mlp, examples: list[Example], vectors: Vectors) -> None:
-    from grice.knowledge.plausibility import triple_features
-
     head, tail, kinds = typed_pairs([e for e in examples if held_out(e.group)], vectors, 1)
     table = vectors.table()
     chances = softmax(network(triple_features(table[head], table[tail])))

@@ -102,9 +102,7 @@ def commonsense(
     encoder: Encoder,
     embedder: Encoder,
     relevance: PairClassifier | FlawModel,
-    scorer: Literal[
-        "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
-    ] = "calibrated",
+    scorer: Literal["calibrated", "cosine", "likelihood"] = "calibrated",
     scope: Literal["both", "single", "pair"] = "both",
     aggregation: Literal["cautious", "mean"] = "cautious",
     max_triples: Count = 3,
@@ -133,8 +131,8 @@ def commonsense(
 
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
-            with known tails; ``likelihood``, the probability of the tail by knowledge that
-            generates tails (``bundle:comet``); or networks of the shape of ACCENT's baselines.
+            with known tails; or ``likelihood``, the probability of the tail by knowledge that
+            generates tails (``bundle:comet``).
         scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
         aggregation: How plausibilities are pooled: ``cautious``, their harmonic mean; or ``mean``,
             as in ACCENT.

@@ -1,9 +1,8 @@
 """How well a triple agrees with what is known: the scorers of ACCENT and their alternatives.
 
-A scorer takes triples and sources, and gives a number from 0 to 1 for each triple. ``bert`` and
-the other networks have the shapes of the baselines of CSKB Population; ``cosine`` and
-``likelihood`` are the two tests of ACCENT (Ghazarian et al., Findings of ACL 2023), with COMET's
-tails and with its loss; ``calibrated`` is the default.
+A scorer takes triples and sources, and gives a number from 0 to 1 for each triple. ``calibrated``
+is the default; ``cosine`` and ``likelihood`` are the two tests of ACCENT (Ghazarian et al.,
+Findings of ACL 2023), with COMET's tails and with its loss.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
-import numpy as np
 
 from grice.errors import InputError, did_you_mean
 from grice.knowledge.lookup import StoredKnowledge, encoded
@@ -20,19 +18,15 @@ from grice.knowledge.plausibility import TripleHead
 from grice.knowledge.protocols import KnowledgeBase, TailProbabilities
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
-from grice.metrics.commonsense.triple_networks import judged, neighbours, separate, together
 from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from grice.knowledge.lookup import TripleStore
     from grice.models.protocols import Encoder, Vector
     from grice.records import KnownTail, Triple
 
-    Vectors: TypeAlias = NDArray[np.float32]
     Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
 
 NO_TRIPLE = 0.5
@@ -62,11 +56,6 @@ class Sources(NamedTuple):
     embedder: Encoder
     tails: int = TAILS
     nearest: Sequence[KnownTail | None] | None = None
-
-
-def scorer_names() -> list[str]:
-    """Return the names of the scorers there are."""
-    return sorted(_SCORERS)
 
 
 def find_scorer(name: str) -> Scorer:
@@ -141,39 +130,9 @@ def _likelihood(triples: Sequence[Triple], sources: Sources) -> list[float]:
     return [0.0 if tail is None else math.exp(tail.given) for tail in tails]
 
 
-def _network(name: str, read: Callable[..., Vectors], *, sage: bool) -> Scorer:
-    """Return the scorer of a network of the bundle.
-
-    Args:
-        name: Its file.
-        read: What it reads of the triples, as vectors of an encoder.
-        sage: Whether it also reads the mean of what is known of head and of tail.
-    """
-
-    def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
-        if not triples:
-            return []
-        if not isinstance(sources.head, TripleHead):
-            raise InputError(
-                f"the scorer {name.removesuffix('.npz')} needs a bundle with networks of triples, "
-                "such as bundle:plausibility; the knowledge in its place is asked by calibrated"
-            )
-        features = read(triples, sources.head.encoder)
-        if sage:
-            known = neighbours(triples, sources, sources.head.encoder)
-            features = np.concatenate([features, known], axis=1)
-        return judged(features, sources.head.network(name))
-
-    return score
-
-
 _SCORERS: dict[str, Scorer] = {
-    "bert": _network("bert.npz", separate, sage=False),
-    "bert_sage": _network("bert_sage.npz", separate, sage=True),
     "calibrated": _calibrated,
     "cosine": _cosine,
-    "kg_bert": _network("kg_bert.npz", together, sage=False),
-    "kg_bert_sage": _network("kg_bert_sage.npz", together, sage=True),
     "likelihood": _likelihood,
 }
 
