@@ -23,8 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LARGEST = 100 << 20
-"""Bytes that a wheel may have."""
+LARGEST = {"grice": 2_000_000, "grice_models": 95_000_000}
+"""Bytes that the wheels which ``pip install grice`` brings may have."""
 TOOLS = ("build", "twine", "cyclonedx-bom")
 
 
@@ -89,12 +89,11 @@ def main() -> None:
             if digest(file) != digest(other):
                 raise SystemExit(f"{file.name}: two builds differ")
         subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], check=True)
-        wheels = [file for file in files if file.suffix == ".whl"]
-        for wheel in wheels:
-            if wheel.stat().st_size > LARGEST:
-                raise SystemExit(f"{wheel.name}: {wheel.stat().st_size:,} bytes are too many")
-        alone = [wheel for wheel in wheels if wheel.name.startswith(("grice-", "grice_models-"))]
-        parts = bill(alone, Path(first))
+        wheels = {file.name.partition("-")[0]: file for file in files if file.suffix == ".whl"}
+        for name, most in LARGEST.items():
+            if wheels[name].stat().st_size > most:
+                raise SystemExit(f"{wheels[name].name}: more than {most:,} bytes")
+        parts = bill([wheels[name] for name in LARGEST], Path(first))
         arguments.folder.mkdir(parents=True, exist_ok=True)
         kept = [Path(shutil.copy(file, arguments.folder)) for file in files]
     project = tomllib.loads((ROOT / "packages/grice/pyproject.toml").read_text("utf-8"))

@@ -1,8 +1,7 @@
 """Speed and memory of grice, as ratios measured in one run on one machine.
 
-    make bench                              everything that needs no torch
-    python bench/run.py --peer FOLDER       also the loops people write today; FOLDER holds
-                                            all-MiniLM-L6-v2 for transformers (extra: train)
+    make bench
+    python bench/run.py --turns 20000       a shorter test of memory
 
 Absolute figures depend on the machine and on what else it does; a ratio compares two things
 that ran alternately, minutes apart at most. The result goes to bench/results.json.
@@ -180,49 +179,11 @@ def _compiled() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
 
 
-def peers(model: Path) -> Iterator[Figure]:
-    """Encode with transformers, one text at a time and in batches, and with grice."""
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    from grice.models.bundle import open_bundle
-    from grice.models.embedded import EmbeddedEncoder
-
-    torch.set_num_threads(1)
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    network = AutoModel.from_pretrained(model).eval()
-    ours = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    sample = texts(300)
-
-    def embed(batch: list[str]) -> object:
-        read = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
-        with torch.inference_mode():
-            states = network(**read).last_hidden_state
-        mask = read["attention_mask"].unsqueeze(-1)
-        return torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
-
-    single, batched, our = best(
-        lambda: timed(lambda: [embed([text]) for text in sample]),
-        lambda: timed(lambda: [embed(sample[i : i + 32]) for i in range(0, len(sample), 32)]),
-        lambda: timed(lambda: ours.encode(sample)),
-    )
-    count = len(sample)
-    yield figure(
-        "encoding against transformers, one at a time", count / our, "texts/cpu-s", count / single
-    )
-    yield figure(
-        "encoding against transformers, batches of 32", count / our, "texts/cpu-s", count / batched
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer", type=Path, help="folder of all-MiniLM-L6-v2 for transformers")
     parser.add_argument("--turns", type=int, default=200_000, help="length of the memory test")
     arguments = parser.parse_args()
     figures = [*encoding(), *start_up(), *memory(arguments.turns)]
-    if arguments.peer:
-        figures += peers(arguments.peer)
     for figure in figures:
         ratio = f"  ratio {figure.ratio:.2f}" if figure.ratio else ""
         print(f"{figure.name:55} {figure.value:10.3f} {figure.unit}{ratio}")
