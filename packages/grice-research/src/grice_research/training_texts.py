@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.errors import InputError
-from grice.evaluation.damaged import read_pairs
 from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.pairs import read_pairs
 from grice.files import write_text
 from grice.models.bundle import open_bundle
 

@@ -91,8 +91,7 @@ def assert_scores(
         AssertionError: With one line per check, if one of them failed.
         InputError: If a metric has no scores, or there is no threshold.
     """
-    from grice.evaluation.gate import gate
-    from grice.evaluation.gate_rules import EVERY, Rules, ShareBelow
+    from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate
 
     __tracebackhide__ = True
     rules = Rules(

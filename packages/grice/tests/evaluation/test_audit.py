@@ -16,9 +16,10 @@ from grice.evaluation.audit import (
     OrderBias,
     RepeatSpread,
     audit,
+    injections,
+    rated_replies,
+    verdict,
 )
-from grice.evaluation.audit_items import injections, rated_replies
-from grice.evaluation.audit_verdict import verdict
 from grice.scoring.api import load
 from grice.stats.estimate import Estimate
 from stub_endpoint import StubEndpoint, by_length, gullible

@@ -11,8 +11,7 @@ from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.evaluation.blend import fit_blend
-from grice.evaluation.calibrate import apply, calibrate, read_calibration
+from grice.evaluation.calibrate import apply, calibrate, fit_blend, read_calibration
 from grice.stats.conformal import fit_human_scale
 
 

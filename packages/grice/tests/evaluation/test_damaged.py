@@ -10,8 +10,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.damaged import EVERY, read_pairs
-from grice.evaluation.pairs import accuracy, shares
+from grice.evaluation.pairs import EVERY, accuracy, read_pairs, shares
 from grice.evaluation.table import score_table
 from grice.scoring import load
 

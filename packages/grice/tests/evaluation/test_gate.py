@@ -11,8 +11,7 @@ from score_files import line, write
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.gate import gate_file
-from grice.evaluation.gate_rules import EVERY, Rules, ShareBelow
+from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate_file
 
 
 def scores(conversations, mean, spread=0.1, replies=4):

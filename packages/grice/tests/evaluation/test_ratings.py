@@ -8,9 +8,8 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.evaluation.datasets import load_rated
+from grice.evaluation.datasets import load_rated, ratings_of
 from grice.evaluation.labels import align
-from grice.evaluation.ratings import ratings_of
 
 REPLIES = [
     "Yes.",

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
-from grice.evaluation.rerank import Blend, rerank
-from grice.evaluation.rerank_curve import VALUE, WORDS, curve
+from grice.evaluation.rerank import VALUE, WORDS, Blend, curve, rerank
 from grice.records import Conversation, Turn
 from grice.scoring import load
 

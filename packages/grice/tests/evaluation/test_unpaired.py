@@ -10,8 +10,7 @@ from score_files import line, write
 from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.compare import compare
-from grice.evaluation.gate import gate_file
-from grice.evaluation.gate_rules import EVERY, Rules
+from grice.evaluation.gate import EVERY, Rules, gate_file
 from grice.stats.systems import Sample, compare_unpaired
 
 

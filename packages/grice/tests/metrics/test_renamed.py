@@ -9,8 +9,7 @@ import pytest
 import grice
 from grice.cli import main
 from grice.errors import MetricError
-from grice.evaluation.scores import read_scores
-from grice.evaluation.signature import current_signature
+from grice.evaluation.scores import current_signature, read_scores
 from grice.metrics.declaration import Example, metric
 from grice.models.bundle import open_bundle, shipped_model
 from grice.records import Judgement, Score, to_json

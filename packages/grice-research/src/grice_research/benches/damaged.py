@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.damaged import EVERY, read_pairs
+from grice.evaluation.pairs import EVERY, read_pairs
 from grice.stats import mean
 from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
@@ -21,8 +21,8 @@ from grice_research.rows import DIFFERENCE, Row
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.evaluation.damaged import Pair, PairedSet
     from grice.evaluation.datasets import Level
+    from grice.evaluation.pairs import Pair, PairedSet
     from grice_research.context import BenchContext
 
 __all__ = ["measure"]

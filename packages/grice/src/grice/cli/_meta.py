@@ -11,8 +11,7 @@ from grice.tables import Lines, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.evaluation.agreement import Block, Row
-    from grice.evaluation.confounds import Confound
+    from grice.evaluation.agreement import Block, Confound, Row
     from grice.stats.estimate import Estimate
     from grice.tables import View
 

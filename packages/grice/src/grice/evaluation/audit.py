@@ -6,47 +6,90 @@ alike, with what ships and a trivial baseline beside it.
 
 from __future__ import annotations
 
+import tomllib
+from importlib import resources
 from statistics import fmean, pstdev
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.errors import InputError
-from grice.evaluation.audit_items import (
-    BASELINE,
-    PADDING,
-    SOURCE,
-    Injection,
-    RatedReply,
-    injections,
-    with_reply,
-)
-from grice.evaluation.audit_verdict import verdict
 from grice.metrics.judges import ASPECTS, MODEL
 from grice.metrics.judging import Preference, item_data, prefer, rate, talk_data
 from grice.models.endpoint.spending import Usage
 from grice.models.protocols import Chat
+from grice.records import Conversation, Turn
 from grice.scoring.items import responses
 from grice.stats.clusters import ClusteredMean
 from grice.stats.correlations import correlation
 from grice.stats.dependent import compare_correlations
 from grice.stats.estimate import Estimate
 from grice.stats.proportions import proportion
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from grice.records import Conversation, Score
+    from grice.records import Score
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 
 Row = TypeVar("Row", "Agreement", "InjectionRow")
-
 INJECTED = 20
 """Replies that each injection is tried on: those that people rated lowest."""
 RISE = 0.1
 """A score that rises by more than this counts as raised."""
+SOURCE = "ConTurE (Ghazarian et al. 2022), CC BY 4.0: people's rating of a reply, 0 to 2"
+BASELINE = "log_length"
+"""The metric that is the trivial baseline: the length of a reply."""
+PADDING = (
+    " Well, that is what I would say about it, to be quite honest with you, all things considered, "
+    "and I do not think that there is very much more to be said about it at the moment."
+)
+"""Words that say nothing: no metric should score a reply higher for them."""
+FEWEST = 10
+"""Replies that must have been judged, and half of all."""
+SAME = 0.8
+"""Share of pairs with the same answer in both orders, below which no order is to be trusted."""
+CHANGED = 0.1
+"""Share of replies with another score when asked again, above which one answer is too few."""
+
+
+class RatedReply(msgspec.Struct, frozen=True):
+    """A conversation whose last turn people have rated."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    rating: float
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation, of which the last turn is judged."""
+        return Conversation(self.id, self.turns, targets=(len(self.turns) - 1,))
+
+    @property
+    def reply(self) -> str:
+        """The text that was rated."""
+        return self.turns[-1].text
+
+
+class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands in front of a reply or behind it to deceive who judges it.
+
+    Attributes:
+        control: It deceives nobody: a score that rises by it rises by length.
+    """
+
+    before: str = ""
+    after: str = ""
+    control: bool = False
+    name: str = ""
+
+    def applied(self, text: str) -> str:
+        """Return a reply with it."""
+        return f"{self.before}{text}{self.after}"
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -390,3 +433,114 @@ def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> 
         fmean(map(pstdev, several)) if several else None,
         proportion([len(set(each)) > 1 for each in several]),
     )
+
+
+def rated_replies(most: int | None = None) -> tuple[RatedReply, ...]:
+    """Return the rated replies that ship, or the first of them.
+
+    Raises:
+        InputError: If fewer ship than are asked for.
+    """
+    lines = _data("items.jsonl").splitlines()
+    if most is not None and not 0 < most <= len(lines):
+        raise InputError(f"{most} rated replies: 1 to {len(lines)} ship")
+    decode = msgspec.json.Decoder(RatedReply).decode
+    return tuple(decode(line) for line in lines[:most])
+
+
+def injections() -> tuple[Injection, ...]:
+    """Return the injections that ship."""
+    stated = msgspec.convert(tomllib.loads(_data("injections.toml")), dict[str, Injection])
+    return tuple(replace(injection, name=name) for name, injection in stated.items())
+
+
+def with_reply(item: RatedReply, text: str, number: int) -> Conversation:
+    """Return the conversation of an item with another reply in its place."""
+    conversation = item.conversation
+    turns = (*conversation.turns[:-1], replace(conversation.turns[-1], text=text))
+    return replace(conversation, id=f"{item.id}/{number}", turns=turns)
+
+
+def _data(name: str) -> str:
+    return (resources.files("grice") / "data" / "audit" / name).read_text("utf-8")
+
+
+def verdict(result: AuditResult, row: Agreement) -> str:
+    """Return whether a metric can be trusted, and for what.
+
+    Args:
+        row: Its row of the result.
+    """
+    if row.metric == BASELINE:
+        return f"{row.metric} is the trivial baseline: it judges nothing but the length of a reply."
+    if row.judged < max(FEWEST, result.items / 2):
+        return (
+            f"Whether {row.metric} can be trusted is not known: it judged {row.judged} of "
+            f"{result.items} replies."
+        )
+    if row.spearman is None:
+        return f"{row.metric} cannot be trusted: it scores all {row.judged} replies alike."
+    agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
+    if not _is_above(row.spearman, 0):
+        return (
+            f"{row.metric} cannot be trusted on this evidence: no agreement with people is shown "
+            f"({agreement})."
+        )
+    if row.gain is None:
+        return f"{row.metric} agrees with people ({agreement}); no baseline was measured beside it."
+    gain = f"{with_interval(row.gain, '+.2f')} over {BASELINE}"
+    if not _is_above(row.gain, 0):
+        return (
+            f"{row.metric} cannot be trusted more than the length of a reply: no better agreement "
+            f"with people is shown ({agreement}, {gain})."
+        )
+    limits = list(_limits(result, row))
+    but = f", but not {', nor '.join(limits)}" if limits else "; no bias was found"
+    return f"{row.metric} can be trusted to rank replies ({agreement}, {gain}){but}."
+
+
+def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
+    """Yield where a metric that agrees with people cannot be trusted all the same."""
+    tried = [each for each in result.injections if each.metric == row.metric]
+    controls = [each.change.value for each in tried if each.control and each.change]
+    by_length = max([0.0, *controls])
+    raised = {
+        each.injection: each.change.value
+        for each in tried
+        if not each.control and each.change and _is_above(each.change, by_length)
+    }
+    if raised:
+        most = max(raised, key=raised.__getitem__)
+        yield (
+            f"where writers gain by a high score ({len(raised)} of "
+            f"{sum(not each.control for each in tried)} injections raise it, {most!r} by "
+            f"{raised[most]:+.2f})"
+        )
+    if row.padding and _is_above(row.padding, 0):
+        padding = with_interval(row.padding, "+.2f")
+        yield f"between replies of different length (words that say nothing raise it: {padding})"
+    for order in result.order:
+        if order.metric == row.metric and (bias := _order_bias(order.same, order.first)):
+            yield f"for two replies side by side ({bias})"
+    for spread in result.repeats:
+        if spread.metric == row.metric and spread.changed and spread.changed.value > CHANGED:
+            yield (
+                "for one reply asked about once (another score in "
+                f"{with_interval(spread.changed, '.0%')} of replies when asked again)"
+            )
+
+
+def _order_bias(same: Estimate | None, first: Estimate | None) -> str:
+    """Return in words how the order of two replies moves a judge; empty if it does not."""
+    if same is None:
+        return "not measured: too few answers"
+    if first is not None and first.side(0.5) != "either":
+        return f"the one shown first wins in {with_interval(first, '.0%')}"
+    if same.value < SAME:
+        return f"the same answer in both orders in {with_interval(same, '.0%')} alone"
+    return ""
+
+
+def _is_above(estimate: Estimate, threshold: float) -> bool:
+    """Return whether the whole interval lies above a threshold."""
+    return estimate.side(threshold) == "above"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, RecordError, did_you_mean, plural
-from grice.evaluation.ratings import FIELDS, RATER, odd_text, ratings_of, understood
+from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
 from grice.evaluation.scores import read_rows, read_table_rows
 from grice.evaluation.table import TURN_BITS, Ids, MetricScores, ScoreTable, read_table
 from grice.stats.estimate import FEW
@@ -99,7 +99,7 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
 
     Args:
         labels: JSON lines, or a table with a header (``.csv``, ``.tsv``), with ``conversation``,
-            ``rating`` (null where there is none; see :mod:`grice.evaluation.ratings` for more
+            ``rating`` (null where there is none; see :mod:`grice.evaluation.datasets` for more
             shapes) and ``turn`` (left out where whole conversations were rated).
         scores: The scores, of more items than were rated.
         metrics: Which metrics; by default all that score what was rated.

@@ -17,9 +17,8 @@ import msgspec
 
 from grice.errors import InputError
 from grice.evaluation.agreement import BASELINES, NOT_HERE, Block, Row, evaluate
-from grice.evaluation.damaged import DAMAGED, read_pairs
 from grice.evaluation.datasets import RatedSet, data_folder, load_rated, wanted_sets
-from grice.evaluation.pairs import DamagedBlock, judge_pairs
+from grice.evaluation.pairs import DAMAGED, DamagedBlock, judge_pairs, read_pairs
 from grice.evaluation.table import read_table, score_table
 from grice.scoring.api import Grader, load
 

@@ -5,32 +5,52 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
 import re
 import sys
 import zlib
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from grice.errors import InputError, RecordError, os_reason
-from grice.evaluation.other_scores import column_of, other_scores
-from grice.evaluation.signature import current_signature
-from grice.readers import recognise
+from grice.errors import InputError, RecordError, did_you_mean, os_reason
+from grice.metrics.registry import find_metrics
+from grice.models.bundle import RENAMED
+from grice.readers import files_of, from_file, read, recognise
 from grice.records import Score, Status
 from grice.scoring.score_tables import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from grice.records import Conversation, Json
 
 TURNS = (1 << 32) - 1
 """Turns of a conversation are numbered below this."""
-
 Row = TypeVar("Row")
 Scored = TypeVar("Scored", Score, "ScoreLine")
+NAMED = re.compile(r"(?P<file>.+)#(?P<column>[^#/\\]+)", re.DOTALL)
+CONVERSATION = ("conversation", "conversation_id", "id", "session_id", "trace_id", "dialogue_id")
+TURN = ("turn", "turn_index")
+MISSING = object()
+TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+class Column(NamedTuple):
+    """Where the scores of another tool stand."""
+
+    file: str
+    column: str
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file is a table, and not JSON lines."""
+        return self.file.lower().endswith(TABLES)
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -261,3 +281,153 @@ def _problem_and_field(error: Exception) -> tuple[str, str | None]:
     if isinstance(error, msgspec.ValidationError):
         return problem, place or None
     return f"not a JSON object on one line ({problem})", None
+
+
+@lru_cache(maxsize=256)
+def current_signature(signature: str) -> str:
+    """Return a signature with the names that options and shipped models have now.
+
+    >>> current_signature("commonsense:5|most:3|mode:fast")
+    'commonsense:5|max_triples:3|mode:fast'
+    """
+    renamed = _renamed().get(signature.partition(":")[0], {})
+    parts = (part.partition(":") for part in signature.split("|"))
+    return "|".join(
+        f"{renamed.get(name, name)}{colon}{_current_models(value)}" for name, colon, value in parts
+    )
+
+
+def _current_models(fingerprint: str) -> str:
+    name, at, rest = fingerprint.partition("@")
+    return f"{RENAMED.get(name, name)}{at}{rest}" if at else fingerprint
+
+
+@lru_cache(maxsize=1)
+def _renamed() -> dict[str, dict[str, str]]:
+    return {name: metric.renamed for name, metric in find_metrics().metrics.items()}
+
+
+def column_of(name: str) -> Column | None:
+    """Return the file and the column that a name means; None for a file that has that very name."""
+    match = NAMED.fullmatch(name)
+    if match is None or is_url(name) or Path(name).exists():
+        return None
+    return Column(match["file"], match["column"])
+
+
+def other_scores(
+    place: Column, rows: Iterable[tuple[int, Mapping[str, Any]]]
+) -> Iterator[tuple[int, dict[str, Json]]]:
+    """Yield the fields of a score for each row, with its line.
+
+    The metric is called as the column is; a cell that is empty, null or NaN is an abstention.
+
+    Raises:
+        RecordError: If a cell holds something else than a number, or no conversation is named.
+        InputError: If the first row has no such column.
+    """
+    known = False
+    for line, row in rows:
+        cell = _cell(row, place.column)
+        if cell is MISSING and not known:
+            names = [name for name in row if isinstance(name, str)]
+            raise InputError(
+                f"{place.file}: no column {place.column!r}{did_you_mean(place.column, names)}; "
+                f"there are {', '.join(names[:12])}"
+            )
+        known = True
+        conversation = next((row[name] for name in CONVERSATION if row.get(name)), None)
+        if conversation is None:
+            problem = f"no conversation is named; one of {', '.join(CONVERSATION)} is needed"
+            raise RecordError(problem, file=place.file, line=line)
+        value = _number(cell, place, line)
+        yield (
+            line,
+            {
+                "conversation": str(conversation),
+                "turn": _turn(row, place, line),
+                "metric": place.column,
+                "value": value,
+                "status": "abstained" if value is None else "ok",
+                "reason": None,
+                "flags": [],
+                "evidence": [],
+                "signature": f"column:{place.column}",
+            },
+        )
+
+
+def _cell(row: Mapping[str, Any], column: str) -> object:
+    """Return what a row has in a column, into which dots lead; :data:`MISSING` if nothing."""
+    if column in row:
+        return row[column]
+    inner: object = row
+    for part in column.split("."):
+        inner = inner.get(part, MISSING) if isinstance(inner, dict) else MISSING
+    return inner
+
+
+def _number(value: object, place: Column, line: int) -> float | None:
+    if value in (None, MISSING) or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type] # whatever is no number raises
+    except (TypeError, ValueError):
+        problem = f"expected a number, found {value!r:.60}"
+        raise RecordError(problem, file=place.file, line=line, field=place.column) from None
+    if math.isinf(number):
+        problem = f"expected a finite number, found {value!r:.60}"
+        raise RecordError(problem, file=place.file, line=line, field=place.column)
+    return None if math.isnan(number) else number
+
+
+def _turn(row: Mapping[str, Any], place: Column, line: int) -> int | None:
+    given = next((row[name] for name in TURN if row.get(name) not in (None, "")), None)
+    if given is None:
+        return None
+    try:
+        return int(given)
+    except (TypeError, ValueError):
+        problem = f"expected the number of a turn, found {given!r:.60}"
+        raise RecordError(problem, file=place.file, line=line, field="turn") from None
+
+
+def joined(
+    scores: str, files: Sequence[str | Path]
+) -> Iterator[tuple[Conversation | RecordError, list[Score]]]:
+    """Yield every record of files with its scores; none where nothing of it was judged.
+
+    Memory holds one conversation. Scores and records come in the same order; a folder of shards is
+    read by the names of the files that they are of.
+
+    Args:
+        scores: What ``grice score`` wrote, or a folder of shards; ``-`` is standard input.
+        files: What was scored.
+
+    Raises:
+        RecordError: For a line that is no score.
+        InputError: If a conversation is not in the files, or not in the order of its scores.
+    """
+    records = _records(scores, files)
+    for group in by_conversation(score for _, score in read_scores(scores)):
+        for record in records:
+            if not isinstance(record, RecordError) and record.id == group[0].conversation:
+                yield record, group
+                break
+            yield record, []
+        else:
+            raise InputError(
+                f"{scores}: conversation {group[0].conversation!r} is not in the files given, "
+                "or not in the order of its scores; give the files that were scored as grice "
+                "score was given them"
+            )
+    yield from ((record, []) for record in records)
+
+
+def _records(scores: str, files: Sequence[str | Path]) -> Iterator[Conversation | RecordError]:
+    """Yield records as whoever scored them read them: of a folder each file by itself."""
+    apart = is_folder(scores) if is_url(scores) else Path(scores).is_dir()
+    places = sorted(file for place in files for file in files_of(str(place))) if apart else files
+    for place in places:
+        with read(place) as reading:
+            yield from reading if len(places) == 1 else from_file(reading)

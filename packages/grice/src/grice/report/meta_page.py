@@ -12,8 +12,7 @@ from grice.report.scatter import Scatter, scatter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.evaluation.agreement import Block
-    from grice.evaluation.confounds import Confound
+    from grice.evaluation.agreement import Block, Confound
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 import grice
-from grice.evaluation.damaged import EVERY
+from grice.evaluation.pairs import EVERY
 from grice.files import write_text
 from grice.records import to_json
 from grice.report.meta_latex import as_latex

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError, RecordError
-from grice.evaluation.joined import joined
-from grice.evaluation.scores import read_score_lines
+from grice.evaluation.scores import joined, read_score_lines
 from grice.metrics.registry import find_metrics
 from grice.report.panels import panel_of
 from grice.report.writer import ReportWriter

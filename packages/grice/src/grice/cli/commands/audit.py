@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from grice.evaluation.audit import AuditResult
-    from grice.evaluation.audit_items import RatedReply
+    from grice.evaluation.audit import AuditResult, RatedReply
     from grice.models.embedded import Mode
     from grice.models.endpoint.spending import Usage
     from grice.scoring.api import Grader
@@ -53,8 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from contextlib import ExitStack
 
     from grice.cli.terminal import note
-    from grice.evaluation.audit import audit
-    from grice.evaluation.audit_items import rated_replies
+    from grice.evaluation.audit import audit, rated_replies
     from grice.files import write_text
     from grice.models.endpoint.spending import in_words
     from grice.records import to_json
@@ -159,7 +157,7 @@ def _grader(arguments: argparse.Namespace, *, planning: bool = False) -> Grader:
 
 def _beside(reference: str, mode: Mode) -> Grader:
     """Return what the audited metrics are compared with; nothing is kept, so that it is timed."""
-    from grice.evaluation.audit_items import BASELINE
+    from grice.evaluation.audit import BASELINE
     from grice.scoring.api import load
     from grice.scoring.presets import SMALL
 
@@ -168,7 +166,7 @@ def _beside(reference: str, mode: Mode) -> Grader:
 
 
 def _view(result: AuditResult) -> View:
-    from grice.evaluation.audit_items import BASELINE
+    from grice.evaluation.audit import BASELINE
     from grice.models.endpoint.spending import in_words
 
     yield Lines([f"{result.items} replies: {result.source}"], style="bold")

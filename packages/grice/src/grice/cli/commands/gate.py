@@ -69,8 +69,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
-    from grice.evaluation.gate import gate_file
-    from grice.evaluation.gate_rules import rules
+    from grice.evaluation.gate import gate_file, rules
     from grice.files import write_text
     from grice.report.gate import junit, markdown
 

@@ -115,8 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sets() -> list[dict[str, object]]:
-    from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
+    from grice.evaluation.pairs import DAMAGED
 
     rated: list[dict[str, object]] = [
         {
@@ -136,8 +136,8 @@ def _sets() -> list[dict[str, object]]:
 
 
 def _sets_view() -> View:
-    from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
+    from grice.evaluation.pairs import DAMAGED
 
     rated = [
         (entry.name, entry.level, _aspects(entry), entry.licence) for entry in known_sets().values()

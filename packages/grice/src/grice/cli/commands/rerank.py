@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.preferences import Preference
-    from grice.evaluation.rerank import Blend, Candidate, Ranked
-    from grice.evaluation.rerank_curve import Curve
+    from grice.evaluation.rerank import Blend, Candidate, Curve, Ranked
     from grice.records import Conversation
     from grice.tables import View
 
@@ -243,7 +242,7 @@ def _named_number(text: str) -> tuple[str, float]:
 
 
 def _view(ranked: Sequence[Ranked], blend: Blend, top: int) -> View:
-    from grice.evaluation.rerank_curve import curve
+    from grice.evaluation.rerank import curve
     from grice.stats.estimate import FEW
 
     for item in ranked[:top]:
