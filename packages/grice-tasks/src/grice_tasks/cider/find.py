@@ -258,10 +258,6 @@ def _chosen(
     likely = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     relations = models.links.relations
     fits = fitting(pairs, [stretch.event for stretch in stretches], relations)
-    if models.judged is not None:
-        spans = [(sides.spans[head], sides.spans[tail]) for head, tail in pairs]
-        judged, likely = models.judged(spans, np.where(fits, odds, -np.inf), likely)
-        odds = np.where(fits, judged, odds)
     best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
     explicit = {
         (link.head, link.tail): link.relation

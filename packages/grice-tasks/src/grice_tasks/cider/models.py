@@ -68,7 +68,6 @@ class TripletModels(NamedTuple):
         level: Log odds from which on a triplet counts as entailed.
         levels: Log odds of each relation that only few pairs of everyday talk are above.
         tagger: Gives a tagger of events for token states; None where none is needed.
-        judged: Judges the likeliest pairs again; None leaves all to the heads.
     """
 
     links: Links
@@ -77,29 +76,6 @@ class TripletModels(NamedTuple):
     levels: tuple[float, ...] = ()
     tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger] | None = None
     nouns: Nouns = Nouns()
-    judged: LinkJudge | None = None
-
-
-class LinkJudge(Protocol):
-    """Judges again how pairs of spans are linked."""
-
-    def __call__(self, spans: Sequence[tuple[str, str]], odds: Array, likely: Array) -> LinkOdds:
-        """Return the odds and the log probabilities of relations; the arrays stay as they are.
-
-        Args:
-            spans: Head and tail of each pair.
-            odds: Log odds by the heads above the level of each relation, shape ``(pairs,
-                relations)``; ``-inf`` where a relation cannot hold between the two.
-            likely: Log probability of each relation by the heads, of the same shape.
-        """
-        ...
-
-
-class LinkOdds(NamedTuple):
-    """How sure the links of pairs are, and which relations they have: as it came, or judged."""
-
-    odds: Array
-    likely: Array
 
 
 class TripletSettings(Settings, frozen=True):

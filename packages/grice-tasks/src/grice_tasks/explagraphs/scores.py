@@ -240,6 +240,20 @@ def score_table(
     return rows
 
 
+def score_system(
+    samples: Sequence[Sample], predictions: Sequence[Prediction], *, name: str = "system"
+) -> Row:
+    """Return the row of a system under the released rules, without baselines.
+
+    Raises:
+        InputError: If a prediction belongs to no sample, or no sample has one.
+    """
+    pairs = paired(samples, predictions)
+    answered = [sample for sample, _ in pairs]
+    scores = score_samples(answered, {answer.id: answer for _, answer in pairs})
+    return _row(name, answered, scores, len(samples) - len(answered))
+
+
 def _systems(name: str) -> dict[str, Callable[[Sample, Prediction], Prediction]]:
     """Return what each row answers, given a sample and the system's answer."""
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.files import make_folder, write_lines, write_text
+from grice.models.protocols import Encoder
 from grice.records import json_line
 from grice_tasks.situatedgen.build import build_benchmark, datasheet
 from grice_tasks.situatedgen.examples import samples_of
 from grice_tasks.situatedgen.mining import alike_by, mine_pairs
-from grice_tasks.situatedgen.models import with_contexts
+from grice_tasks.situatedgen.models import ContextModels, ContrastModels, with_contexts
 from grice_tasks.situatedgen.reading import read_given
 from grice_tasks.situatedgen.recompose import KeywordLine
 from grice_tasks.situatedgen.records import (
@@ -35,10 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from grice.models.protocols import Encoder
+    from grice.models.models import Models
     from grice_tasks.situatedgen.build import Built
     from grice_tasks.situatedgen.mining import Search
-    from grice_tasks.situatedgen.models import ContextModels, ContrastModels
     from grice_tasks.situatedgen.protocols import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
     from grice_tasks.situatedgen.statements import Clauses
@@ -60,6 +60,15 @@ class SituatedModels(NamedTuple):
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return two sentences for each list of keywords, by the embedded baseline."""
         return self.contrast.recomposer(self.context.tagger).generate(keywords)
+
+
+def open_models(models: Models) -> SituatedModels:
+    """Open what ships for contrasting sentences."""
+    return SituatedModels(
+        models.open("bundle:context", ContextModels),
+        models.open("bundle:situated", ContrastModels),
+        models.open("bundle:encoder", Encoder),
+    )
 
 
 def score_files(

@@ -77,16 +77,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def opened_shipped() -> Iterator[SituatedModels]:
     """Open what ships for contrasting sentences."""
     from grice.cli.models import opened_models
-    from grice.models.protocols import Encoder
-    from grice_tasks.situatedgen.files import SituatedModels
-    from grice_tasks.situatedgen.models import ContextModels, ContrastModels
+    from grice_tasks.situatedgen.files import open_models
 
     with opened_models(keep=False) as models:
-        yield SituatedModels(
-            models.open("bundle:context", ContextModels),
-            models.open("bundle:situated", ContrastModels),
-            models.open("bundle:encoder", Encoder),
-        )
+        yield open_models(models)
 
 
 def add_writer(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,100 @@
+"""Every task is one record of functions: read, predict, score, with baselines beside the score."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, fields
+from importlib import import_module
+
+import pytest
+
+from grice.models.models import Models
+from grice_tasks import task as interface
+from grice_tasks.task import Task, tasks
+
+TALK = "A: I missed the bus because I overslept.    B: So you were late for work?"
+SAMPLES = {
+    "cider": [
+        {"id": f"d{number}", "utterances": TALK, "triplets": [
+            ["overslept", "Causes", "missed the bus", [30, 39], [5, 19], 0]]}
+        for number in range(3)
+    ],
+    "explagraphs": [
+        {"id": f"g{number}", "belief": "Zoos should be abolished.",
+         "argument": "Animals in zoos live in small cages.", "stance": "support",
+         "graph": "(zoos; has property; small cages)(small cages; causes; suffering)"
+                  "(suffering; desires; abolished)"}
+        for number in range(3)
+    ],
+    "situatedgen": [
+        {"id": f"s{number}", "keywords": ["July", "China", "winter", "Australia", "summer", "July"],
+         "keywords_pos": [0, 0, 1, 1, 0, 1],
+         "statements": ["July is summer in China.", "July is winter in Australia."]}
+        for number in range(3)
+    ],
+}  # fmt: skip
+BEST = {"cider": "recall", "explagraphs": "sa", "situatedgen": "match_first"}
+"""A measure of each task that is 1 for the gold answers."""
+
+
+@pytest.fixture(params=SAMPLES)
+def task(request):
+    return tasks()[request.param]
+
+
+@pytest.fixture
+def samples(task, tmp_path):
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in SAMPLES[task.name]), "utf-8")
+    return task.read(path)
+
+
+def test_a_task_is_a_frozen_record_of_functions(task):
+    assert isinstance(task, Task)
+    assert import_module(f"grice_tasks.{task.name}.task").TASK is task
+    assert all(callable(getattr(task, field.name)) for field in fields(task)[1:])
+    with pytest.raises(FrozenInstanceError):
+        task.name = "another"
+    assert interface.tasks.__doc__ is not None
+
+
+def test_the_models_that_ship_answer_every_sample_and_baselines_stand_beside(task, samples):
+    assert len(samples) == 3
+    with Models(mode="fast", workers=1, cache=None) as models:
+        answers = task.predict(task.models(models), samples)
+    assert len(answers) == len(samples)
+    table = task.table(samples, answers)
+    assert list(table) == ["system", *task.baselines(samples)]
+    assert len(table) >= 3
+    for measures in table.values():
+        assert measures
+        for estimate in measures.values():
+            assert 0 <= estimate.value <= 1
+            assert estimate.n >= 1
+
+
+def gold(name, samples):
+    """Return the gold answers of samples, as a system would give them."""
+    if name == "explagraphs":
+        prediction = import_module("grice_tasks.explagraphs.samples").Prediction
+        return [prediction(sample.id, sample.stance, sample.graphs[0]) for sample in samples]
+    if name == "situatedgen":
+        output = import_module("grice_tasks.situatedgen.records").Output
+        return [output(sample.id, sample.reference) for sample in samples]
+    link = import_module("grice_tasks.cider.task").PlacedLink
+    return [[link(one.head_at, one.relation, one.tail_at) for one in sample.triplets]
+            for sample in samples]  # fmt: skip
+
+
+def test_gold_answers_score_above_every_baseline(task, samples):
+    table = task.table(samples, gold(task.name, samples))
+    best = BEST[task.name]
+    assert table["system"][best].value == 1
+    assert all(row[best].value <= 1 for name, row in table.items() if name != "system")
+
+
+def test_links_are_the_same_if_half_of_their_characters_are():
+    shared = import_module("grice_tasks.cider.task")._shared
+    assert shared((0, 10), (0, 10)) == 1
+    assert shared((0, 10), (5, 10)) == 0.5
+    assert shared((0, 10), (10, 20)) == shared((3, 3), (3, 3)) == 0
