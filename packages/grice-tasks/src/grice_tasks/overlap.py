@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.errors import imported
-from grice.text.tokens import ROUGE_TOKENS
+from grice_tasks.tokens import ROUGE_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

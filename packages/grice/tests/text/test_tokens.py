@@ -8,28 +8,19 @@ from grice.text import tokens
 
 TEXT = "Don't re-read it: 1,5 km, e.g. Müller’s_map…\nWow!"
 FOUND = {
-    "BLEU_TOKENS": "Don't re-read it: 1,5 km, e.g. Müller’s_map… Wow!",
-    "COMPOUNDS": "Don't re-read it 1 5 km e g Müller’s_map Wow",
     "CONTRACTED_WORDS": "don't re read it 1 5 km e g m ller’s map wow",
     "LETTERS": "don t re read it km e g m ller s map wow",
     "LETTER_WORDS": "don re read it km ller map wow",
-    "PLAIN_COMPOUNDS": "Don't re-read it 1 5 km e g Müller’s map Wow",
     "PLAIN_CONTRACTIONS": "Don't re read it 1 5 km e g Müller’s map Wow",
     "PLAIN_WORDS": "Don t re read it 1 5 km e g Müller s map Wow",
     "PLAIN_WORDS_AND_NUMBERS": "Don't re read it 1,5 km e g Müller’s map Wow",
-    "ROUGE_TOKENS": "don t re read it 1 5 km e g m ller s map wow",
     "SHORT_FORMS": "Don't re read it 1 5 km e g Müller s_map Wow",
-    "SPAN_TOKENS": "Don't re-read it : 1,5 km , e . g . Müller ’ s_map … Wow !",
     "UNICODE_LETTERS": "Don t re read it km e g Müller s map Wow",
     "UNICODE_WORDS": "Don t re read it 1 5 km e g Müller s_map Wow",
     "WORDS": "don't re read it 1 5 km e g m ller s map wow",
-    "WORDS_AND_COMMAS": "Don't re read it 1 , 5 km , e g Müller s_map Wow",
-    "WORDS_AND_MARKS": "Don ' t re - read it : 1 , 5 km , e . g . Müller ’ s_map … Wow !",
     "WORDS_NUMBERS_AND_MARKS": "Don't re - read it : 1,5 km , e . g . Müller’s map … Wow !",
-    "WORDS_OR_MARKS": "Don't re - read it : 1 , 5 km , e . g . M ü ller ’ s _ map … Wow !",
-    "WORDS_WITH_PERIODS": "Don't re-read it 1 5 km e.g. Müller’s_map Wow",
 }
-LOWER = {"CONTRACTED_WORDS", "LETTERS", "LETTER_WORDS", "ROUGE_TOKENS", "WORDS"}
+LOWER = {"CONTRACTED_WORDS", "LETTERS", "LETTER_WORDS", "WORDS"}
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.models.embedded import Hidden
 from grice.text.lexicon import look_up
-from grice.text.tokens import SPAN_TOKENS
 from grice.text.wordlists import (
     ADVERBS,
     AUXILIARIES,
@@ -22,6 +21,7 @@ from grice.text.wordlists import (
     QUESTIONS,
     THINGS,
 )
+from grice_tasks.tokens import SPAN_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.text.tokens import WORDS_AND_COMMAS
+from grice_tasks.tokens import WORDS_AND_COMMAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.text.tokens import PLAIN_COMPOUNDS
 from grice_tasks.explagraphs.baselines import STOP_WORDS
 from grice_tasks.explagraphs.wording import phrases
+from grice_tasks.tokens import PLAIN_COMPOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

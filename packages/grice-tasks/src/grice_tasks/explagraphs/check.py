@@ -12,10 +12,10 @@ import msgspec
 
 from grice.errors import InputError, did_you_mean, excerpt
 from grice.records import Triple
-from grice.text.tokens import COMPOUNDS
 from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, neighbours
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.wording import relation_names
+from grice_tasks.tokens import COMPOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from grice.text.tokens import BLEU_TOKENS
 from grice_tasks.overlap import (
     Counts,
     common_length,
@@ -18,6 +17,7 @@ from grice_tasks.overlap import (
     stem_bigrams,
     stems,
 )
+from grice_tasks.tokens import BLEU_TOKENS
 
 ORDERS = 4
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from grice.text.tokens import PLAIN_COMPOUNDS
 from grice_tasks.explagraphs.baselines import STOP_WORDS
 from grice_tasks.explagraphs.graph import graph_schema
+from grice_tasks.tokens import PLAIN_COMPOUNDS
 
 if TYPE_CHECKING:
     from grice.records import Triple

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.models.mlp import Mlp
-from grice.text.tokens import WORDS_WITH_PERIODS
 from grice_tasks.situatedgen.tagger import Names, token_features
+from grice_tasks.tokens import WORDS_WITH_PERIODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,8 +19,8 @@ from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
 from grice.models.spans import best_paths, neighbourhood, word_starts
 from grice.numeric import softmax
-from grice.text.tokens import WORDS_AND_MARKS
 from grice_tasks.situatedgen.dates import merge_spans
+from grice_tasks.tokens import WORDS_AND_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,20 +12,15 @@ import re
 # a-z only
 WORDS = re.compile(r"[a-z0-9']+")
 CONTRACTED_WORDS = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
-ROUGE_TOKENS = re.compile(r"[a-z0-9]+")
-"""As rouge-score splits text."""
 LETTERS = re.compile(r"[a-z]+")
 LETTER_WORDS = re.compile(r"[a-z]{2,}")
 LATIN_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]")
-WORDS_OR_MARKS = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\S")
-SPAN_TOKENS = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,%]*|[^\w\s]")
 
 # letters of any script
 WORD_CHARACTER = re.compile(r"\w")
 UNICODE_WORDS = re.compile(r"\w+")
 UNICODE_LETTERS = re.compile(r"[^\W\d_]+")
 SHORT_FORMS = re.compile(r"[\w']+")
-COMPOUNDS = re.compile(r"\w+(?:['’-]\w+)*")
 PLAIN_WORDS = re.compile(r"[^\W_]+")
 PLAIN_CONTRACTIONS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 PLAIN_WORDS_AND_NUMBERS = re.compile(
@@ -35,13 +30,7 @@ PLAIN_WORDS_AND_NUMBERS = re.compile(
     r"[^\W_]+(?:['’][^\W_]+)*"
 )
 """Numbers (``4.2M``), versions, domains and names of files are one word."""
-PLAIN_COMPOUNDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-WORDS_WITH_PERIODS = re.compile(r"[\w'’.-]+")
-WORDS_AND_COMMAS = re.compile(r"[\w']+|,")
-WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 WORDS_NUMBERS_AND_MARKS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.,:]*\w|\d|[^\w\s]")
-BLEU_TOKENS = re.compile(r"[^\s;]+|;")
-"""Of an explanation graph written as facts, whose parts semicolons part."""
 
 SENTENCES = re.compile(r"[^.!?]+")
 SENTENCES_WITH_MARKS = re.compile(r"[^.!?…]*[.!?…]*\s*")
