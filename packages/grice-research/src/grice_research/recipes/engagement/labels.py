@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVALUATED",
-    "RESEARCH",
     "SOURCES",
     "LabelledReply",
     "labelled_replies",
@@ -30,10 +29,7 @@ SOURCES = {
     "convai2017 ratings of conversations": "Apache-2.0",
     "ab_redial interest of replies": "MIT",
 }
-RESEARCH = {
-    "dailydialog pairs, engaging or not": "CC BY-NC-SA 4.0 text",
-}
-"""Added for the research variant, which is never part of the package."""
+
 
 GOOD = ("Good", "Excellent")
 """Of Topical-Chat's Poor, Not Good, Passable, Good and Excellent."""
@@ -49,7 +45,7 @@ class LabelledReply(NamedTuple):
     """One label.
 
     Attributes:
-        source: Where it comes from; a key of :data:`SOURCES` or :data:`RESEARCH`.
+        source: Where it comes from; a key of :data:`SOURCES`.
         pair: The turn before and the reply.
         label: 1 engaging, 0 not.
         group: The conversation.
@@ -61,34 +57,16 @@ class LabelledReply(NamedTuple):
     group: str
 
 
-def labelled_replies(data: Path, *, research: bool = False) -> Iterator[LabelledReply]:
+def labelled_replies(data: Path) -> Iterator[LabelledReply]:
     """Yield every label, in a fixed order."""
     yield from _topical_chat(data)
     yield from _convai2017(data)
     yield from _ab_redial(data)
-    if research:
-        yield from _finetuning(data)
 
 
-def without_evaluated(
-    labels: list[LabelledReply], data: Path, *, research: bool = False
-) -> tuple[list[LabelledReply], str]:
+def without_evaluated(labels: list[LabelledReply], data: Path) -> tuple[list[LabelledReply], str]:
     """Return the labels whose texts no evaluated set holds, and in words what was left out."""
     evaluated = evaluated_texts(data)
-    if research:  # its own pairs stand in the folder of the evaluated set they belong to
-        own = {
-            normalise(t)
-            for reply in _finetuning(data)
-            for t in (*reply.pair.left, reply.pair.right)
-        }
-        rated = {
-            normalise(row[field])
-            for name in ("rated_600", "convai_amt_297", "dd_test_1849")
-            for row in _rows(data / f"predictive_engagement/{name}.jsonl.gz")
-            for field in ("query", "reply", "generated", "reference")
-            if isinstance(row.get(field), str)
-        }
-        evaluated -= own - rated
     kept = [
         label
         for label in labels
@@ -177,14 +155,6 @@ def _ab_redial(data: Path) -> Iterator[LabelledReply]:
 
 def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
-
-
-def _finetuning(data: Path) -> Iterator[LabelledReply]:
-    for row in _rows(data / "predictive_engagement/dd_finetune_300.jsonl.gz"):
-        pair = Pair((" ".join(row["query"].split()),), " ".join(row["reply"].split()))
-        yield LabelledReply(
-            "dailydialog pairs, engaging or not", pair, row["label"], f"dd-{row['id']}"
-        )
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

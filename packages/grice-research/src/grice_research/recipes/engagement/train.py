@@ -20,7 +20,6 @@ from grice.stats import partial_correlation
 from grice.text.script import unreadable
 from grice_research.places import work_folder
 from grice_research.recipes.engagement.labels import (
-    RESEARCH,
     SOURCES,
     labelled_replies,
     without_evaluated,
@@ -90,10 +89,6 @@ SELECTION = [
     "sources and penalties: rank correlation given length with what people said of single replies "
     "in one corpus (topical_chat, convai2017, ab_redial), fitted on the others, mean of all"
 ]
-RESEARCH_SELECTION = [
-    "sources and penalties: the area under the curve on the DailyDialog pairs of the study, fitted "
-    "on the other sources"
-]
 COMMAND = "python -m grice_research.recipes.engagement.train bundle --data ../shared/data"
 
 
@@ -111,14 +106,14 @@ class Material(NamedTuple):
         return np.array([label.label for label in self.labels], np.float64)
 
 
-def material(data: Path, *, research: bool) -> Material:
+def material(data: Path) -> Material:
     """Read and encode every labelled reply; vectors are kept in the work folder."""
     replies = [
         reply
-        for reply in labelled_replies(data, research=research)
+        for reply in labelled_replies(data)
         if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
-    labels, excluded = without_evaluated(replies, data, research=research)
+    labels, excluded = without_evaluated(replies, data)
     names = tuple(dict.fromkeys(label.source for label in labels))
     labels = _drawn(labels, names)
     WORK.mkdir(exist_ok=True)
@@ -186,12 +181,12 @@ def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
             print(name, way, round(mean, 4), by_source, flush=True)
 
 
-def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
+def bundle(stuff: Material, log: Path, folder: Path) -> None:
     """Fit what carried over best on all labels and write the bundle."""
     rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
     best = max(rows, key=lambda row: row["mean"])
     mix, way = best["mix"], best["way"]
-    sources = (*MIXES[mix], *RESEARCH) if research else MIXES[mix]
+    sources = MIXES[mix]
     used = np.flatnonzero(of_sources(stuff, sources))
     head = fit_head(
         stuff.readings.at(used),
@@ -199,21 +194,18 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
         WAYS[way],
         sources=np.unique(stuff.sources[used], return_inverse=True)[1],
     )
-    licences = {**SOURCES, **RESEARCH}
     training = {
-        "data": [f"{name} ({licences[name]})" for name in stuff.names if name in sources],
-        "selection": RESEARCH_SELECTION if research else SELECTION,
+        "data": [f"{name} ({SOURCES[name]})" for name in stuff.names if name in sources],
+        "selection": SELECTION,
         "excluded": stuff.excluded,
-        "command": COMMAND + (" --research" if research else ""),
+        "command": COMMAND,
         "seeds": [0],
     }
     figures = WORK / "figures.jsonl"
-    lines = figures.read_text().splitlines() if figures.exists() and not research else []
+    lines = figures.read_text().splitlines() if figures.exists() else []
     quality = [json.loads(line) for line in lines]
     read = f"what is counted {way}" if way.startswith("and ") else way
     facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {read}."}
-    if research:
-        facts["licence"] = "none: research only, not to be passed on"
     save_head(folder, head, facts, training, {"reads": way}, quality)
     # Those that only chose the sources count too.
     texts = {text for label in stuff.labels for text in (*label.pair.left, label.pair.right)}
@@ -224,19 +216,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", choices=["compare", "bundle"])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--research", action="store_true", help="add data that may not ship")
     options = parser.parse_args()
-    stuff = material(options.data, research=options.research)
-    kind = "research" if options.research else "default"
-    log = WORK / f"compare_{kind}.jsonl"
+    stuff = material(options.data)
+    log = WORK / "compare_default.jsonl"
     print(stuff.excluded, flush=True)
     if options.step == "compare":
-        compare(stuff, log, tuple(RESEARCH) if options.research else REPLIES)
-    elif options.research:
-        bundle(stuff, log, WORK / "engagement_research", research=True)
+        compare(stuff, log, REPLIES)
     else:
-        folder = shipped_bundles()["encoder"].parent / "engagement"
-        bundle(stuff, log, folder, research=False)
+        bundle(stuff, log, shipped_bundles()["encoder"].parent / "engagement")
 
 
 if __name__ == "__main__":

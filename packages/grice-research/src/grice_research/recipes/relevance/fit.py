@@ -31,7 +31,6 @@ __all__ = [
     "Settings",
     "Written",
     "fit",
-    "fit_together",
     "held_out_auc",
 ]
 
@@ -139,30 +138,6 @@ def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fi
     read = Reader(material.vectors, towers)
     net, measured = _learned(material, read, settings, seed)
     return Fitted(_calibrated(material, read, net), measured)
-
-
-def fit_together(
-    material: Material, towers: Towers, settings: Settings, seeds: tuple[int, ...]
-) -> Fitted:
-    """Fit a head with every seed; the result is one network whose log odds are their mean."""
-    read = Reader(material.vectors, towers)
-    nets = [_learned(material, read, settings, seed)[0] for seed in seeds]
-    net = _side_by_side(nets)
-    return Fitted(_calibrated(material, read, net), held_out_auc(material, read, net))
-
-
-def _side_by_side(nets: list[nn.Sequential]) -> nn.Sequential:
-    """Return a network of one wide hidden layer, that of every network in a row."""
-    firsts = [net[0] for net in nets]
-    lasts = [net[-1] for net in nets]
-    wide = nn.Linear(firsts[0].in_features, sum(first.out_features for first in firsts))
-    last = nn.Linear(wide.out_features, 1)
-    with torch.no_grad():
-        wide.weight.copy_(torch.cat([first.weight for first in firsts]))
-        wide.bias.copy_(torch.cat([first.bias for first in firsts]))
-        last.weight.copy_(torch.cat([layer.weight for layer in lasts], 1) / len(nets))
-        last.bias.copy_(sum(layer.bias for layer in lasts) / len(nets))
-    return nn.Sequential(wide, nn.ReLU(), last)
 
 
 def _learned(

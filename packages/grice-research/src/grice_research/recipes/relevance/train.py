@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +30,6 @@ from grice_research.recipes.relevance.fit import (
     Settings,
     Written,
     fit,
-    fit_together,
 )
 from grice_research.recipes.relevance.towers import Towers, TowerSettings, fit_towers, layers_of
 from grice_research.recipes.relevance.vectors import VectorStore
@@ -85,33 +82,11 @@ READ_BY_WRITER = {
 WRITTEN = {"valid": 2048, "train": 10240}
 """Histories that the writer answers."""
 
-MOST_ALIKE = 5
-LONGEST = 30
-WORDS = re.compile(r"[A-Za-z0-9]+")
 
+NOTHING_WRITTEN = Written(*(np.array([], np.int64) for _ in range(3)))
 TOWERS = TowerSettings()
 CHOSEN = Settings(mix=Mix(other_corpus=0.1, same_conversation=0.1), rated=128)
-VARIANTS = {
-    "chosen": CHOSEN,
-    "unrated": CHOSEN._replace(rated=0),
-    "more_rated": CHOSEN._replace(rated=192),
-    "random": CHOSEN._replace(mix=Mix()),
-    "other_corpus": CHOSEN._replace(mix=Mix(other_corpus=0.5)),
-    "same_conversation": CHOSEN._replace(mix=Mix(other_corpus=0.1, same_conversation=0.3)),
-    "near_history": CHOSEN._replace(mix=Mix(other_corpus=0.1, near_history=0.15)),
-    "written": Settings(mix=Mix(other_corpus=0.1), written=0.2, echoed=0.05, epochs=4),
-    "more_written": Settings(mix=Mix(other_corpus=0.1), written=0.25, echoed=0.04, epochs=2),
-    "fewer_rated": Settings(
-        Mix(other_corpus=0.1),
-        dropout=0.4,
-        weight_decay=0.03,
-        epochs=2,
-        rated=48,
-        written=0.25,
-        echoed=0.04,
-    ),
-    "near_reply": CHOSEN._replace(mix=Mix(other_corpus=0.1, near_reply=0.15)),
-}
+
 
 SETTINGS = {"decay": TOWERS.decay}
 FACTS = {
@@ -144,15 +119,14 @@ EVALUATE = (
 )
 
 
-def encode(data: Path, *, research: bool = False) -> None:
+def encode(data: Path) -> None:
     """Encode every distinct text that may train."""
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     evaluated = evaluated_texts(data)
     store = VectorStore(WORK / "vectors")
-    texts = texts_of(read_dialogues(data, research=research), evaluated)
-    if not research:
-        everything = texts_of(read_dialogues(data), set())
-        _write_exclusion(len(evaluated), len(everything) - len(texts), len(texts))
+    texts = texts_of(read_dialogues(data), evaluated)
+    everything = texts_of(read_dialogues(data), set())
+    _write_exclusion(len(evaluated), len(everything) - len(texts), len(texts))
     store.add(texts, encoder)
 
 
@@ -201,31 +175,6 @@ def _summaries(stuff: Material, part: Examples, rows: NDArray[np.int64]) -> NDAr
     ).astype(np.float32)
 
 
-def _written(name: str, part: Examples, index: dict[str, int]) -> Written:
-    """Return what the writer wrote to some examples, if it did; no text more than five times."""
-    written = json.loads(WRITTEN_FILE.read_text("utf-8")) if WRITTEN_FILE.exists() else []
-    seen: Counter[str] = Counter()
-    kept = []
-    for row in written:
-        seen[row["text"]] += row["part"] == name
-        if row["part"] == name and row["text"] in index and seen[row["text"]] <= MOST_ALIKE:
-            kept.append(row)
-    texts = list(index)
-    lengths = np.array([_length(texts[place]) for place in part.reply.tolist()])
-    rng = np.random.default_rng(2)
-    return Written(
-        np.array([row["row"] for row in kept], np.int64),
-        np.array([index[row["text"]] for row in kept], np.int64),
-        np.array(
-            [rng.choice(np.flatnonzero(lengths == _length(row["text"]))) for row in kept], np.int64
-        ),
-    )
-
-
-def _length(text: str) -> int:
-    return min(LONGEST, len(WORDS.findall(text)))
-
-
 def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
     text = (
         f"{dropped:,} distinct training texts stand (letters and digits in lower case) among the "
@@ -236,10 +185,10 @@ def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
     (WORK / "excluded.json").write_text(json.dumps({"text": text}))
 
 
-def material(data: Path, *, research: bool = False) -> Material:
+def material(data: Path) -> Material:
     """Read the encoded conversations as examples."""
     store = VectorStore(WORK / "vectors")
-    dialogues = list(read_dialogues(data, research=research))
+    dialogues = list(read_dialogues(data))
     evaluated = evaluated_texts(data)
     allowed = texts_of(dialogues, evaluated)  # the store may be of an earlier run
     index = {text: place for text, place in store.index.items() if text in allowed}
@@ -253,42 +202,20 @@ def material(data: Path, *, research: bool = False) -> Material:
         plain.where(plain.held_out),
         rated.where(~rated.held_out),
         rated.where(rated.held_out),
-        _written("train", train, store.index),
-        _written("valid", plain.where(plain.held_out), store.index),
+        NOTHING_WRITTEN,
+        NOTHING_WRITTEN,
     )
 
 
-def towers(stuff: Material, seed: int, *, research: bool = False) -> Towers:
+def towers(stuff: Material, seed: int) -> Towers:
     """Return the towers of a seed, fitted at the first call."""
-    path = WORK / f"{'research_' if research else ''}towers{seed}.pt"
+    path = WORK / f"towers{seed}.pt"
     if not path.exists():
         fitted = fit_towers(stuff.vectors, stuff.train, stuff.weights, TOWERS, seed)
         torch.save(fitted.state_dict(), path)
     loaded = Towers(stuff.vectors.shape[1], TOWERS)
     loaded.load_state_dict(torch.load(path))
     return loaded.eval()
-
-
-def compare(data: Path, names: list[str], *, research: bool = False) -> None:
-    """Fit one seed of each variant and append what it reaches on held-out conversations."""
-    stuff = material(data, research=research)
-    for name in names or VARIANTS:
-        print(name, flush=True)
-        pair = towers(stuff, SEEDS[0], research=research)
-        fitted = fit(stuff, pair, VARIANTS[name], SEEDS[0])
-        kind = "research_" if research else ""
-        _save(WORK / f"{kind}{name}{SEEDS[0]}", pair, fitted)
-        measured = {"research": research, **fitted.measured}
-        with (WORK / "compare.jsonl").open("a") as log:
-            log.write(json.dumps({"variant": name, **measured}) + "\n")
-
-
-def fit_research(data: Path) -> None:
-    """Fit the chosen variant with every seed on all corpora, DailyDialog's domain first."""
-    stuff = material(data, research=True)
-    pair = towers(stuff, SEEDS[0], research=True)
-    fitted = fit_together(stuff, pair, CHOSEN, SEEDS)
-    _save(WORK / "research", pair, fitted)
 
 
 def fit_seeds(data: Path) -> None:
@@ -373,27 +300,15 @@ def _training() -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=["encode", "write", "compare", "fit", "research", "bundle"])
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("step", choices=["encode", "write", "fit", "bundle"])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument(
-        "--research", action="store_true", help="add DailyDialog; weights that may not ship"
-    )
     parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.step == "encode":
-        encode(options.data, research=options.research)
-    elif options.step == "write":
+    if options.step == "write":
         write_false(options.data, options.minilm)
-    elif options.step == "compare":
-        compare(options.data, options.names, research=options.research)
-    elif options.step == "fit":
-        fit_seeds(options.data)
-    elif options.step == "research":
-        fit_research(options.data)
     else:
-        bundle(options.data)
+        {"encode": encode, "fit": fit_seeds, "bundle": bundle}[options.step](options.data)
 
 
 if __name__ == "__main__":
