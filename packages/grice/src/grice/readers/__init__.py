@@ -1,8 +1,7 @@
 """Every way a conversation comes in.
 
-``read`` takes a path, ``-`` or a directory and yields conversations one by one; a broken record
-is yielded as a ``RecordError``, and reading goes on behind it. A format is one module of this
-package that declares ``FORMAT``; nothing else is touched when one is added. Other people's packages
+``read`` takes a path, ``-`` or a directory and yields conversations one by one, a broken record as
+a ``RecordError``. A module of this package declares a :class:`Format` or several; other packages
 offer one through the entry point group ``grice.readers``.
 """
 
