@@ -14,7 +14,7 @@ from grice.records import Conversation, Turn
 
 FORMATS = find_formats().formats
 TEXTS = [name for name, form in FORMATS.items() if form.example]
-"""The others are no text: tests/formats/test_arrow.py."""
+"""The others are no text: tests/readers/test_arrow.py."""
 
 
 @pytest.fixture
