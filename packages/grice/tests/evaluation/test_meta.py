@@ -16,9 +16,8 @@ from grice.evaluation.agreement import BASELINES, NOT_HERE, evaluate
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.meta import meta_evaluate, shared_evidence
 from grice.evaluation.table import Column, read_table, score_table
-from grice.report.meta_latex import as_latex
 from grice.report.meta_page import as_html
-from grice.report.meta_tables import as_csv
+from grice.report.meta_tables import as_csv, as_latex
 from grice.scoring import load
 
 

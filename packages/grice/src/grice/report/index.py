@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.records import Conversation, Score
-    from grice.report.histogram import Histogram
+    from grice.report.svg import Histogram
 
 SPEAKERS = 100
 """Speakers that can be chosen by name."""

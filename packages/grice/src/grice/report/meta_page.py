@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.pages import head
-from grice.report.forest import Forest, forest
 from grice.report.html import asset, environment
-from grice.report.scatter import Scatter, scatter
+from grice.report.svg import Forest, Scatter, forest, scatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

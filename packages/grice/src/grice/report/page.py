@@ -9,10 +9,10 @@ from urllib.parse import quote
 from grice.detectors import in_words
 from grice.errors import excerpt
 from grice.pages import head
-from grice.report.histogram import Drawing, Histogram, decimals, number
 from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
 from grice.report.snippet import snippet
+from grice.report.svg import Drawing, Histogram, decimals, number
 from grice.scoring.summary import notes
 from grice.text.markdown import as_read
 

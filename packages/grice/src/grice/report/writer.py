@@ -14,11 +14,11 @@ import grice
 from grice.errors import MetricError, did_you_mean
 from grice.evaluation.review import Reviewer
 from grice.files import cannot_write, destination, writing
-from grice.report.histogram import Histogram, bin_edges, draw
 from grice.report.index import SPEAKERS, IndexBuilder, Row
 from grice.report.page import Panel, settings, write_page
 from grice.report.shown import shown_line
 from grice.report.spool import ChunkSpool, compress
+from grice.report.svg import Histogram, bin_edges, draw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.report is not None:
         from grice.files import write_text
-        from grice.report.difference import difference_page
+        from grice.report.html import difference_page
 
         write_text(arguments.report, difference_page(result))
     emit(result, _view(result), as_json=arguments.json)

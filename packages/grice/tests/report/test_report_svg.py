@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.report.histogram import BASE, TOP, Histogram, bin_edges, decimals, draw, number
+from grice.report.svg import BASE, TOP, Histogram, bin_edges, decimals, draw, number
 from grice.stats.estimate import Estimate
 
 finite = st.floats(-1e9, 1e9)

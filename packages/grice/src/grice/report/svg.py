@@ -1,0 +1,294 @@
+"""Drawings of the pages as plain shapes, which templates write as SVG."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grice.stats.estimate import Estimate
+    from grice.stats.inputs import Floats
+
+BINS = 20
+"""Bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits."""
+TOP, BASE = 20.0, 86.0
+"""Bars of a histogram stand between them, the mark of the mean above."""
+SCATTER_TOP, SCATTER_BASE = 6.0, 176.0
+MOST = 600
+"""Points of a scatter plot that are drawn; of more an evenly spread part."""
+JITTER = 0.02
+"""Ratings lie on few steps: each point moves by at most this share of the range, always alike."""
+STEPS = 24
+FOREST_TOP, STEP, FOOT = 12.0, 14.0, 22.0
+WIDTH = 320
+"""Width of each drawing in its own units."""
+
+
+class Axis(NamedTuple):
+    """Places of values on a line: the low end lies at ``start``, the high one at ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return float(self.start + (self.end - self.start) * share)
+
+    def inside(self, value: float) -> float:
+        """Return the place of a value; one beyond an end stands at it."""
+        ends = sorted((self.start, self.end))
+        return min(max(self(value), ends[0]), ends[1])
+
+
+def bin_edges(
+    bounds: tuple[float, float], smallest: float | None, largest: float | None
+) -> tuple[float, ...]:
+    """Return the edges of the bins, ascending, one more than there are bins.
+
+    Args:
+        bounds: The metric's range. If both ends are finite they are cut in BINS equal parts,
+            else the observed values decide and the edges are round numbers.
+        smallest: Smallest observed value; None if there is none.
+        largest: Largest observed value.
+    """
+    low, high = bounds
+    if math.isfinite(low) and math.isfinite(high) and low < high:
+        width = (high - low) / BINS
+        return tuple(float(f"{low + i * width:.15g}") for i in range(BINS + 1))
+    low = low if math.isfinite(low) else (0.0 if smallest is None else smallest)
+    high = high if math.isfinite(high) else (low if largest is None else largest)
+    if high <= low:
+        high = low + 1.0
+    step = _round_step((high - low) / BINS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return tuple(float(f"{i * step:.15g}") for i in range(first, max(last, first + 1) + 1))
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, … (times a power of ten) that is at least ``least``."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= least)
+
+
+class Histogram:
+    """Counts values as they come.
+
+    Attributes:
+        edges: Edges of the bins; a bin holds its lower edge, the last one both.
+        counts: Values in each bin; a value outside the edges counts in the nearest bin.
+        outside: How many values lay outside the edges.
+    """
+
+    def __init__(self, edges: tuple[float, ...]) -> None:
+        self.edges = edges
+        self.counts = [0] * (len(edges) - 1)
+        self.outside = 0
+
+    def add(self, value: float) -> int:
+        """Count a value and return the number of its bin."""
+        place = min(max(bisect_right(self.edges, value) - 1, 0), len(self.counts) - 1)
+        self.counts[place] += 1
+        self.outside += not self.edges[0] <= value <= self.edges[-1]
+        return place
+
+
+class Bar(NamedTuple):
+    """One bar of a histogram: its bin, what it says when pointed at, and its rectangle."""
+
+    bin: int
+    label: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Drawing(NamedTuple):
+    """A histogram, 104 high; mean and interval are None if unknown."""
+
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str, str], ...]
+    mean: float | None
+    interval: tuple[float, float] | None
+
+
+def draw(histogram: Histogram, mean: Estimate | None, noun: str) -> Drawing:
+    """Return the shapes of a histogram."""
+    edges = histogram.edges
+    x = Axis(edges[0], edges[-1], 1.0, WIDTH - 1.0).inside
+    total = sum(histogram.counts)
+    highest = max(histogram.counts) or 1
+    places = decimals(edges[-1] - edges[0])
+    bars = []
+    for i, count in enumerate(histogram.counts):
+        left, right = x(edges[i]), x(edges[i + 1])
+        # A bin that is not empty stays visible however small its share is.
+        height = max((BASE - TOP) * count / highest, 1.0) if count else 0.0
+        share = f" ({100 * count / total:.1f} %)" if total else ""
+        label = (
+            f"{number(edges[i], places)} to {number(edges[i + 1], places)}: {count:,} {noun}{share}"
+        )
+        bars.append(Bar(i, label, left + 0.75, BASE - height, right - left - 1.5, height))
+    marked = (edges[0], edges[(len(edges) - 1) // 2], edges[-1])
+    ticks = tuple(
+        (x(edge), number(edge, places), anchor)
+        for edge, anchor in zip(marked, ("start", "middle", "end"), strict=True)
+    )
+    interval = None
+    if mean is not None and mean.interval is not None:
+        interval = (x(mean.interval[0]), x(mean.interval[1]))
+    return Drawing(tuple(bars), ticks, None if mean is None else x(mean.value), interval)
+
+
+def decimals(span: float) -> int:
+    """Return how many decimals tell a hundredth of ``span`` apart."""
+    return min(max(2 - math.floor(math.log10(span)), 0), 9)
+
+
+def number(value: float, places: int) -> str:
+    """Return a number for readers, with a true minus sign."""
+    return f"{value:,.{places}f}".replace("-", "\N{MINUS SIGN}")
+
+
+class Scatter(NamedTuple):
+    """A scatter plot, 208 high.
+
+    Attributes:
+        points: Centres of the points.
+        line: Ends of the regression line.
+        band: Outline of its 95 % band, as points of a polygon.
+        x_ticks: Place and text of the ticks of the ratings.
+        y_ticks: Place and text of the ticks of the metric.
+        drawn: How many points are drawn.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    line: tuple[float, float, float, float]
+    band: str
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    drawn: int
+
+
+def scatter(pairs: Sequence[tuple[float, float]]) -> Scatter:
+    """Return the plot of (rating, value) pairs of which neither side is constant."""
+    data = np.asarray(pairs, np.float64)
+    low, high, span = data.min(axis=0), data.max(axis=0), np.ptp(data, axis=0)
+    grid = np.linspace(low[0], high[0], STEPS)
+    middle, spread = _line(data[:, 0], data[:, 1], grid)
+    across = Axis(low[0], high[0], 34.0, 314.0)
+    up = Axis(low[1], high[1], SCATTER_BASE, SCATTER_TOP)
+
+    def x(rating: float) -> float:
+        return round(across(rating), 1)
+
+    def y(value: float) -> float:
+        return round(up.inside(value), 1)
+
+    outline = [(x(a), y(b)) for a, b in zip(grid, middle + spread, strict=True)]
+    outline += [(x(a), y(b)) for a, b in zip(grid[::-1], (middle - spread)[::-1], strict=True)]
+    drawn = data[:: max(1, -(-len(data) // MOST))]
+    # Low-discrepancy shifts: the same page for the same data.
+    shift = (np.arange(len(drawn)) * 0.6180339887) % 1 - 0.5
+    moved = drawn[:, 0] + shift * 2 * JITTER * span[0]
+    return Scatter(
+        tuple((x(a), y(b)) for a, b in zip(moved, drawn[:, 1], strict=True)),
+        (x(grid[0]), y(middle[0]), x(grid[-1]), y(middle[-1])),
+        " ".join(f"{a},{b}" for a, b in outline),
+        tuple((x(tick), _text(tick, span[0])) for tick in _ticks(low[0], span[0])),
+        tuple((y(tick), _text(tick, span[1])) for tick in _ticks(low[1], span[1])),
+        len(drawn),
+    )
+
+
+def _line(x: Floats, y: Floats, grid: Floats) -> tuple[Floats, Floats]:
+    """Return the least-squares line of y on x, and half the width of its 95 % band."""
+    centre = float(x.mean())
+    squares = float(((x - centre) ** 2).sum())
+    slope = float(((x - centre) * (y - y.mean())).sum()) / squares
+    start = float(y.mean()) - slope * centre
+    rest = y - slope * x - start
+    error = float(np.sqrt((rest**2).sum() / max(1, len(x) - 2)))
+    inside = 1 / len(x) + (grid - centre) ** 2 / squares
+    return slope * grid + start, np.asarray(1.96 * error * np.sqrt(inside))
+
+
+def _ticks(low: float, span: float) -> tuple[float, float, float]:
+    high = low + span
+    return (low, (low + high) / 2, high)
+
+
+def _text(value: float, span: float) -> str:
+    return f"{value:.1f}" if span > 2 else f"{value:.2f}"
+
+
+class Share(NamedTuple):
+    """A share on a line of its own; the ends of its interval are the share where it has none."""
+
+    name: str
+    y: float
+    at: float
+    low: float
+    high: float
+
+
+class Forest(NamedTuple):
+    """Shares with their intervals, one line each.
+
+    Attributes:
+        height: How high the plot is.
+        base: Where the axis lies.
+        chance: Place of one half.
+        bars: From top to bottom.
+        ticks: Place and text of the ticks.
+    """
+
+    height: float
+    base: float
+    chance: float
+    bars: tuple[Share, ...]
+    ticks: tuple[tuple[float, str], ...]
+
+
+def forest(shares: Mapping[str, Estimate]) -> Forest:
+    """Return the plot of shares by their names, at least one, on the range from 0 to 1."""
+    axis = Axis(0.0, 1.0, 130.0, 310.0)
+
+    def x(share: float) -> float:
+        return round(axis(share), 1)
+
+    base = FOREST_TOP + STEP * (len(shares) - 0.4)
+    bars = []
+    for place, (name, estimate) in enumerate(shares.items()):
+        low, high = estimate.interval or (estimate.value, estimate.value)
+        bars.append(Share(name, FOREST_TOP + STEP * place, x(estimate.value), x(low), x(high)))
+    ticks = tuple((x(share), f"{share:g}") for share in (0.0, 0.5, 1.0))
+    return Forest(round(base + FOOT, 1), round(base, 1), x(0.5), tuple(bars), ticks)
+
+
+class Gap(NamedTuple):
+    """The interval of a difference on an axis through zero, 40 high."""
+
+    zero: float
+    low: float
+    high: float
+    value: float
+    reach: float
+
+
+def gap(difference: Estimate) -> Gap | None:
+    """Return the drawing of a difference; None where it has no interval."""
+    if difference.interval is None:
+        return None
+    low, high = difference.interval
+    reach = max(abs(low), abs(high), abs(difference.value)) or 1.0
+    x = Axis(-reach, reach, 8.0, WIDTH - 8.0)
+    return Gap(x(0), x(low), x(high), x(difference.value), reach)
