@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError, RecordError
 from grice.evaluation.scores import joined, read_score_lines
 from grice.metrics.registry import find_metrics
-from grice.report.panels import panel_of
+from grice.report.page import panel_of
 from grice.report.writer import ReportWriter
 from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 from grice.detectors import in_words
 from grice.errors import excerpt
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
     from grice.evaluation.review import FlaggedTurn, Review
     from grice.records import Json
-    from grice.report.panels import MetricPanel
     from grice.report.snippet import Piece
+    from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 
 SCRIPTS = (
@@ -42,6 +44,39 @@ BEFORE, REPLY, ID = 140, 280, 48
 leads to the whole."""
 OPEN = 6
 """Replies to look at first that are not folded up."""
+
+
+class MetricPanel(msgspec.Struct, frozen=True):
+    """What a reader must know to read a metric's numbers; higher is better.
+
+    Attributes:
+        name: Name of the metric, as its scores carry it.
+        range: Smallest and largest value it can give; infinite where it has no bound.
+        neutral: Value that an abstained score carries.
+        judges: Whether it scores single replies or whole conversations.
+        signature: What exactly was computed; a score with another signature shows its own.
+    """
+
+    name: str
+    summary: str
+    range: tuple[float, float] = (0.0, 1.0)
+    neutral: float = 0.5
+    judges: Literal["response", "conversation"] = "response"
+    source: str = ""
+    signature: str = ""
+
+
+def panel_of(column: ScoreColumn) -> MetricPanel:
+    """Return the panel of the scores of one name."""
+    return MetricPanel(
+        column.name,
+        column.summary,
+        (column.low, column.high),
+        column.neutral,
+        column.judges,
+        column.source,
+        column.signature,
+    )
 
 
 class Panel(NamedTuple):

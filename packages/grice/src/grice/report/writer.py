@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.records import Conversation, Score
-    from grice.report.panels import MetricPanel
+    from grice.report.page import MetricPanel
     from grice.scoring.summary import MetricSummary, Summary
 
 FIRST = 10
