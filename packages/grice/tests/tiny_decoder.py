@@ -17,7 +17,6 @@ SHAPES = {
     "ffn/linear_0": (2 * SIZE, SIZE),
     "ffn/linear_1": (SIZE, 2 * SIZE),
 }
-SETTINGS = "weight_after = 1.0\nweight_gain = 2.0\nweight_shift = 0.5\n"
 
 
 def shape_of(name, positions):
@@ -60,15 +59,6 @@ def write(folder, max_tokens=40):
     (folder / "card.toml").write_text(
         'name = "tiny"\nkind = "causal-lm"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
         f"[settings]\nmax_tokens = {max_tokens}\n[files]\n{sums}\n"
-    )
-    return folder
-
-
-def write_head(folder, base, settings=SETTINGS):
-    folder.mkdir()
-    (folder / "card.toml").write_text(
-        'name = "tiny-head"\nkind = "language-model"\nversion = "1"\nsummary = "-"\n'
-        f'licence = "-"\n[settings]\nbase = "file:{base}"\n{settings}[files]\n'
     )
     return folder
 

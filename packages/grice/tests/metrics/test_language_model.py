@@ -17,7 +17,7 @@ from grice.models.protocols import (
     Segment,
     TextScorer,
 )
-from tiny_decoder import SETTINGS, write, write_head
+from tiny_decoder import write
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +37,9 @@ def model(folder, models):
     return models.open(f"file:{folder}")
 
 
-@pytest.fixture(scope="module")
-def head(folder, models):
-    return models.open(f"file:{write_head(folder.parent / 'head', folder)}")
-
-
-def test_it_scores_texts_and_its_head_judges_pairs(model, head):
+def test_it_scores_texts(model):
     assert isinstance(model, CausalLM)
     assert isinstance(model, TextScorer)
-    assert isinstance(head, PairClassifier)
 
 
 def passage(*texts):
@@ -120,28 +114,6 @@ def test_what_is_known_of_one_token_after_another_adds_up(model):
     assert both == pytest.approx((first + second) / 2, rel=1e-5)
 
 
-def test_neighbours_change_no_bit(head):
-    pairs = [
-        Pair(("i eat bread",), "happy"),
-        Pair(("i", "eat", "sleep happy tired i eat"), "bread i sleep"),
-        Pair(("tired",), "i i i i i i"),
-    ]
-    assert head.classify(pairs) == [head.classify([pair])[0] for pair in pairs]
-
-
-def test_odds_are_the_weighed_sum_of_likelihood_and_gain(model, head):
-    pair = Pair(("i eat bread",), "happy")
-    (after, gain), (value,) = head.likely([pair])[0], head.classify([pair])
-    assert math.log(value / (1 - value)) == pytest.approx(after + 2 * gain + 0.5, abs=1e-3)
-    alone = model.log_probabilities(["A:"], ["happy"])[0]
-    assert gain == pytest.approx(after - alone)
-
-
-@pytest.mark.parametrize("pair", [Pair((), "happy"), Pair(("…", " "), "happy"), Pair(("i",), " !")])
-def test_where_a_side_has_no_word_there_is_nothing_to_judge(head, pair):
-    assert head.classify([pair]) == [0.5]
-
-
 def test_a_text_is_truncated_if_it_is_longer_than_half_a_window(model):
     assert model.truncated(["sleep " * 60, "i eat"]) == [True, False]
 
@@ -152,8 +124,7 @@ def test_half_a_character_is_read_as_an_unknown_one(model):
     )
 
 
-def test_nothing_asked_nothing_answered(model, head):
-    assert head.classify([]) == []
+def test_nothing_asked_nothing_answered(model):
     assert model.token_scores([]) == []
     assert model.log_probabilities([], []) == []
 
@@ -161,19 +132,6 @@ def test_nothing_asked_nothing_answered(model, head):
 def test_as_many_prompts_as_texts(model):
     with pytest.raises(InputError, match="1 prompts and 2 texts"):
         model.log_probabilities(["A:"], ["i", "eat"])
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (SETTINGS.replace("weight_gain = 2.0\n", ""), "weight_gain"),
-        (SETTINGS.replace("weight_gain = 2.0", "weight_gain = nan"), "weight_gain"),
-    ],
-)
-def test_a_head_without_its_weights_is_refused(tmp_path, folder, models, settings, message):
-    head = write_head(tmp_path / "head", folder, settings)
-    with pytest.raises(BundleError, match=message):
-        models.open(f"file:{head}")
 
 
 def test_a_model_that_reads_too_little_is_refused(tmp_path, models):

@@ -59,7 +59,6 @@ KINDS = {
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.models.embedded:generator",
     "knowledge": "grice.knowledge.store:knowledge",
-    "language-model": "grice.metrics.relevance.language_model:language_model",
     "onnx-classifier": "grice.models.onnx:onnx_classifier",
     "onnx-encoder": "grice.models.onnx:onnx_encoder",
     "onnx-nli": "grice.models.onnx:onnx_nli",
