@@ -9,7 +9,7 @@ imported by the modules of :mod:`grice_research.commands` and :mod:`grice_resear
 from __future__ import annotations
 
 from grice.knowledge.extraction.cues import Scale
-from grice.metrics.coherence.aggregation import LOWEST
+from grice.metrics.coherence.dialogues import LOWEST
 from grice.metrics.commonsense import TURNS
 from grice.metrics.engagement.replies import WIDTH
 from grice.metrics.repetition import _likenesses as likenesses_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from grice.knowledge.extraction.clauses import is_cut_off, is_unsound, with_people_apart
 from grice.knowledge.extraction.cues import CueExtractor, CueSettings
-from grice.knowledge.extraction.faults import is_cut_off, is_unsound, with_people_apart
 from grice.knowledge.extraction.protocol import Exchange
 from grice.models.bundle import open_bundle
 from grice.models.protocols import TaggedSpan

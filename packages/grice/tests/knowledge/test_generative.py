@@ -11,7 +11,7 @@ from grice.knowledge.generative import (
     as_fragment,
     plain_event,
 )
-from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.lookup import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.models.bundle import Bundle, Card, open_bundle
 from grice.models.embedded import EmbeddedGenerator

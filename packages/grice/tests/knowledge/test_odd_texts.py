@@ -9,7 +9,7 @@ from grice.knowledge.extraction.cues import CueExtractor, CueSettings
 from grice.knowledge.extraction.protocol import Exchange
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.schema import load_schema
-from grice.metrics.engagement.features import surface
+from grice.metrics.engagement.replies import surface
 from grice.models.bundle import open_bundle
 from grice.models.protocols import TaggedSpan
 from grice.models.registry import read_settings

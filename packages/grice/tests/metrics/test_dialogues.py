@@ -5,27 +5,27 @@ import pytest
 from msgspec.structs import replace
 
 from grice.errors import BundleError
-from grice.metrics.coherence.aggregation import (
+from grice.metrics.coherence import Dialogue
+from grice.metrics.coherence.dialogues import (
     ALONE,
+    AROUND,
+    AT_ONCE,
     BESIDE,
+    ORDER,
     WHOLE,
+    DialogueHead,
+    DialogueSettings,
+    Towers,
     context_free_features,
     dialogue_features,
     flaw_features,
-    pooled,
-)
-from grice.metrics.coherence.dialogues import (
-    AROUND,
-    AT_ONCE,
-    DialogueHead,
-    DialogueSettings,
+    order_features,
     own_turns,
+    pooled,
     turn_blocks,
 )
 from grice.metrics.coherence.features import NUMBERS
-from grice.metrics.coherence.protocol import Dialogue
 from grice.metrics.coherence.replaced_tokens import NOTHING, ReplacedTokens
-from grice.metrics.coherence.towers import ORDER, Towers, order_features
 from grice.models.bundle import open_bundle
 from grice.models.registry import read_settings
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.metrics.relevance.fluency import FluencyModel
+from grice.metrics.relevance.pairs import FluencyModel
 from grice.models.bundle import file_sha256, open_bundle, shipped_bundles
 from grice.models.models import Models
 from grice.models.protocols import Pair

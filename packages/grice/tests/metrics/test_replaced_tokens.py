@@ -5,9 +5,9 @@ import pytest
 from msgspec.structs import replace
 
 from grice.errors import BundleError
-from grice.metrics.coherence.memo import MemoReplacedTokens
 from grice.metrics.coherence.replaced_tokens import (
     REPLACED_TOKEN_FEATURES,
+    MemoReplacedTokens,
     ReplacedTokenDetector,
     ReplacedTokens,
     replaced_token_features,

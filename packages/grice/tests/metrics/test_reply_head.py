@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.metrics.engagement.features import SURFACE, surface
-from grice.metrics.engagement.replies import ReplyHead, ReplySettings, Scale, part_names
+from grice.metrics.engagement.replies import (
+    SURFACE,
+    ReplyHead,
+    ReplySettings,
+    Scale,
+    part_names,
+    surface,
+)
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.protocols import Pair, PairClassifier

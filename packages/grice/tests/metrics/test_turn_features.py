@@ -3,16 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grice.metrics.coherence.bigrams import Bigrams, bigrams_of
 from grice.metrics.coherence.features import (
     AGAIN,
     NUMBERS,
     SPEAKER,
+    Bigrams,
+    bigrams_of,
+    read_turn,
     speaker_features,
     turn_features,
     verbatim_features,
 )
-from grice.metrics.coherence.turn_text import read_turn
 from grice.models.bundle import open_bundle
 
 TALK = (

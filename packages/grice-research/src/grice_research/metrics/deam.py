@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from grice.metrics.coherence.protocol import DialogueClassifier
+from grice.metrics.coherence import DialogueClassifier
 from grice.models.published_reader import PublishedReader, ReaderSettings
 from grice.models.registry import Settings, model_kind
 from grice.models.store.published import convert_dialogue_classifier
@@ -16,7 +16,7 @@ from grice.numeric import softmax
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.metrics.coherence.protocol import Dialogue
+    from grice.metrics.coherence import Dialogue
     from grice.models.bundle import Bundle
     from grice.models.memo import Memo
     from grice.models.registry import Opener
@@ -33,7 +33,7 @@ class DeamSettings(Settings, frozen=True):
 
 
 class DeamClassifier:
-    """A :class:`~grice.metrics.coherence.protocol.DialogueClassifier`, in float32.
+    """A :class:`~grice.metrics.coherence.DialogueClassifier`, in float32.
 
     The turns are joined by one blank: the model sees neither speakers nor where a turn ends. It
     says nothing of single turns, each of which gets the value of the conversation.

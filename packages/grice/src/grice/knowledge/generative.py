@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from grice.errors import InputError
-from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.lookup import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import COPULA, WISH
 from grice.models.registry import Settings, model_kind
@@ -88,7 +88,7 @@ class GenerativeSettings(Settings, frozen=True):
 
 
 class GenerativeKnowledge:
-    """A :class:`~grice.knowledge.protocols.KnowledgeBase` that writes its tails."""
+    """A :class:`~grice.knowledge.lookup.KnowledgeBase` that writes its tails."""
 
     def __init__(
         self, bundle: Bundle, settings: GenerativeSettings, generator: TailGenerator

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.errors import BundleError, RecordError, did_you_mean, os_reason
-from grice.knowledge.lookup import NearHead, StoredKnowledge, encoded, nearest_rows
-from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.lookup import KnowledgeBase, NearHead, StoredKnowledge, encoded, nearest_rows
 from grice.knowledge.wording import head_text
 from grice.models.bundle import Bundle, Card, file_sha256, open_bundle
 from grice.models.protocols import Encoder

@@ -19,8 +19,7 @@ from urllib.parse import quote
 import numpy as np
 
 from grice.errors import BundleError
-from grice.knowledge.lookup import NearHead, StoredKnowledge, encoded, largest
-from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.lookup import KnowledgeBase, NearHead, StoredKnowledge, encoded, largest
 from grice.knowledge.schema import load_schema
 from grice.models.blas import single_threaded
 from grice.models.protocols import Encoder

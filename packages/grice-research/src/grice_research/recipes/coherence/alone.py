@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from grice.metrics.coherence.aggregation import ALONE
+from grice.metrics.coherence.dialogues import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

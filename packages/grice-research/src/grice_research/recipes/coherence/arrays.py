@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from grice.metrics.coherence.aggregation import ALONE, BESIDE, flaw_features
-from grice.metrics.coherence.bigrams import Bigrams
-from grice.metrics.coherence.dialogues import own_turns, turn_blocks
-from grice.metrics.coherence.features import turn_features
-from grice.metrics.coherence.towers import Towers, order_features
-from grice.metrics.coherence.turn_text import read_turn
+from grice.metrics.coherence.dialogues import (
+    ALONE,
+    BESIDE,
+    Towers,
+    flaw_features,
+    order_features,
+    own_turns,
+    turn_blocks,
+)
+from grice.metrics.coherence.features import Bigrams, read_turn, turn_features
 from grice_research.recipes.coherence.data import WORDED, only_weighs, said_again
 
 if TYPE_CHECKING:

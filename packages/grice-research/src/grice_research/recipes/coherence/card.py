@@ -23,7 +23,7 @@ from grice_research.training_texts import record_texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from grice.metrics.coherence.towers import Towers
+    from grice.metrics.coherence.dialogues import Towers
     from grice_research.recipes.coherence.alone import Alone
     from grice_research.recipes.coherence.arrays import Prepared
 

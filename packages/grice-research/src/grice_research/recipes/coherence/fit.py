@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import softplus
 
+from grice.metrics.coherence.dialogues import ORDER
 from grice.metrics.coherence.features import NUMBERS
-from grice.metrics.coherence.towers import ORDER
 from grice_research.recipes.coherence.arrays import AXES
 from grice_research.surface import LOWEST
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from grice.metrics.coherence.towers import Towers
+from grice.metrics.coherence.dialogues import Towers
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp

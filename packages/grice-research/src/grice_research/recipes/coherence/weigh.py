@@ -9,9 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from grice.metrics.coherence.aggregation import POOLED, WHOLE, dialogue_features
+from grice.metrics.coherence.dialogues import ORDER, POOLED, WHOLE, dialogue_features
 from grice.metrics.coherence.features import NUMBERS
-from grice.metrics.coherence.towers import ORDER
 from grice_research.recipes.coherence.alone import without_length
 from grice_research.recipes.coherence.fit import turns_of
 

@@ -19,8 +19,7 @@ import msgspec
 import numpy as np
 import torch
 
-from grice.metrics.relevance.fluency import FluencyModel, FluentSettings
-from grice.metrics.relevance.pairs import PairHead, PairSettings
+from grice.metrics.relevance.pairs import FluencyModel, FluentSettings, PairHead, PairSettings
 from grice.models.bundle import open_bundle, write_card
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.protocols import Pair

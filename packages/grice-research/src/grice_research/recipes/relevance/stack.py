@@ -20,8 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import rankdata, spearmanr
 
-from grice.metrics.relevance.fluency import FluencyModel, FluentSettings
-from grice.metrics.relevance.pairs import PairHead, PairSettings
+from grice.metrics.relevance.pairs import FluencyModel, FluentSettings, PairHead, PairSettings
 from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.protocols import Pair

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction.faults import carrying_words
+from grice.knowledge.extraction.clauses import carrying_words
 from grice.knowledge.extraction.protocol import RELATIONS
 from grice.text.events import triple_texts
 from grice.text.people import Mention

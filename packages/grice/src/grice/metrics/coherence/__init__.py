@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from statistics import mean, pstdev
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
-from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import judge_or_abstain
 from grice.records import Judgement, TurnEvidence
@@ -15,10 +14,30 @@ from grice.text.script import unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.metrics.coherence.protocol import DialogueClassifier
     from grice.records import Conversation, Turn
 
-__all__ = ["coherence"]
+
+class Dialogue(NamedTuple):
+    """A whole conversation to be judged: who says what, in order."""
+
+    speakers: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@runtime_checkable
+class DialogueClassifier(Protocol):
+    """Judges how coherent conversations are, and which turns are not."""
+
+    identity: str
+
+    def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
+        """Return for each conversation a value, and one for each of its turns, all 0 to 1."""
+        ...
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        ...
+
 
 NEUTRAL = 0.5
 SHOWN = 3

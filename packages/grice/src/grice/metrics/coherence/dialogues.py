@@ -4,10 +4,9 @@ Every turn is encoded by itself, so a conversation of hundreds of turns costs on
 and one more turn costs one more. The networks read a turn beside the turns around it, what its
 speaker said last and all that was said, with its features: those of
 :mod:`grice.metrics.coherence.features`, and how well it would come after each other turn
-(:mod:`grice.metrics.coherence.towers`). The conversation is judged from its turns
-(:mod:`grice.metrics.coherence.aggregation`), with features that the networks do not read:
-replaced-token detection, verbatim repetition, and how each turn was rated out of context, which
-cannot tell a conversation from the same turns in another order.
+(:class:`Towers`). The conversation is judged from its turns (:func:`dialogue_features`), with
+features that the networks do not read: replaced-token detection, verbatim repetition, and how each
+turn was rated out of context, which cannot tell a conversation from its turns in another order.
 """
 
 from __future__ import annotations
@@ -17,13 +16,22 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
-from grice.metrics.coherence.aggregation import WHOLE, dialogue_features, flaw_features
-from grice.metrics.coherence.bigrams import Bigrams
-from grice.metrics.coherence.features import turn_features
-from grice.metrics.coherence.memo import MemoReplacedTokens
-from grice.metrics.coherence.protocol import DialogueClassifier
-from grice.metrics.coherence.replaced_tokens import ReplacedTokenDetector
-from grice.metrics.coherence.towers import Towers, order_features, run_layers
+from grice.metrics.coherence import DialogueClassifier
+from grice.metrics.coherence.features import (
+    AGAIN,
+    NUMBERS,
+    SPEAKER,
+    Bigrams,
+    speaker_features,
+    turn_features,
+    verbatim_features,
+)
+from grice.metrics.coherence.replaced_tokens import (
+    REPLACED_TOKEN_FEATURES,
+    MemoReplacedTokens,
+    ReplacedTokenDetector,
+    replaced_token_features,
+)
 from grice.models.blas import single_threaded
 from grice.models.memo import MemoEncoder
 from grice.models.registry import Settings, encoder_of, model_kind
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.metrics.coherence.protocol import Dialogue
+    from grice.metrics.coherence import Dialogue
     from grice.metrics.coherence.replaced_tokens import ReplacedTokens
     from grice.models.bundle import Bundle
     from grice.models.protocols import Encoder
@@ -42,6 +50,172 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
+
+
+BACK = 4
+"""Turns of a history that the towers read."""
+ORDER = 9
+"""How many numbers say how well a turn stands where it stands."""
+SHARPNESS = np.float32(8)
+"""What cosines of the towers are multiplied by before one is set against the others."""
+NEVER = np.float32(-30)
+
+
+class Towers:
+    """How well each turn of a conversation would come right after each other one.
+
+    Args:
+        left: Layers that read a history.
+        right: Layers that read a turn.
+        decay: Weight of a turn in the whole history, relative to the turn after it.
+    """
+
+    def __init__(self, left: Layers, right: Layers, decay: float) -> None:
+        self.left, self.right, self.decay = left, right, decay
+
+    def fits(self, vectors: Array) -> Array:
+        """Return cosines: in row i how each turn fits after turn i and the turns before it.
+
+        Args:
+            vectors: Unit vectors of the turns, shape ``(turns, d)``.
+        """
+        scale = np.float32(np.sqrt(vectors.shape[1]))
+        before = np.zeros_like(vectors)
+        before[1:] = vectors[:-1]
+        whole = vectors.copy()
+        for ago in range(1, BACK):
+            whole[ago:] += np.float32(self.decay**ago) * vectors[:-ago]
+        whole = unit_rows(whole)
+        read = np.concatenate([vectors, whole, before], axis=1) * scale
+        asked = unit_rows(whole * scale + run_layers(self.left, read))
+        answered = unit_rows(vectors * scale + run_layers(self.right, vectors * scale))
+        fits: Array = asked @ answered.T
+        return fits
+
+
+def order_features(fits: Array) -> Array:
+    """Return how well each turn stands where it stands, shape ``(turns, ORDER)``.
+
+    For a turn after the one before it, and for the one after it: how well it fits, how much better
+    than the other turns would there, and than it would elsewhere. Then how well the turns around
+    it would fit without it, and it without the turn before it; and how much better it would fit
+    after some other turn.
+
+    Args:
+        fits: What :meth:`Towers.fits` gives.
+    """
+    count = len(fits)
+    features = np.zeros((count, ORDER), np.float32)
+    if count < 2:
+        return features
+    sharp = fits * SHARPNESS
+    others = sharp.copy()
+    np.fill_diagonal(others, NEVER)
+    usual = np.float32(np.log(count - 1))
+    by_turn, by_place = (_log_sum(others, axis) - usual for axis in (1, 0))
+    following = np.diagonal(sharp, 1)
+    fit, best, fitting = following / 2, following - by_turn[:-1], following - by_place[1:]
+    for column, values in enumerate((fit, best / 2, fitting / 2)):
+        features[1:, column], features[:-1, 3 + column] = values, values
+    if count > 2:
+        skipped = (np.diagonal(sharp, 2) - by_turn[:-2]) / 2
+        features[1:-1, 6], features[2:, 7] = skipped, skipped
+        places = np.arange(count - 1)
+        others[places, places + 1] = NEVER
+        features[1:, 8] = (others.max(axis=0)[1:] - following) / 2
+    return features
+
+
+def run_layers(layers: Layers, rows: Array) -> Array:
+    """Return the outputs of layers with rectifiers between them, a row for each row."""
+    *hidden, last = layers
+    for weight, bias in hidden:
+        rows = np.maximum(rows @ weight + bias, 0)
+    outputs: Array = rows @ last[0] + last[1]
+    return outputs
+
+
+def _log_sum(values: Array, axis: int) -> Array:
+    highest = values.max(axis=axis, keepdims=True)
+    sums: Array = np.log(np.exp(values - highest).sum(axis=axis)) + highest.squeeze(axis)
+    return sums
+
+
+LOWEST = 0.25
+"""Share of the turns that stand for the worst of a conversation, at least one."""
+POOLED = 6
+"""How many numbers stand for the outputs of the turns of a conversation."""
+BESIDE = REPLACED_TOKEN_FEATURES + AGAIN
+"""How many numbers of a turn the networks do not read."""
+ALONE = 3
+"""What is said of a turn by itself: that a person wrote it, that people would call it good, and
+that they would like a conversation of such turns."""
+WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE + 2 * ALONE
+"""How many numbers a conversation is judged by."""
+
+
+def pooled(outputs: Array) -> Array:
+    """Return mean, mean of the lowest quarter and lowest value of each output, one by one."""
+    ordered = np.sort(outputs, axis=0)
+    pools = [outputs.mean(axis=0), ordered[: _quarter(outputs)].mean(axis=0), ordered[0]]
+    return np.stack(pools, axis=1).reshape(-1)
+
+
+def flaw_features(
+    replaced: Sequence[ReplacedTokens], speakers: Sequence[str | int], texts: Sequence[str]
+) -> Array:
+    """Return what the networks do not read of the turns, shape ``(turns, BESIDE)``; high is bad."""
+    return np.concatenate(
+        [replaced_token_features(replaced), verbatim_features(speakers, texts)], axis=1
+    )
+
+
+def context_free_features(alone: Array, speakers: Sequence[str | int]) -> Array:
+    """Return how turns sound, each by itself, on average and of the speaker who sounds worst.
+
+    Args:
+        alone: Three numbers a turn, shape ``(turns, ALONE)``.
+        speakers: Who says each turn.
+    """
+    _, whose, turns = np.unique(
+        [str(speaker) for speaker in speakers], return_inverse=True, return_counts=True
+    )
+    sums = np.zeros((len(turns), alone.shape[1]))
+    np.add.at(sums, whose, alone)
+    worst = (sums / turns[:, None]).min(axis=0)
+    return np.concatenate([alone.mean(axis=0), worst], dtype=np.float32)
+
+
+def dialogue_features(
+    outputs: Array, numbers: Array, beside: Array, alone: Array, speakers: Sequence[str | int]
+) -> Array:
+    """Return what a conversation is judged by, shape ``(WHOLE,)``.
+
+    Args:
+        outputs: The networks' outputs for its turns, shape ``(turns, 2)``.
+        numbers: Plain numbers and those of :func:`order_features`, beside each other.
+        beside: What :func:`flaw_features` gives.
+        alone: How each turn sounds by itself, shape ``(turns, ALONE)``.
+        speakers: Who says each turn.
+    """
+    low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
+    high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
+    parts = [
+        pooled(outputs),
+        numbers.mean(axis=0),
+        low,
+        speaker_features(numbers, speakers),
+        beside.mean(axis=0),
+        high,
+        beside.max(axis=0),
+        context_free_features(alone, speakers),
+    ]
+    return np.concatenate(parts, dtype=np.float32)
+
+
+def _quarter(rows: Array) -> int:
+    return max(1, int(LOWEST * len(rows)))
+
 
 DECAY = 0.7
 """Weight of a turn in all that was said, relative to the turn after it."""

@@ -6,24 +6,160 @@ order one; what is not there is zero.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
-from grice.metrics.coherence.turn_text import FEWEST_WORDS, read_turn
 from grice.text.repetition import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from grice.metrics.coherence.bigrams import Bigrams
-    from grice.metrics.coherence.turn_text import TurnText
-
     Array: TypeAlias = NDArray[np.float32]
+
+
+def bigrams_of(words: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return the places of each two neighbours in the tables: first, second, both."""
+    chain = ["<", *words, ">"]
+    places = [crc32(word.encode()) for word in chain]
+    both = [crc32(f"{a} {b}".encode()) for a, b in pairwise(chain)]
+    return [(*two, place) for two, place in zip(pairwise(places), both, strict=True)]
+
+
+class Bigrams:
+    """How much more often two words stand side by side than by chance.
+
+    Args:
+        single: Counts of words by hash, shape a power of two.
+        double: Counts of neighbours by hash, shape a power of two.
+        total: How many there are in all.
+    """
+
+    def __init__(self, single: Array, double: Array, total: float) -> None:
+        self.single, self.double, self.total = single, double, total
+
+    @classmethod
+    def load(cls, path: Path) -> Bigrams:
+        """Read the tables, whose counts are kept as eighths of their logarithm to base two."""
+        with np.load(path, allow_pickle=False) as kept:
+            single, double = (
+                (2 ** (kept[name].astype(np.float32) / 8) - 1) for name in ("single", "double")
+            )
+            return cls(single, double, float(kept["total"]))
+
+    def seen(self, places: NDArray[np.int64]) -> Array:
+        """Return how often each two neighbours were seen."""
+        counts: Array = self.double[places % len(self.double)]
+        return counts
+
+    def surprise(self, pairs: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
+        """Return the mean association of neighbours, and that of the word that fits worst.
+
+        The association is the logarithm of how much more often two words stand side by side than
+        by chance; near zero where too little was seen to tell.
+        """
+        if not pairs:
+            return 0.0, 0.0
+        places = np.array(pairs, np.int64)
+        first, second = (self.single[places[:, k] % len(self.single)] for k in (0, 1))
+        chance = first * second / self.total
+        association = np.log((self.seen(places[:, 2]) + 0.5) / (chance + 0.5))
+        worst = (
+            (association[:-1] + association[1:]).min() if len(association) > 1 else association[0]
+        )
+        return float(association.mean()), float(worst)
+
+
+MOST_SENTENCES = 12
+"""Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
+FEWEST_WORDS = 3
+CONTENT = 4
+"""Letters of the shortest word that says what a turn is about."""
+_DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
+_LOST = re.compile(
+    r"^\W*(?:what|huh|pardon|sorry)\W*\?|what do you mean|(?:makes?|making) no sense|"
+    r"n['’]?t (?:make (?:any )?sense|understand|get it)|do not understand|"
+    r"not what i (?:said|asked)|i (?:just )?(?:said|asked|told)|already (?:said|asked|told)|"
+    r"answer my question|are you (?:a )?(?:bot|robot|human|ok|drunk)|confus|random|nonsense|"
+    r"weird|off topic|(?:bot|stupid)\b"
+)
+"""What people say to a turn that made no sense to them."""
+_GREETS = re.compile(
+    r"^\W*(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening)|how are you|nice to meet)\b"
+)
+_CLOSES = re.compile(
+    r"\b(?:(?:good ?)?bye|see (?:you|ya)|have a (?:good|great|nice|wonderful|lovely)|take care|"
+    r"(?:nice|great|good|lovely) (?:talking|chatting|speaking|chat)|good ?night|farewell|"
+    r"(?:talk|speak) to you (?:later|soon))\b"
+)
+_ANSWERS = re.compile(r"^\W*(?:yes|yeah|yep|yup|no|nope|nah|sure|of course|certainly|not really)\b")
+_PERSONS = (
+    frozenset(("i", "me", "my", "mine", "myself", "i'm", "i'd", "i'll", "i've")),
+    frozenset(("you", "your", "yours", "yourself", "you're", "you'd", "you'll", "you've")),
+    frozenset(("he", "him", "his", "she", "her", "hers", "he's", "she's", "himself", "herself")),
+    frozenset(("it", "its", "it's", "itself")),
+    frozenset(("we", "us", "our", "ours", "we're", "we'd", "we'll", "we've")),
+    frozenset(("they", "them", "their", "theirs", "they're", "they'd", "they'll", "they've")),
+    frozenset(("the",)),
+)
+"""Whom a turn speaks of, and "the"."""
+
+
+class TurnText(NamedTuple):
+    """What is read of a text by itself."""
+
+    words: tuple[str, ...]
+    content: frozenset[str]
+    sentences: tuple[tuple[frozenset[str], bool], ...]
+    bigrams: tuple[tuple[int, int, int], ...]
+    asks: bool
+    lost: bool
+    persons: tuple[int, ...]
+    greets: bool
+    closes: bool
+    answers: bool
+
+
+@lru_cache(maxsize=4096)
+def read_turn(text: str) -> TurnText:
+    """Return what is read of a text by itself."""
+    lower = text.lower()
+    words: list[str] = []
+    sentences = []
+    pairs: list[tuple[int, int, int]] = []
+    for part in SENTENCES.findall(lower)[:MOST_SENTENCES]:
+        own = CONTRACTED_WORDS.findall(part)
+        if not own:
+            continue
+        words += own
+        pairs += bigrams_of(own)
+        denials = [word for word in own if _DENIAL.fullmatch(word)]
+        rest = frozenset(own).difference(denials)
+        if len(rest) >= FEWEST_WORDS:
+            sentences.append((rest, bool(denials)))
+    content = frozenset(word for word in words if len(word) >= CONTENT)
+    lost = bool(_LOST.search(lower))
+    straight = [word.replace("’", "'") for word in words]
+    persons = tuple(sum(word in forms for word in straight) for forms in _PERSONS)
+    return TurnText(
+        tuple(words),
+        content,
+        tuple(sentences),
+        tuple(pairs),
+        "?" in text,
+        lost,
+        persons,
+        *(bool(pattern.search(lower)) for pattern in (_GREETS, _CLOSES, _ANSWERS)),
+    )
+
 
 AGAIN = 3
 """How many numbers :func:`verbatim_features` gives for a turn."""

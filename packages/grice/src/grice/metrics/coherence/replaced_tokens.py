@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 
 from grice.models.blas import single_threaded
+from grice.models.memo import answer_key, remember
 from grice.models.mlp import Mlp
 from grice.models.registry import Settings, read_settings
 from grice.models.spans import neighbourhood
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
+    from grice.models.memo import Memo, MemoEncoder
 
     Array: TypeAlias = NDArray[np.float32]
+
 
 REPLACED_TOKEN_FEATURES = 8
 """How many features :func:`replaced_token_features` gives for a turn."""
@@ -181,3 +185,51 @@ def replaced_token_features(turns: Sequence[ReplacedTokens]) -> Array:
 
 def _most(odds: Sequence[float]) -> float:
     return _soft_maximum(np.array(odds, np.float32), SHARP) if odds else NOWHERE
+
+
+STATES = 256
+"""Texts whose token states are held at once: some 10 MB for turns of common length."""
+
+
+class MemoReplacedTokens:
+    """A detector that answers each distinct text once.
+
+    It reads the states that others ask the encoder for, so that a turn is not encoded for it alone.
+    """
+
+    def __init__(self, detector: ReplacedTokenDetector, encoder: MemoEncoder, memo: Memo) -> None:
+        self.identity = detector.identity
+        self._detector = detector
+        self._encoder = encoder
+        self._memo = memo
+        encoder.read_along(self._keep)
+
+    def replaced_tokens(self, texts: Sequence[str]) -> list[ReplacedTokens]:
+        """Return for each text how much its words look as if they did not belong there."""
+        return remember(
+            self._memo, self.identity, texts, self._judged, msgspec.json.encode, _DECODER.decode
+        )
+
+    def _judged(self, texts: list[str]) -> list[ReplacedTokens]:
+        answers = []
+        for start in range(0, len(texts), STATES):
+            block = texts[start : start + STATES]
+            answers += self._read(block, self._encoder.states(block))
+        return answers
+
+    def _read(self, texts: Sequence[str], states: Sequence[Hidden]) -> list[ReplacedTokens]:
+        return [
+            self._detector.judge(text, hidden) for text, hidden in zip(texts, states, strict=True)
+        ]
+
+    def _keep(self, texts: Sequence[str], states: Sequence[Hidden]) -> None:
+        answers = zip(texts, self._read(texts, states), strict=True)
+        self._memo.keep(
+            {
+                answer_key(self.identity, text): msgspec.json.encode(answer)
+                for text, answer in answers
+            }
+        )
+
+
+_DECODER = msgspec.json.Decoder(ReplacedTokens)

@@ -20,7 +20,7 @@ import msgspec
 
 from grice.knowledge.extraction.protocol import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
-from grice.metrics.sense.protocol import FlawModel
+from grice.metrics.sense import FlawModel
 from grice.metrics.unjudged import nothing_to_judge
 from grice.models.protocols import Pair
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
         Place,
         TripleExtractor,
     )
-    from grice.knowledge.lookup import TripleStore
+    from grice.knowledge.lookup import KnowledgeBase, TripleStore
     from grice.knowledge.plausibility import TripleHead
-    from grice.knowledge.protocols import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
     from grice.models.protocols import Encoder, PairClassifier
     from grice.records import KnownTail, Response

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from grice.errors import InputError, did_you_mean
-from grice.knowledge.lookup import StoredKnowledge, encoded
+from grice.knowledge.lookup import KnowledgeBase, StoredKnowledge, TailProbabilities, encoded
 from grice.knowledge.plausibility import TripleHead
-from grice.knowledge.protocols import KnowledgeBase, TailProbabilities
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.numeric import unit_cosine

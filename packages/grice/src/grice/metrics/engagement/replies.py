@@ -1,7 +1,7 @@
 """A judge of single replies: a linear head on countable features and frozen vectors.
 
 The log odds are a sum with one part per feature: those of
-:mod:`grice.metrics.engagement.features`, the cosine with the turn before, what the turn before
+:mod:`grice.metrics.engagement.replies`, the cosine with the turn before, what the turn before
 says, what the reply says, how the two meet, and, if the head was put on top of another classifier,
 that one's answer. So every part says how far it moved the score.
 """
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
-from grice.metrics.engagement.features import COUNTS, SURFACE, surface
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder, PairClassifier
 from grice.models.registry import Settings, encoder_of, model_kind
 from grice.numeric import logit, sigmoid
+from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,45 @@ if TYPE_CHECKING:
     from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
+
+SURFACE = (
+    "words",
+    "letters per word",
+    "different words",
+    "words of the turn before",
+    "words shared with it",
+    "asks",
+    "is asked",
+    "exclaims",
+)
+"""Names of the numbers, in the order of :func:`surface`."""
+
+COUNTS = ("words", "words of the turn before")
+"""Those that count; a network does better with their logarithms."""
+
+
+def surface(before: str, reply: str) -> tuple[float, ...]:
+    """Return the numbers that :data:`SURFACE` names.
+
+    ``different words`` and ``words shared with it`` are shares of the reply's words and of its
+    different words, 0 if it has none; the last three are 1 or 0.
+
+    >>> dict(zip(SURFACE, surface("Do you like tea?", "I like tea.")))["words shared with it"]
+    0.6666666666666666
+    """
+    words, words_before = WORDS.findall(reply.lower()), WORDS.findall(before.lower())
+    different = set(words)
+    return (
+        float(len(words)),
+        sum(map(len, words)) / max(1, len(words)),
+        len(different) / max(1, len(words)),
+        float(len(words_before)),
+        len(different.intersection(words_before)) / max(1, len(different)),
+        float("?" in reply),
+        float("?" in before),
+        float("!" in reply),
+    )
+
 
 BALANCED = 0.5
 """The answer where there is nothing to judge: no word of a turn before, or none of a reply."""

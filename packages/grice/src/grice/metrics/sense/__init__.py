@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.sense.protocol import FlawModel
 from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.text.script import unreadable
@@ -19,7 +18,23 @@ if TYPE_CHECKING:
 
     from grice.records import Evidence, Response
 
-__all__ = ["cause_of", "sense"]
+
+@runtime_checkable
+class FlawModel(Protocol):
+    """Says what is wrong with replies."""
+
+    identity: str
+    flaws: tuple[str, ...]
+    """What each column says; the first is any flaw at all."""
+
+    def log_odds(self, responses: Sequence[Response]) -> NDArray[np.float32]:
+        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
+        ...
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        ...
+
 
 NEUTRAL = 0.5
 REPETITION, UNANSWERED = "repetition", "unanswered"

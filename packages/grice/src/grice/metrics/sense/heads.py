@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.errors import BundleError
-from grice.metrics.readings import readings
-from grice.metrics.sense.protocol import FlawModel
+from grice.metrics.likelihood import readings
+from grice.metrics.sense import FlawModel
 from grice.models.mlp import Mlp
 from grice.models.protocols import PassageEncoder
 from grice.models.registry import Settings, model_kind
