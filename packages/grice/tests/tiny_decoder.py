@@ -61,16 +61,3 @@ def write(folder, max_tokens=40):
         f"[settings]\nmax_tokens = {max_tokens}\n[files]\n{sums}\n"
     )
     return folder
-
-
-def write_place(folder, kind, base, settings, **files):
-    """Write a bundle that puts a decoder in a place; keyword arguments are its text files."""
-    folder.mkdir()
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
-    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
-    (folder / "card.toml").write_text(
-        f'name = "tiny-{kind}"\nkind = "{kind}"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
-        f'[settings]\nbase = "file:{base}"\n{settings}\n[files]\n{sums}\n'
-    )
-    return folder

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from grice.errors import BundleError, InputError
@@ -12,8 +10,6 @@ from grice.models.protocols import (
     CausalGenerator,
     CausalLM,
     Generator,
-    Pair,
-    PairClassifier,
     Segment,
     TextScorer,
 )
