@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._replies import add_check, show_replies
 from grice.cli._status import DONE
+from grice.cli.commands.serve import add_check, show_replies
 from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_or_print_lines
 from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import plural

@@ -33,11 +33,7 @@ def instead_of(words: str) -> str | None:
 
 
 def load(entry: metadata.EntryPoint) -> object:
-    """Load an entry point, once its distribution is known to fit this version of grice.
-
-    Raises:
-        InputError: If the distribution was made for another version.
-    """
+    """Load an entry point, once its distribution is known to fit this version of grice."""
     if entry.dist is not None and (problem := mismatch(entry.dist)):
         raise InputError(problem)
     return entry.load()

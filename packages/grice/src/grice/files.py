@@ -47,11 +47,7 @@ byte that its C library can name, far behind the end of almost every file."""
 
 
 def destination(path: Path) -> Path | None:
-    """Return the regular file that an output stands for, there or not yet; None for a stream.
-
-    Raises:
-        OutputError: If nothing can be written there, or not in one step.
-    """
+    """Return the regular file that an output stands for, there or not yet; None for a stream."""
     if _descriptor(path) is not None:
         return None
     try:
@@ -76,9 +72,6 @@ def check_not_input(output: Path, inputs: Iterable[Path]) -> None:
     Args:
         output: What is to be written.
         inputs: Files that are read, and folders all of whose files are.
-
-    Raises:
-        OutputError: If the output is one of the inputs, or lies in a folder of them.
     """
     if not output.is_file():
         return
@@ -102,11 +95,7 @@ def _descriptor(path: Path) -> int | None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """Open an output; a regular file appears under its name when the block has ended.
-
-    Raises:
-        OutputError: If it cannot be written; a regular file is then as it was.
-    """
+    """Open an output; a regular file appears under its name when the block has ended."""
     if destination(path) is not None:
         with replacing(path) as temporary, temporary.open("wb") as file:
             yield file
@@ -122,11 +111,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def streaming(path: Path) -> Iterator[BinaryIO]:
-    """Open a device, a pipe or a descriptor, to be written through.
-
-    Raises:
-        OutputError: If it cannot be opened, or not closed with all that was written.
-    """
+    """Open a device, a pipe or a descriptor, to be written through."""
     number = _descriptor(path)
     try:
         # A duplicate shares its place in the file with whoever else writes to the descriptor.
@@ -150,9 +135,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of an empty file that takes the place of an output when the block has ended.
 
     For what can only be written by name, such as a data base; see :func:`writing`.
-
-    Raises:
-        OutputError: If it cannot be written, or is a stream.
     """
     target = destination(path)
     if target is None:
@@ -169,9 +151,6 @@ def renaming(target: Path) -> Iterator[Path]:
     """Yield the path of an empty file that is renamed to ``target`` when the block has ended.
 
     A link of that name is itself replaced. The file keeps the permissions of the one it replaces.
-
-    Raises:
-        OSError: If it cannot be written.
     """
     name = f".{target.stem[:NAME_LENGTH]}-{os.urandom(4).hex()}{target.suffix}"
     temporary = target.with_name(name)
@@ -198,10 +177,6 @@ def open_own(path: Path, flags: int) -> int:
 
     Args:
         flags: As :func:`os.open` takes them.
-
-    Raises:
-        OutputError: If it is a link, has a second name, or is no regular file: planted.
-        OSError: If it cannot be opened otherwise.
     """
     planted = OutputError(
         f"{path}: is a link or no regular file, and nothing that grice has left there; remove it, "
@@ -221,11 +196,7 @@ def open_own(path: Path, flags: int) -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for outputs, if it is not there.
-
-    Raises:
-        OutputError: If it cannot be made.
-    """
+    """Make a folder for outputs, if it is not there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -233,30 +204,18 @@ def make_folder(folder: Path) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write an output line by line.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write an output line by line."""
     with writing(path) as file:
         file.writelines(lines)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write an output.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write an output."""
     write_lines(path, [content])
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write an output as UTF-8.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write an output as UTF-8."""
     write_bytes(path, text.encode("utf-8", "replace"))
 
 

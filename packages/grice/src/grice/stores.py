@@ -26,22 +26,14 @@ def is_url(place: str) -> bool:
 
 
 def is_folder(url: str) -> bool:
-    """Return whether a URL names a folder, or what objects' names begin with before a slash.
-
-    Raises:
-        InputError: If the store cannot be asked.
-    """
+    """Return whether a URL names a folder, or what objects' names begin with before a slash."""
     with _asking(url):
         system, path = _located(url)
         return bool(system.isdir(path))
 
 
 def files_under(url: str) -> list[str]:
-    """Return the URLs of the files under a folder, sorted, hidden ones left out.
-
-    Raises:
-        InputError: If the store cannot be asked.
-    """
+    """Return the URLs of the files under a folder, sorted, hidden ones left out."""
     with _asking(url):
         system, path = _located(url)
         system.invalidate_cache()  # what others wrote meanwhile counts
@@ -53,11 +45,7 @@ def files_under(url: str) -> list[str]:
 
 
 def version_of(url: str) -> str:
-    """Return what a store says of the content of a file, which is not read: its hash, or its time.
-
-    Raises:
-        InputError: If the store cannot be asked.
-    """
+    """Return the hash of a file as its store states it, or its time; the file is not read."""
     with _asking(url):
         system, path = _located(url)
         about = system.info(path)
@@ -66,11 +54,7 @@ def version_of(url: str) -> str:
 
 
 def open_url(url: str) -> io.BufferedReader:
-    """Open a file to be read; its errors are those of a file of this machine.
-
-    Raises:
-        InputError: If it cannot be opened.
-    """
+    """Open a file to be read; its errors are those of a file of this machine."""
     with _asking(url):
         system, path = _located(url)
         return io.BufferedReader(_Remote(system.open(path, "rb")), 1 << 20)
@@ -82,9 +66,6 @@ def writing_url(url: str) -> Iterator[BinaryIO]:
 
     A store of objects puts one whole or not at all; elsewhere it is put beside its place, and
     renamed.
-
-    Raises:
-        OutputError: If it cannot be put there.
     """
     with tempfile.NamedTemporaryFile() as file:
         yield cast("BinaryIO", file)

@@ -223,11 +223,7 @@ def _check_place(arguments: argparse.Namespace) -> None:
 
 
 def _keep_inputs(arguments: argparse.Namespace) -> None:
-    """Refuse to write over a file that the same command reads.
-
-    Raises:
-        OutputError: If an output is one of the inputs, or lies in a directory of them.
-    """
+    """Refuse to write over a file that the same command reads."""
     given = vars(arguments)
     named = (value for name in given.keys() - WRITTEN for value in _texts(given[name]))
     # os.path: a text that is too long for a path is no file, where pathlib raises an error.

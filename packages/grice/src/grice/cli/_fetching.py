@@ -28,11 +28,7 @@ SHORTEST = 10
 
 
 class Fetching:
-    """Listens to a download and reports it on standard error.
-
-    Args:
-        clock: Returns seconds.
-    """
+    """Listens to a download and reports it on standard error."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -45,12 +45,7 @@ def _bar(total: int | None, unit: str) -> tuple[Bar, TaskID]:
 
 
 class Stages:
-    """Watches the work of a command, and draws a bar for each part of it that takes long.
-
-    Args:
-        patience: Seconds that the command may take before there is a bar.
-        clock: Returns seconds.
-    """
+    """Watches the work of a command, and draws a bar for each part of it that takes long."""
 
     def __init__(self, patience: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -89,10 +84,6 @@ class Progress:
     """Listens to a run of ``grice score`` and draws its progress, by the bytes read of its inputs.
 
     Of a sample the conversations are counted instead, for its inputs are read to their end first.
-
-    Args:
-        readings: The inputs.
-        sample: How many conversations are drawn of them; None if all are scored.
     """
 
     def __init__(self, readings: Sequence[Reading], sample: int | None = None) -> None:

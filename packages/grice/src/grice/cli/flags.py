@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,61 @@ def add_path(parser: argparse._ActionsContainer, name: str, metavar: str, about:
     parser.add_argument(name, type=Path, metavar=metavar, help=about)
 
 
+add_across_signatures = partial(
+    add_switch,
+    name="--across-signatures",
+    about="take also scores of different versions, models or options of a metric",
+)
+add_cache = partial(
+    add_path,
+    name="--cache",
+    metavar="DIR",
+    about="folder of answers kept between runs (default: the user's cache folder)",
+)
+add_data = partial(
+    add_path, name="--data", metavar="DIR", about="folder of the data sets; default GRICE_DATA"
+)
+add_json = partial(add_switch, name="--json", about="print the result as JSON, one object a line")
+add_plugins = partial(
+    add_list,
+    name="--plugin",
+    metavar="FILE.py",
+    about="a Python file that declares further metrics; may be repeated",
+    type=Path,
+)
+add_report = partial(
+    add_path, name="--report", metavar="OUT.html", about="write a page to look at the result, too"
+)
+add_speaker = partial(
+    add_list,
+    name="--speaker",
+    metavar="NAME",
+    about="judge only turns of this speaker or role; may be repeated; all judges everybody "
+    "(default: the assistant where roles or speakers' names tell who that is, else everybody)",
+)
+
+
+def add_preset(parser: argparse._ActionsContainer) -> None:
+    """Add the choice of all models and weights at once."""
+    parser.add_argument(
+        "--models",
+        metavar="PRESET",
+        help="models and weights all at once: small (what ships), medium, large, a preset or "
+        "FILE.toml of your own, or openai:MODEL@URL, which adds LLM judges; default: what grice "
+        "models use has chosen, else small",
+    )
+
+
+def add_mode(parser: argparse._ActionsContainer) -> None:
+    """Add the arithmetic of models."""
+    parser.add_argument(
+        "--mode",
+        choices=("fast", "exact"),
+        default="fast",
+        help="arithmetic: fast (int8, default) or exact (float32, one text at a time)",
+    )
+
+
 def add_files(parser: argparse._ActionsContainer, about: str) -> None:
     """Add the files that a command reads, one at least."""
     parser.add_argument("files", nargs="+", metavar="FILE", help=about)
@@ -83,16 +139,11 @@ def tells_by_status(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(checking=True)
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add what names the format of the files."""
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add how files of conversations are read: their format, and the columns of a table."""
     parser.add_argument(
         "--format", metavar="NAME", help="format of the files; default: as they look (grice list)"
     )
-
-
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add how files of conversations are read: their format, and the columns of a table."""
-    add_format(parser)
     parser.add_argument(
         "--column",
         dest="columns",
@@ -133,11 +184,6 @@ class _Columns(argparse.Action):
         setattr(namespace, self.dest, {**columns, part: name})
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add what asks for lines that machines read."""
-    add_switch(parser, "--json", "print the result as JSON, one object a line")
-
-
 def add_seed(parser: argparse.ArgumentParser, about: str, default: int = 0) -> None:
     """Add the seed of what is drawn."""
     add_number(
@@ -145,62 +191,24 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int = 0) -> N
     )
 
 
-def add_report(parser: argparse.ArgumentParser) -> None:
-    """Add the page that is written."""
-    add_path(parser, "--report", "OUT.html", "write a page to look at the result, too")
-
-
-JUDGED = (
-    "judge only turns of this speaker or role; may be repeated; all judges everybody (default: the "
-    "assistant where roles or speakers' names tell who that is, else everybody)"
-)
-
-
-def add_speaker(parser: argparse.ArgumentParser) -> None:
-    """Add whose turns are judged."""
-    add_list(parser, "--speaker", "NAME", JUDGED)
-
-
-METRICS = "metrics, comma-separated (grice list)"
-
-
 def add_metrics(parser: argparse._ActionsContainer, default: str = "all") -> None:
     """Add the list of metrics."""
-    about = f"{METRICS}; default {default}"
+    about = f"metrics, comma-separated (grice list); default {default}"
     parser.add_argument("-m", "--metrics", metavar="NAMES", help=about)
 
 
-def add_plugins(parser: argparse._ActionsContainer) -> None:
-    """Add the files of a user's own metrics."""
-    add_list(
-        parser,
-        "--plugin",
-        "FILE.py",
-        "a Python file that declares further metrics; may be repeated",
-        type=Path,
-    )
-
-
-def path_or_url(text: str) -> Path | str:
-    """Return a path; a URL as it stands, which a path would shorten."""
-    return text if is_url(text) else Path(text)
+def _path_or_url(text: str) -> Path | str:
+    return text if is_url(text) else Path(text)  # a path would shorten a URL
 
 
 def add_output(
     parser: argparse.ArgumentParser, metavar: str, what: str, *, required: bool = False
 ) -> None:
-    """Add the file or folder that is written.
-
-    Args:
-        parser: Takes the option.
-        metavar: What the name stands for.
-        what: What is written there.
-        required: Whether there is no other place for it.
-    """
+    """Add the file or folder that is written."""
     parser.add_argument(
         "-o",
         "--output",
-        type=path_or_url,
+        type=_path_or_url,
         metavar=metavar,
         help=f"write the result here: {what}",
         required=required,
@@ -210,11 +218,6 @@ def add_output(
 def add_top(parser: argparse.ArgumentParser, default: int) -> None:
     """Add how many of what comes first are shown."""
     add_number(parser, "--top", "N", "how many are shown", default)
-
-
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the folder of data sets."""
-    add_path(parser, "--data", "DIR", "folder of the data sets; default GRICE_DATA")
 
 
 def add_scale(parser: argparse.ArgumentParser, default: tuple[float, float] | None = None) -> None:
@@ -248,46 +251,6 @@ def add_level(parser: argparse.ArgumentParser, default: float) -> None:
         default=default,
         metavar="P",
         help=f"level of the intervals, between 0 and 1 (default {default:g})",
-    )
-
-
-def add_across_signatures(parser: argparse.ArgumentParser) -> None:
-    """Add what lets scores stand beside others that were computed otherwise."""
-    add_switch(
-        parser,
-        "--across-signatures",
-        "take also scores of different versions, models or options of a metric",
-    )
-
-
-def add_preset(parser: argparse._ActionsContainer) -> None:
-    """Add what chooses models and weights all at once."""
-    parser.add_argument(
-        "--models",
-        metavar="PRESET",
-        help="models and weights all at once: small (what ships), medium, large, a preset or "
-        "FILE.toml of your own, or openai:MODEL@URL, which adds LLM judges; default: what grice "
-        "models use has chosen, else small",
-    )
-
-
-def add_mode(parser: argparse._ActionsContainer) -> None:
-    """Add the arithmetic of models."""
-    parser.add_argument(
-        "--mode",
-        choices=("fast", "exact"),
-        default="fast",
-        help="arithmetic: fast (int8, default) or exact (float32, one text at a time)",
-    )
-
-
-def add_cache(parser: argparse._ActionsContainer) -> None:
-    """Add the folder of answers."""
-    add_path(
-        parser,
-        "--cache",
-        "DIR",
-        "folder of answers kept between runs (default: the user's cache folder)",
     )
 
 

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
-    """Return models as scoring opens them by default, to be closed at the end of a block.
-
-    Args:
-        workers: Batches computed at the same time; by default one per core; a single
-            question has nothing to share out.
-        keep: Keep answers in the user's cache folder, or for this command only.
-    """
+    """Return models as scoring opens them by default, to be closed at the end of a block."""
     from grice.models.models import Models, default_workers
 
     return Models(
@@ -34,11 +28,7 @@ def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
 
 
 def models_as_asked(arguments: argparse.Namespace) -> Models:
-    """Return models with the arithmetic, workers and cache that the arguments give.
-
-    Args:
-        arguments: Those of :func:`grice.cli.options.add_metric_options`.
-    """
+    """Return models with the arithmetic, workers and cache that the arguments give."""
     from grice.cli.options import endpoint_terms
     from grice.models.models import Models, default_workers
 
@@ -54,9 +44,6 @@ def recommend_larger(metrics: Collection[str] = ()) -> None:
     """Print what the largest preset finds more than ``small``, and the commands that run it.
 
     Nothing is printed if quiet, or where the preset would change no score.
-
-    Args:
-        metrics: Those of the run; none means the default ones.
     """
     from grice.cli.terminal import note
     from grice.models.store.index import known_models

@@ -152,15 +152,7 @@ def chosen_preset(arguments: argparse.Namespace) -> str:
 
 
 def check_options(arguments: argparse.Namespace, asked: Sequence[str] = ()) -> None:
-    """Refuse options of metrics that are not asked for; those that a file sets are passed over.
-
-    Args:
-        arguments: The arguments, with the words that were typed.
-        asked: The metrics; by default those that ``-m`` names, or that run by default.
-
-    Raises:
-        MetricError: If the command line has one.
-    """
+    """Refuse options of metrics that are not asked for; those that a file sets are passed over."""
     from grice.errors import MetricError
 
     asked = asked or names(arguments.metrics) or arguments.registry.defaults()

@@ -76,11 +76,6 @@ def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
     Args:
         stated: ``HOW:METRIC,METRIC``, such as ``mean:relevance,engagement``.
         loaded: The metrics of the run.
-
-    Raises:
-        InputError: For an unknown blend, a metric that is not run, fewer than two, or metrics that
-            cannot be blended: of another range than 0 to 1, or some of replies, some of whole
-            conversations.
     """
     how, _, listed = stated.partition(":")
     names = [name.strip() for name in listed.split(",") if name.strip()]
@@ -158,9 +153,6 @@ def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn
         name: The metric that they name.
         signature: Their signature.
         registry: The metrics that are installed.
-
-    Raises:
-        MetricError: If the metric, or one of those that are blended, is not installed.
     """
     blend = written_blend(signature)
     if blend is None:

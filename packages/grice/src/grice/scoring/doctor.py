@@ -94,9 +94,6 @@ def diagnose(
         registry: Where metrics are looked up.
         names: Metrics to try; the default ones if empty.
         cache: Folder of cached answers; only its size is read.
-
-    Raises:
-        MetricError: If there is no metric of such a name.
     """
     wanted = list(dict.fromkeys(names or registry.defaults()))
     for name in wanted:

@@ -183,11 +183,6 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     Args:
         models: Where models are opened.
         options: Option values and model references by parameter name.
-
-    Raises:
-        MetricError: For an unknown option or a value of the wrong type.
-        ModelError: For a model that answers something else than the metric asks.
-        BundleError: For a model that is missing or damaged.
     """
     options = _current(metric, options)
     known = {option.name: option for option in metric.options}

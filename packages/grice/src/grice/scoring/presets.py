@@ -70,11 +70,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
     def check_models(self) -> None:
-        """Check that the models it needs are here.
-
-        Raises:
-            ModelError: If some are not; the message names the command that fetches them.
-        """
+        """Check that the models it needs are here."""
         if self.models:
             from grice.models.store.places import check_stored
 
@@ -82,11 +78,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             check_stored(self.models, self.name if self.name in find_presets() else "")
 
     def check_added(self) -> None:
-        """Check that the models are here that no index has.
-
-        Raises:
-            ModelError: If one is not; the message names the command that takes it.
-        """
+        """Check that the models are here that no index has."""
         from grice.models.store.places import find_stored
 
         for name in self.models:
@@ -121,9 +113,6 @@ def named_preset(name: str) -> Preset:
     """Return a preset by name, by the path of a file ``NAME.toml``, or by a model of an endpoint.
 
     ``openai:MODEL@URL`` runs all judges by that model beside the default metrics.
-
-    Raises:
-        InputError: If there is none of that name, or its file is no preset.
     """
     if name.startswith(ENDPOINT):
         return _of_judges(name)
@@ -146,10 +135,6 @@ def models_of(names: Iterable[str]) -> list[str]:
     Args:
         names: Each is a preset, which stands for all models it needs, else a model; ``model:NAME``
             is the model where a preset has the same name.
-
-    Raises:
-        InputError: If a preset cannot be read.
-        ModelError: If a preset needs a model that no index has, and it is not here.
     """
     presets = find_presets()
     models: dict[str, None] = {}
@@ -179,23 +164,13 @@ def _own() -> Path:
 
 
 def default_preset() -> str:
-    """Return the name of the preset that the user has chosen, ``small`` if none.
-
-    Raises:
-        InputError: If the file of choices cannot be read.
-    """
+    """Return the name of the preset that the user has chosen, ``small`` if none."""
     path = config_folder() / CONFIG
     return _read(path, Config).models if path.exists() else SMALL
 
 
 def set_default(name: str) -> Path:
-    """Choose the preset of all runs that name none, and return the file that says so.
-
-    Raises:
-        InputError: If there is none of that name.
-        ModelError: If a model that it needs is not here.
-        OutputError: If the file cannot be written.
-    """
+    """Choose the preset of all runs that name none, and return the file that says so."""
     if name.endswith(".toml"):
         raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
     named_preset(name).check_models()
@@ -206,11 +181,7 @@ def set_default(name: str) -> Path:
 
 
 def check_not_chosen(model: str) -> None:
-    """Refuse to remove a model that every run needs.
-
-    Raises:
-        InputError: If the preset that the user has chosen needs it.
-    """
+    """Refuse to remove a model that every run needs."""
     preset = default_preset()
     if model in named_preset(preset).models:
         raise InputError(

@@ -120,10 +120,6 @@ def run(
         sink: Takes the scores.
         listeners: See every conversation with its scores.
         streams: Where the records come from; what came before a silence is scored in it.
-
-    Raises:
-        InputError: If the input is no longer the one that the interrupted run has read.
-        OutputError: If the sink cannot be written.
     """
     summary = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
     windows = _Windows(scorer, sink, summary, listeners)

@@ -92,11 +92,7 @@ def is_table(start: bytes) -> bool:
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines that ``grice score`` would have written, of a table of scores in a file.
-
-    Raises:
-        InputError: If pyarrow is not installed, or the table is not one of scores in this layout.
-    """
+    """Yield the lines that ``grice score`` would have written, of a table of scores in a file."""
     from grice.readers import check_arrow
 
     check_arrow()

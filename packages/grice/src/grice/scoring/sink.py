@@ -137,10 +137,6 @@ class ScoreFile:
         resume: Continue an unfinished file; if false, start over.
         complete: Makes the finished file of the unfinished one, which is then gone: gives it its
             name, or writes a table of its lines (:func:`write_table`).
-
-    Raises:
-        InputError: If the unfinished file belongs to another run.
-        OutputError: If the file cannot be written, is a stream, or another run is writing it.
     """
 
     def __init__(

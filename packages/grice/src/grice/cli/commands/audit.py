@@ -93,11 +93,7 @@ def _planned(
 
 
 def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
-    """Say what will be sent, and ask for leave where that is much.
-
-    Raises:
-        InputError: If it is not given.
-    """
+    """Say what will be sent, and ask for leave where that is much."""
     from grice.cli.terminal import confirm, note
     from grice.errors import InputError, plural
     from grice.models.endpoint.spending import in_words
@@ -117,11 +113,7 @@ def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
 
 
 def _grader(arguments: argparse.Namespace, *, planning: bool = False) -> Grader:
-    """Return what is audited: metrics that judge replies.
-
-    Args:
-        planning: Count what would be sent, and send nothing.
-    """
+    """Return what is audited: metrics that judge replies."""
     from msgspec.structs import replace
 
     from grice.errors import InputError, MetricError

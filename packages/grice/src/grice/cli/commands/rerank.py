@@ -155,11 +155,7 @@ def _write_pairs(arguments: argparse.Namespace) -> int:
 
 
 def _ranked_candidates(arguments: argparse.Namespace) -> Ranking:
-    """Return the ranked candidates of all files; records that cannot be used are said.
-
-    Raises:
-        InputError: If no record can be used, or the blend does not fit the metrics.
-    """
+    """Return the ranked candidates of all files; records that cannot be used are said."""
     from grice.cli.options import conversations
     from grice.cli.terminal import warn
     from grice.evaluation.rerank import rerank

@@ -6,14 +6,18 @@ import os
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli._replies import add_check, show_replies
-from grice.cli._status import DONE
+from grice.cli._status import DONE, UNMET
 from grice.cli.options import add_metric_options, check_options, load_grader
+from grice.cli.output import emit_rows
 from grice.errors import InputError
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+
+    from grice.serve.check import Reply
+    from grice.tables import View
 
 HELP = "score, explain, review and rerank over HTTP, with a live page"
 KEY = "GRICE_SERVE_KEY"
@@ -65,11 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def stated_key() -> str | None:
-    """Return the key that requests have to carry, of ``GRICE_SERVE_KEY``; None if it is not set.
-
-    Raises:
-        InputError: The variable holds no key that a header can carry.
-    """
+    """Return the key that requests have to carry, of ``GRICE_SERVE_KEY``; None if it is not set."""
     key = os.environ.get(KEY)
     if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key != ""):
         raise InputError(
@@ -77,3 +77,22 @@ def stated_key() -> str | None:
             "output of openssl rand -hex 32, or unset it to answer everybody"
         )
     return key
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """Add the trial of a service without a network."""
+    flags.add_switch(parser, "--check", "answer one request of each kind to itself, and end")
+
+
+def show_replies(replies: Sequence[Reply], *, as_json: bool) -> int:
+    """Print what was answered; the status is 1 if something is not."""
+    rows = [
+        {"method": reply.request.method, "path": reply.request.path, "status": reply.status}
+        for reply in replies
+    ]
+    cells = [tuple(str(cell) for cell in row.values()) for row in rows]
+    answered = all(reply.status == 200 for reply in replies)
+    verdict = "Everything is answered." if answered else "Not everything is answered."
+    view: View = [Table(("request", "path", "status"), cells, words=2), Lines([verdict])]
+    emit_rows(rows, view, as_json=as_json)
+    return DONE if answered else UNMET
