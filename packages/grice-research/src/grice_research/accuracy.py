@@ -24,17 +24,6 @@ def balanced_accuracy(
 
     It is the area under the curve of the hard decisions, as which some papers print it; 0.5 is
     what always saying the same gives.
-
-    Args:
-        values: Of each item; positive is said from the threshold on.
-        labels: 1 or 0.
-        threshold: Where saying yes begins.
-        groups: Conversation of each item; whole ones are drawn.
-        interval: As in :func:`grice.stats.correlation`.
-        seed: Seed of the draws.
-
-    Raises:
-        InputError: If a label is neither, or all are the same.
     """
     (predicted, truth), codes = complete({"values": values, "labels": labels}, groups, least=4)
     if not np.isin(truth, (0, 1)).all():

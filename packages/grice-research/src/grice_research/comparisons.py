@@ -148,13 +148,7 @@ def summed_up(metric: str, known: Recorded) -> str:
 
 
 def explained(metric: str, known: Recorded, *, signature: str = "") -> list[str]:
-    """Return what a metric does not see, sentence by sentence, with figures.
-
-    Args:
-        known: What was measured.
-        signature: How it is computed here, whole or from its beginning on; that it was measured in
-            another way is said.
-    """
+    """Return what a metric does not see, sentence by sentence, with figures."""
     limits = known.metrics.get(metric)
     if limits is None:
         if metric in known.baselines:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice.models.models import Models
     from grice.stats.estimate import Estimate
 
-__all__ = ["BenchContext", "Skipped", "metric_and_preset"]
-
 Values = list[float | None]
 
 TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
@@ -44,15 +42,7 @@ def metric_and_preset(column: str) -> tuple[str, str]:
 
 
 class BenchContext:
-    """Computes columns and keeps them.
-
-    Args:
-        folder: Where rated sets are; None if nobody said.
-        loaded: Loads a metric by name; gives it with its signature.
-        metrics: Names of the metrics there are.
-        without: Sets that are left out of this run.
-        models: Opens models for what is no metric.
-    """
+    """Computes columns and keeps them."""
 
     def __init__(
         self,
@@ -76,42 +66,25 @@ class BenchContext:
 
     @property
     def folder(self) -> Path:
-        """The data folder.
-
-        Raises:
-            InputError: If nobody named one.
-        """
+        """The data folder."""
         if self._folder is None:
             raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
         return self._folder
 
     def models(self) -> Models:
-        """Return what opens models.
-
-        Raises:
-            InputError: If there is nothing that opens them.
-        """
+        """Return what opens models."""
         if self._models is None:
             raise InputError("this run opens no models")
         return self._models()
 
     def knows(self, on: str, *, people: bool = False) -> bool:
-        """Return whether a column's set is one of the rated ones and the aspect was rated.
-
-        Args:
-            on: Set and aspect.
-            people: A figure about people may be on two aspects, or on the texts.
-        """
+        """Return whether a column's set is one of the rated ones and the aspect was rated."""
         name, _, aspect = on.partition(":")
         entry = self._known.get(name)
         return entry is not None and (people or aspect in entry.all_aspects)
 
     def rated(self, name: str) -> Rated:
-        """Return a rated set.
-
-        Raises:
-            Skipped: If it is left out or not there.
-        """
+        """Return a rated set."""
         if name in self.without:
             raise Skipped(f"{name} was left out of this run")
         if name in self.missing:
@@ -128,12 +101,7 @@ class BenchContext:
             raise Skipped(f"{entry.name} is not in the data folder") from error
 
     def by_metric(self, metric: str, on: str, measure: str) -> tuple[Estimate, str]:
-        """Return a metric's figure and signature.
-
-        Raises:
-            Skipped: If the set is left out or not there.
-            InputError: If the measure is not defined on its scores.
-        """
+        """Return a metric's figure and signature."""
         name, _, aspect = on.partition(":")
         rated = self.rated(name)
         signature = self.grader(metric)[1][metric]
@@ -141,11 +109,7 @@ class BenchContext:
         return measured(measure, values, rated, aspect), _signature(signature, rated, on, measure)
 
     def grader(self, metric: str) -> tuple[Scores, Mapping[str, str]]:
-        """Return a loaded metric with its signature.
-
-        Args:
-            metric: Its name, or ``METRIC (PRESET)`` with the models of a preset.
-        """
+        """Return a loaded metric with its signature."""
         if metric not in self._graders:
             self._graders[metric] = self._loaded([metric])
         return self._graders[metric]
@@ -168,12 +132,7 @@ class BenchContext:
         return trained_share(self.grader(metric)[1][metric], on)
 
     def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
-        """Return the figure of released scores, or of the ratings, and how it came about.
-
-        Raises:
-            Skipped: If the set is left out or not there.
-            InputError: If the scores are not there, or the measure is not defined on them.
-        """
+        """Return the figure of released scores, or of the ratings, and how it came about."""
         name, _, aspect = on.partition(":")
         rated = self.rated(name)
         if source in PEOPLE:
@@ -187,12 +146,7 @@ class BenchContext:
         return on in TRIPLES and measure in AREAS and scorer in SCORERS
 
     def by_triples(self, scorer: str, on: str, measure: str) -> tuple[Estimate, str]:
-        """Return the figure of a scorer of triples, and how it came about.
-
-        Raises:
-            Skipped: If the set is left out.
-            InputError: If it is not there, or the scorer does not know one of the relations.
-        """
+        """Return the figure of a scorer of triples, and how it came about."""
         name, _, aspect = on.partition(":")
         if name in self.without or self._models is None:
             raise Skipped(f"{name} was left out of this run")

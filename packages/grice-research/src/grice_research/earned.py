@@ -45,13 +45,7 @@ class Earned(NamedTuple):
 
 
 def earned(metric: str, known: Recorded, *, without: str = "") -> Earned | None:
-    """Return where a metric beats every trivial baseline most surely; None if nowhere.
-
-    Args:
-        metric: Its name.
-        known: What was measured.
-        without: A baseline that it need not beat.
-    """
+    """Return where a metric beats every trivial baseline most surely; None if nowhere."""
     limits = known.metrics.get(metric)
     if limits is None:
         return None

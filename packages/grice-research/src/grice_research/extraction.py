@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 
     Likeness: TypeAlias = Callable[[str, str], float]
 
-__all__ = [
-    "BERTSCORE",
-    "MEASURES",
-    "Cells",
-    "as_deco",
-    "bleu2",
-    "extraction_differences",
-    "extraction_measures",
-    "lines_of",
-    "tokens_13a",
-]
-
 MEASURES = ("precision", "recall", "f1", "bleu2")
 BERTSCORE = "bertscore"
 """Given beside these if there is an encoder for it."""
@@ -60,19 +48,7 @@ def extraction_measures(
     likeness: Likeness | None = None,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies.
-
-    Args:
-        replies: What was found in each reply.
-        relations: The relations that were asked of every reply.
-        likeness: BERTScore's F1 of a found triple and one of people's; with it there is a measure
-            ``bertscore``: the best of a cell's triples of people, mean over the found ones.
-        seed: Of the bootstrap, which draws whole replies.
-
-    Raises:
-        InputError: If there are fewer than two replies, or no cell in which both people and the
-            extractor give a triple.
-    """
+    """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies."""
     counts = _table(replies, relations, likeness)
 
     def statistic(weights: Floats) -> Floats:
@@ -89,9 +65,6 @@ def extraction_differences(
     """Return how far one extractor is above another on the same replies, by measure.
 
     The intervals are of the differences, over replies drawn together for both.
-
-    Raises:
-        InputError: As :func:`extraction_measures`, or if the replies differ in number.
     """
     if len(first) != len(second):
         raise InputError(f"{len(first)} replies cannot be compared with {len(second)}")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from grice_research.published import Bench, Cell, Column, Table
     from grice_research.rows import Row
 
-__all__ = ["BenchRow", "Figure", "figures", "verdict_of"]
-
 
 class BenchRow(msgspec.Struct, frozen=True):
     """One figure, as other programs read it."""

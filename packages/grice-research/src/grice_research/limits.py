@@ -14,15 +14,9 @@ if TYPE_CHECKING:
     from grice_research.figures import Figure
     from grice_research.runs import Run
 
-__all__ = ["limits_of"]
-
 
 def limits_of(runs: Sequence[Run]) -> Recorded:
-    """Return every comparison of a metric with a trivial baseline that was recorded.
-
-    Args:
-        runs: Those of benches; a row that declares metric and baseline is such a comparison.
-    """
+    """Return every comparison of a metric with a trivial baseline that was recorded."""
     by_metric: dict[str, list[Comparison]] = {}
     signatures: dict[str, list[str]] = {}
     for run in runs:

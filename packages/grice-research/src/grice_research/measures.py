@@ -20,15 +20,9 @@ if TYPE_CHECKING:
     Values: TypeAlias = Sequence[float | None]
     Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]
 
-__all__ = ["MEASURES", "measured", "paired_difference"]
-
 
 def measured(measure: str, values: Values, rated: Rated, aspect: str) -> Estimate:
-    """Return a measure of a column against the mean ratings of an aspect.
-
-    Raises:
-        InputError: If the measure is unknown or not defined on these values.
-    """
+    """Return a measure of a column against the mean ratings of an aspect."""
     if measure not in MEASURES:
         raise InputError(f"{measure} cannot be computed from one score per item")
     return MEASURES[measure](values, rated, aspect)
@@ -40,9 +34,6 @@ def paired_difference(
     """Return the correlation of one column with the ratings less that of another.
 
     Both on the items where both have a value; items of one group are drawn together.
-
-    Raises:
-        InputError: If there are fewer than four such items, or a column is constant.
     """
     # The baseline stands second in a comparison, so that the difference is first less second.
     compared = compare_correlations(

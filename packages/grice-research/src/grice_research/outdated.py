@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice_research.figures import Figure
 
-__all__ = ["MARK", "Change", "Shipped", "changes", "notice", "outdated", "shipped"]
-
 MARK = "†"
 """Stands behind the name of a row that is outdated."""
 UNKNOWN = "of an unknown version"
@@ -65,10 +63,6 @@ def changes(signature: str, ships: Shipped | None = None) -> list[Change]:
 
     >>> changes("relevance:3|history:4", Shipped({"relevance": "4"}, {}))
     [Change(recorded='relevance 3', ships='relevance 4')]
-
-    Args:
-        signature: That of a figure.
-        ships: What ships; by default the metrics and bundles that there are.
     """
     versions, bundles = ships or shipped()
     metrics = [
@@ -120,13 +114,7 @@ def _of_rows(figure: Figure, by_row: Mapping[tuple[str, str], Mapping[str, None]
 
 
 def notice(differ: Iterable[Change], commands: Iterable[str], figures: str) -> str:
-    """Return in Markdown which versions figures are of, and what measures them again.
-
-    Args:
-        differ: What is outdated; the notice is empty if nothing is.
-        commands: Those that measure the figures.
-        figures: Which figures may differ, such as ``Rows with †``.
-    """
+    """Return in Markdown which versions figures are of, and what measures them again."""
     given = sorted(dict.fromkeys(differ))
     if not given:
         return ""

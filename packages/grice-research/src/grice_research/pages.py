@@ -15,28 +15,16 @@ if TYPE_CHECKING:
     from grice_research.figures import Figure
     from grice_research.runs import Run
 
-__all__ = ["bench_page", "index_page"]
-
 OTHER = "other versions"
 
 
 def index_page(runs: Sequence[Run], folder: str) -> str:
-    """Return the index of all benches, as Markdown.
-
-    Args:
-        runs: The runs.
-        folder: Where the pages of the benches lie, seen from the index.
-    """
+    """Return the index of all benches, as Markdown."""
     return "\n".join(_index(runs, folder)) + "\n"
 
 
 def bench_page(run: Run, index: str) -> str:
-    """Return the page of one bench, as Markdown.
-
-    Args:
-        run: The run.
-        index: Where the index lies, seen from the page.
-    """
+    """Return the page of one bench, as Markdown."""
     return "\n".join(_section(run, index)) + "\n"
 
 

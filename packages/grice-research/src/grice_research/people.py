@@ -11,24 +11,12 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated
     from grice.stats.estimate import Estimate
 
-__all__ = ["PEOPLE", "of_people"]
-
 PEOPLE = ("judges", "one judge", "ratings", "reply words")
 """Sources of figures that need no metric."""
 
 
 def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
-    """Return a figure about ratings or rated texts alone.
-
-    Args:
-        source: One of :data:`PEOPLE`.
-        measure: Name of the measure as the table gives it.
-        rated: The set.
-        aspect: What was rated; of two aspects joined by ``and`` the single ratings are compared.
-
-    Raises:
-        InputError: If ratings of single judges are needed and there are none.
-    """
+    """Return a figure about ratings or rated texts alone."""
     if source == "ratings":
         return mean(rated.human(aspect))
     if source == "reply words":

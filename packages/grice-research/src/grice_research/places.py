@@ -9,8 +9,6 @@ import grice
 import grice_models
 import grice_tasks
 
-__all__ = ["MODELS", "PRODUCT_DATA", "TASK_MODELS", "work_folder"]
-
 VARIABLE = "GRICE_WEIGHTS"
 PRODUCT_DATA = Path(grice.__file__).parent / "data"
 """Tables that ship; recipes write into it, so work on a clone."""

@@ -31,8 +31,6 @@ from grice.errors import InputError, did_you_mean
 from grice_research.replication import Computation
 from grice_research.rows import find_task, task_names
 
-__all__ = ["Bench", "Cell", "Column", "Table", "bench_names", "load_bench", "table_names"]
-
 SUFFIX = ".toml"
 
 
@@ -100,11 +98,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     note: str = ""
 
     def columns(self) -> list[Column]:
-        """Return the columns.
-
-        Raises:
-            InputError: If one cannot be read.
-        """
+        """Return the columns."""
         parsed = []
         for text in self.column_lines:
             parts = [part.strip() for part in text.split("|")]
@@ -114,11 +108,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return parsed
 
     def rows(self) -> dict[str, list[Cell | None]]:
-        """Return the cells of each row.
-
-        Raises:
-            InputError: If a row has another number of cells than there are columns.
-        """
+        """Return the cells of each row."""
         cells_of = {}
         for line in filter(str.strip, self.row_lines.splitlines()):
             name, *cells = (part.strip() for part in line.split("|"))
@@ -181,11 +171,7 @@ def bench_names() -> list[str]:
 
 
 def load_bench(name: str) -> Bench:
-    """Return the tables of one bench; it has none if it is the bench of a task only.
-
-    Raises:
-        InputError: If there is none of that name, or its file contradicts itself.
-    """
+    """Return the tables of one bench; it has none if it is the bench of a task only."""
     names = bench_names()
     if name not in names:
         raise InputError(f"no bench {name!r}{did_you_mean(name, names)}")

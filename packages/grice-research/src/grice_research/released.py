@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated
     from grice.records import Json
 
-__all__ = ["released"]
-
 SCORES = "rated/released_scores.json.gz"
 GPT4 = "rated/gpt4_dialogue_annotations.json.gz"
 DEAM = {"fed_dialogue": "deam/deam_fed.jsonl.gz", "dstc9_dialogue": "deam/deam_dstc9.jsonl.gz"}
@@ -40,11 +38,7 @@ class _Deam(msgspec.Struct):
 
 
 def released(source: str, rated: Rated, folder: Path) -> list[float | None]:
-    """Return the released score of each item; None where there is none.
-
-    Raises:
-        InputError: If the file is missing or holds nothing of this set.
-    """
+    """Return the released score of each item; None where there is none."""
     if source.startswith("-"):
         turned = released(source.removeprefix("-"), rated, folder)
         return [None if value is None else -value for value in turned]

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-__all__ = ["MEANINGS", "VERDICTS", "Computation", "Verdict", "legend", "verdict_on"]
-
 Computation: TypeAlias = Literal["released files", "published method", "another method"]
 """How a figure was computed: from what the authors released (scores, ratings, predictions, data);
 by the published method, trained here or with its released weights; or by another method on the same
@@ -65,16 +63,6 @@ def verdict_on(
     'beside: below'
     >>> verdict_on(-0.47, 0.20, (0.02, 0.37), computed="another method")
     'beside: above'
-
-    Args:
-        published: The printed figure.
-        value: The figure that was measured.
-        interval: Its 95 % interval; without one, the figure itself.
-        computed: How it was computed.
-        rounding: How far a figure may be from the one it was printed as.
-        lower: Whether lower is better.
-        difference: The interval of the measured figure less that of the released scores on the
-            same items, if there are such.
     """
     if computed == "released files":
         return "recomputed" if abs(value - published) <= rounding else "not recomputed"

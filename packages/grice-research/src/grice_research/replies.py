@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
-__all__ = [
-    "Column",
-    "Printed",
-    "Replies",
-    "baseline",
-    "correlations",
-    "differences",
-    "exchange_of",
-    "gold_column",
-    "judged",
-    "measure_replies",
-    "printed",
-    "read_replies",
-    "systems",
-    "trivial_columns",
-]
-
 ASPECT = "events"
 
 
@@ -181,15 +164,7 @@ def correlations(
     published: Mapping[str, float] | None = None,
     beside: str = "",
 ) -> Iterator[Row]:
-    """Yield correlations with the ratings: of all, of machines' replies, given the triples' number.
-
-    Args:
-        column: The values.
-        replies: The replies.
-        kind: ``ours`` or ``baseline``.
-        published: Printed figures by measure.
-        beside: The printed row they stand in.
-    """
+    """Yield correlations: of all replies, of machines', given the number of triples."""
     for measure in ("pearson", "spearman"):
         yield Row(
             row=column.row,

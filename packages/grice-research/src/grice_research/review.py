@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from grice.stats.inputs import Groups, Values
 
-__all__ = ["Lifts", "above_median_elsewhere", "lift_at_random", "review_lifts"]
-
 READ = 0.1
 """The share of turns that is read."""
 
@@ -65,17 +63,6 @@ def review_lifts(
     """Return the precision among the items of highest score over the share of positive ones.
 
     Of items with equal scores at the edge, the expectation over their orders counts.
-
-    Args:
-        scores: One column per score, by name; high is read first.
-        labels: 1 or 0.
-        groups: Conversation of each item; whole ones are drawn, for all scores together.
-        pairs: Pairs of scores whose difference is wanted.
-        share: Of the items, how many are read.
-        seed: Seed of the draws.
-
-    Raises:
-        InputError: If no label is 1.
     """
     truth, *columns = columns_of(labels=labels, **scores)
     if not (truth == 1).any():

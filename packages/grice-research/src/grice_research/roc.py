@@ -14,8 +14,6 @@ from grice.stats.resample import ResamplingKind, differences, estimate, resample
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["RocAreas", "roc_areas"]
-
 
 class RocAreas(NamedTuple):
     """Areas of scores on the same items.
@@ -39,21 +37,7 @@ def roc_areas(
     interval: ResamplingKind = "jackknife",
     seed: int = 0,
 ) -> RocAreas:
-    """Return how often a positive item has a higher score than a negative one, ties half.
-
-    Args:
-        scores: One column per score, by name.
-        labels: 1 or 0.
-        groups: Conversation of each item; whole ones are drawn, for all scores together.
-        strata: Compare only items of one stratum: the mean over strata weighted by their size,
-            those with one label left out.
-        pairs: Pairs of scores whose difference is wanted.
-        interval: As in :func:`grice.stats.correlation`.
-        seed: Seed of the draws.
-
-    Raises:
-        InputError: If a label is neither 1 nor 0, all are the same, or a value is missing.
-    """
+    """Return how often a positive item has a higher score than a negative one, ties half."""
     truth, *columns = columns_of(labels=labels, **scores)
     if not np.isin(truth, (0, 1)).all():
         raise InputError("labels: 1 or 0 is needed for an area under the curve")

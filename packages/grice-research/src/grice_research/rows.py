@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from grice_research.context import BenchContext
 
-__all__ = [
-    "DIFFERENCE",
-    "LIKENESS",
-    "Kind",
-    "Row",
-    "Task",
-    "computation_of",
-    "find_task",
-    "task_names",
-]
-
 Kind: TypeAlias = Literal["printed", "ours", "baseline"]
 DIFFERENCE, LIKENESS = "difference of ", "spearman with "
 """How measures begin that compare two scores of the same items, and not one with people."""

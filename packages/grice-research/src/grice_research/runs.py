@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Run", "counted", "equal_rows", "merged", "read_runs", "write_run"]
-
 NOT_MEASURED = "not measured"
 """Of a printed figure with nothing beside it to compare with it."""
 FEWEST = 50
@@ -97,9 +95,6 @@ def merged(measured: Sequence[Figure], folder: Path, bench: str) -> list[Figure]
 
     A model or a data set that is not at hand today takes nothing from the record: its figures stay,
     with the day they were measured. Delete the record to start again.
-
-    Raises:
-        InputError: If there is a record that cannot be read.
     """
     path = folder / f"{bench}.json"
     earlier = _read_run(path) if path.exists() else None
@@ -121,11 +116,7 @@ def _key(figure: Figure) -> tuple[str, str, str, str, str]:
 
 
 def write_run(run: Run, folder: Path) -> None:
-    """Write a run to ``BENCH.json`` in a folder.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write a run to ``BENCH.json`` in a folder."""
     make_folder(folder)
     write_bytes(folder / f"{run.bench}.json", _lines(run))
 
@@ -144,11 +135,7 @@ def _lines(run: Run) -> bytes:
 
 
 def read_runs(folder: Path) -> list[Run]:
-    """Return the runs of a folder, by name.
-
-    Raises:
-        InputError: If there is none, or one cannot be read.
-    """
+    """Return the runs of a folder, by name."""
     runs = [_read_run(path) for path in sorted(folder.glob("*.json"))]
     if not runs:
         raise InputError(f"{folder}: no record of a bench; grice bench all --record writes them")

@@ -62,11 +62,7 @@ def known_data() -> dict[str, DataSet]:
 
 
 def named_data(names: Sequence[str]) -> list[DataSet]:
-    """Return data sets by name; all of them if none is named.
-
-    Raises:
-        InputError: If there is none of a name.
-    """
+    """Return data sets by name; all of them if none is named."""
     known = known_data()
     for name in names:
         if name not in known:
@@ -103,14 +99,6 @@ def fetch(data_set: DataSet, mirror: str, folder: Path) -> Iterator[str]:
     """Fetch the files of a set that are missing or differ, and yield each path that is in place.
 
     A file appears under its name only when all of it has come and its content is the known one.
-
-    Args:
-        mirror: URL of a data folder in our layout: https, http, or file; a path is one, too.
-        folder: The data folder; made if it is not there.
-
-    Raises:
-        InputError: If a file cannot be had, ends early, or holds something else.
-        OutputError: If it cannot be written.
     """
     base = _as_url(mirror)
     for file, sha256 in data_set.files.items():
@@ -139,11 +127,7 @@ def _as_url(mirror: str) -> str:
 
 
 def _blocks(url: str) -> Iterator[bytes]:
-    """Yield what a URL holds.
-
-    Raises:
-        InputError: If it cannot be had, or ends early.
-    """
+    """Yield what a URL holds."""
     try:
         with urlopen(url, timeout=SECONDS) as answer:
             size = 0

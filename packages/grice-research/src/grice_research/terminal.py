@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice_research.published import Bench
     from grice_research.wins import Win
 
-__all__ = ["print_bench"]
-
 STYLES = {"baseline": "dim", "ours": "bold", "printed": ""}
 
 

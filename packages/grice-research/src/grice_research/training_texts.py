@@ -61,11 +61,6 @@ def record_texts(folder: Path, texts: Iterable[str], data: Path | None = None) -
     """Record which evaluated texts a model was trained on.
 
     Recipes call it last, once the model is complete.
-
-    Args:
-        folder: The model, whose digest is recorded.
-        texts: Everything the model was trained on, held-out parts that chose it included.
-        data: Folder of the data sets; default GRICE_DATA, or ../shared/data.
     """
     return _record(folder, texts, "trained", data)
 

@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from grice.models.protocols import Encoder
     from grice.stats.estimate import Estimate
 
-__all__ = [
-    "AREAS",
-    "MODELS_OF",
-    "SCORERS",
-    "TripleRows",
-    "area",
-    "compatibility",
-    "read_triples",
-]
-
 TEST, DEV = "cskb_population/tst.tsv.gz", "cskb_population/dev.tsv.gz"
 SOURCE = (
     "github.com/HKUST-KnowComp/CSKB-Population (MIT): tab-separated head, relation, tail, label"
@@ -62,16 +52,7 @@ class TripleRows(NamedTuple):
 
 
 def read_triples(folder: Path | None, aspect: str, *, split: str = TEST) -> TripleRows:
-    """Return the triples of the 12 relations of ACCENT, or of all 18.
-
-    Args:
-        folder: The data folder.
-        aspect: ``12 relations`` or ``18 relations``.
-        split: File under the folder.
-
-    Raises:
-        InputError: If the file is not there.
-    """
+    """Return the triples of the 12 relations of ACCENT, or of all 18."""
     if folder is None or not (folder / split).is_file():
         raise InputError(f"{split} is not in the data folder; it is from {SOURCE}")
     text = gzip.decompress((folder / split).read_bytes()).decode("utf-8")
@@ -152,17 +133,7 @@ AREAS = ("AUC", "AUC, mean over relations")
 
 
 def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
-    """Return the area under the ROC curve, 0 to 1, with an interval over heads.
-
-    Args:
-        measure: One of :data:`AREAS`: pooled, or the mean over relations weighted by their size,
-            relations with one label left out.
-        scores: One per triple, higher is more plausible.
-        rows: The triples.
-
-    Raises:
-        InputError: If there is only one label, or a score is missing.
-    """
+    """Return the area under the ROC curve, 0 to 1, with an interval over heads."""
     return roc_areas(
         {measure: scores},
         [float(label) for label in rows.plausible],

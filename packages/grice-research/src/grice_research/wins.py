@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grice_research.figures import Figure
     from grice_research.published import Bench, Column, Table
 
-__all__ = ["Survives", "Win", "survives", "wins", "zou_interval"]
-
 Survives: TypeAlias = Literal["yes", "no", "open"]
 """``yes``: whatever the two have in common. ``no``: not even if they largely agree. ``open``: it
 depends on what they have in common, which only their scores would tell."""
@@ -75,12 +73,6 @@ def survives(best: float, other: float, n: int, between: float | None = None) ->
     """Return whether a correlation is surely above another one with the same ratings.
 
     By the interval of Zou (2007) at 95 %, which is no guide below ten items: those say ``no``.
-
-    Args:
-        best: The higher correlation.
-        other: The lower one.
-        n: Number of items.
-        between: Correlation of the two metrics, if their scores are at hand.
     """
     if n < FEW:
         return "no"
@@ -98,18 +90,7 @@ def _feasible(first: float, other: float) -> tuple[float, float]:
 
 
 def zou_interval(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float = 0.95) -> Estimate:
-    """Return r_jk less r_jh with the interval of Zou (2007) out of those of the two.
-
-    Args:
-        r_jk: Correlation of the shared column with the one metric.
-        r_jh: Correlation of the shared column with the other metric.
-        r_kh: Correlation of the two metrics.
-        n: Number of items, at least 4.
-        level: Confidence level.
-
-    Raises:
-        InputError: If the three numbers are not correlations of one data set.
-    """
+    """Return r_jk less r_jh with the interval of Zou (2007) out of those of the two."""
     if n < 4 or max(abs(r_jk), abs(r_jh), abs(r_kh)) > 1:
         raise InputError(f"{r_jk}, {r_jh}, {r_kh} are no three correlations of 4 items or more")
     if 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh < -1e-9:
@@ -141,13 +122,7 @@ def _apart(best: float, other: float, between: float, n: int) -> bool:
 
 
 def wins(bench: Bench, figures: list[Figure], context: BenchContext) -> Iterator[Win]:
-    """Yield for each column of correlations whether its best printed figure is surely the best.
-
-    Args:
-        bench: The bench.
-        figures: Its figures.
-        context: Where released scores are.
-    """
+    """Yield for each column of correlations whether its best printed figure is surely the best."""
     for table in bench.tables:
         for place, column in enumerate(table.columns()):
             rows = [

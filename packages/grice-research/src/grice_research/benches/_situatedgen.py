@@ -21,23 +21,6 @@ if TYPE_CHECKING:
     from grice_tasks.situatedgen.records import Sample
     from grice_tasks.situatedgen.tagger import Found
 
-__all__ = [
-    "ARTICLE",
-    "SOURCES",
-    "Read",
-    "bare",
-    "context_f1",
-    "entities_in",
-    "equal_up_to",
-    "evaluated_statements",
-    "found_in",
-    "named_entities",
-    "ratio",
-    "rows_of",
-    "statements_file",
-    "with_entities",
-]
-
 SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 NERS = re.compile(r"(.+?):([A-Z_]{3,})(?:, |$)")
 ARTICLE = re.compile(r"^(?:the|an?) ")

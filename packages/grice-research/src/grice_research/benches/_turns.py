@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from grice.records import Conversation, Score
     from grice_research.context import BenchContext
 
-__all__ = [
-    "BY_DEFAULT",
-    "DETECTORS",
-    "FETCHED",
-    "metric_named",
-    "metrics_at_hand",
-    "missing_model",
-    "own_turn_cosines",
-    "quality_metrics",
-    "review_values",
-    "shipped_metrics",
-    "turn_scores",
-    "turn_values",
-]
-
 BY_DEFAULT = "review-small, default metrics"
 """The order of review of a run that names neither metrics nor a preset."""
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
@@ -143,9 +128,6 @@ def turn_values(
     """Yield a metric's value of each target; of a whole conversation, where its evidence points.
 
     A turn that the evidence does not name has the value 0.
-
-    Raises:
-        InputError: If the metric failed on a turn.
     """
     scores = {(score.conversation, score.turn): score for score in given}
     for talk in talks:

@@ -125,11 +125,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
 
 def read_marked(folder: Path) -> Marked:
-    """Return the marked turns.
-
-    Raises:
-        InputError: If the file is not there.
-    """
+    """Return the marked turns."""
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")

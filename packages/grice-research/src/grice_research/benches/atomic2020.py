@@ -105,11 +105,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
 
 def read_queries(folder: Path) -> list[Query]:
-    """Return the queries for which people wrote a tail.
-
-    Raises:
-        InputError: If the file is not there.
-    """
+    """Return the queries for which people wrote a tail."""
     path = folder / QUERIES
     if not path.is_file():
         raise InputError(f"{QUERIES} is not in the data folder; it is from {SOURCE}")

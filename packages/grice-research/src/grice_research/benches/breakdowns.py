@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
-__all__ = ["Voted", "is_validation", "measure", "read_voted"]
-
 TITLE = "Breakdowns of chatbot conversations that people voted on (DBDC3, three tenths of it)"
 PAPER = "Higashinaka et al., Overview of Dialogue Breakdown Detection Challenge 3, DSTC6 2017"
 
@@ -81,11 +79,7 @@ def is_validation(conversation: str) -> bool:
 
 
 def read_voted(folder: Path) -> Voted:
-    """Return the turns of the validation part with what people voted.
-
-    Raises:
-        InputError: If the file is not there.
-    """
+    """Return the turns of the validation part with what people voted."""
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")

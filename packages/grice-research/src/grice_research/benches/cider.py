@@ -84,11 +84,7 @@ class _Fold(NamedTuple):
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
-    """Yield the four tasks by fold: the shipped heads and the baselines.
-
-    Raises:
-        InputError: If the data folder or the shipped heads are not there.
-    """
+    """Yield the four tasks by fold: the shipped heads and the baselines."""
     cider = load_cider(context.folder / "cider")
     folds = {number: _fold(cider, number) for number in FOLDS}
     models = context.models()

@@ -82,11 +82,7 @@ SETS: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Conversation, float]
 
 
 def read_marked(folder: Path, name: str) -> Marked:
-    """Return the conversations of a set.
-
-    Raises:
-        InputError: If its file is not there.
-    """
+    """Return the conversations of a set."""
     file, read = SETS[name]
     path = folder / file
     if not path.is_file():

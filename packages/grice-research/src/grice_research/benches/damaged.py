@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from grice.evaluation.pairs import Pair, PairedSet
     from grice_research.context import BenchContext
 
-__all__ = ["measure"]
-
 TITLE = "Conversations damaged on purpose, beside their originals"
 PAPER = "github.com/e0397123/comp-analysis (GPL-3.0), from conversations of FED and of DECODE"
 SET = "robust_dialogues"

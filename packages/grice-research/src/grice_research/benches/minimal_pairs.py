@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
-__all__ = ["ALL", "RIGHT", "MinimalPair", "measure", "read_pairs"]
-
 TITLE = "Minimal pairs of replies, written for the development of this project"
 PAPER = "Our own: good and bad replies of nearly the same words and length, 30 for each kind"
 

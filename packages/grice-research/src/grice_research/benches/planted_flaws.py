@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
-__all__ = ["Keyed", "measure", "read_logs"]
-
 TITLE = "Planted flaws in 46 logs, keyed before the first run"
 PAPER = "Our own: logs of six kinds, with one flaw in most of them"
 

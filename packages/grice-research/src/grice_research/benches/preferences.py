@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from grice_research.context import BenchContext
 
-__all__ = ["Preferred", "measure", "parts_of", "read_preferred"]
-
 TITLE = "Replies of language models that people prefer"
 PAPER = (
     "PandaLM (Wang et al., ICLR 2024), Auto-J (Li et al., ICLR 2024), LLMEval2 (Zhang et al. "
@@ -161,11 +159,7 @@ def _rows(
 
 
 def _values(context: BenchContext, metric: str, pairs: Sequence[Preferred]) -> list[float]:
-    """Return a metric's value of each reply, the preferred and the other one of each pair in turn.
-
-    Raises:
-        InputError: If the metric failed on one.
-    """
+    """Return the values of both replies of each pair in turn, the preferred one first."""
     grader, _ = context.grader(metric)
     talks = [
         Conversation(

@@ -6,15 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
-__all__ = ["parser_of"]
-
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
-    """Return a parser that says what a recipe is for and knows where data sets lie.
-
-    Args:
-        doc: The docstring of the recipe's module; its first line is shown.
-    """
+    """Return a parser that says what a recipe is for and knows where data sets lie."""
     parser = argparse.ArgumentParser(description=(doc or "").split("\n", 1)[0])
     parser.add_argument(
         "--data",

@@ -87,19 +87,7 @@ def adapt(
     choices: FewLabels = FewLabels(),  # noqa: B008 - a frozen record
     seed: int = 0,
 ) -> Adapted:
-    """Fit a head on top of a classifier, with a report on conversations left out in turn.
-
-    Args:
-        data: Labelled replies.
-        encoder: The encoder of the classifier.
-        base: The shipped model.
-        choices: Penalties that are tried; inside each fold again, so that the report knows nothing
-            of the replies it is about.
-        seed: Seed of the folds.
-
-    Raises:
-        InputError: If lengths differ, or labels of one kind only would be left in a fold.
-    """
+    """Fit a head on top of a classifier, with a report on conversations left out in turn."""
     if not len(data.pairs) == len(data.labels) == len(data.groups):
         raise InputError(
             f"{len(data.pairs)} replies, {len(data.labels)} labels, {len(data.groups)} "

@@ -23,19 +23,7 @@ def save_head(
     settings: Mapping[str, CardValue],
     quality: Iterable[Mapping[str, CardValue]] = (),
 ) -> None:
-    """Write ``head.npz`` and ``card.toml``.
-
-    Args:
-        folder: Made if it is not there; it may hold such a model, which is replaced.
-        head: The fitted head.
-        facts: What the card says at its top.
-        training: Its table ``[training]``.
-        settings: What ``[settings]`` states beside the scale of the head.
-        quality: Measured figures.
-
-    Raises:
-        OutputError: If the folder cannot be written or holds something else.
-    """
+    """Write ``head.npz`` and ``card.toml``."""
     check_folder(folder)
     make_folder(folder)
     scale = head.save(folder)

@@ -53,15 +53,6 @@ def labelled_replies(
 
     The label of a turn is its field of that name. The label of a whole conversation goes to the
     replies it names for judging, or to every reply; nobody has judged them one by one then.
-
-    Args:
-        records: What a reader gives.
-        label: Name of the field.
-        scale: Lowest and highest label; they become 0 and 1.
-
-    Raises:
-        InputError: For a broken record, a label that is no number on the scale or stands on a
-            reply without history, no label at all, too few, or all of one kind.
     """
     low, high = scale
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -91,11 +82,7 @@ def labelled_replies(
 def true_and_false_replies(
     records: Iterable[Conversation | RecordError], *, seed: int = 0
 ) -> Labelled:
-    """Return every reply as a true one, and with another conversation's reply as a false one.
-
-    Raises:
-        InputError: For a broken record, or too few replies, or all of one conversation.
-    """
+    """Return every reply as a true one, and with another conversation's reply as a false one."""
     import numpy as np
 
     true = [

@@ -59,13 +59,6 @@ def fit_logistic(
 
     Minimised is ``mean(weights * cross entropy) + sum(penalties * coefficients ** 2) / 2``; the
     bias has no penalty. The problem is convex, so that there is one answer whatever the start.
-
-    Args:
-        features: Shape ``(n, k)``, on scales of order one.
-        labels: 0 to 1, shape ``(n,)``.
-        penalties: One for all features, or one each; above 0 where features may be collinear.
-        weights: Weight of each row; all 1 if not given.
-        tolerance: Largest slope at which the search ends.
     """
     x = np.asarray(features)
     y = np.asarray(labels, np.float64)

@@ -34,22 +34,7 @@ OUTPUTS = {
 
 
 def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: int = 0) -> Report:
-    """Adapt a shipped model to labelled replies and write it as a model folder.
-
-    Args:
-        name: The shipped model.
-        data: Labelled replies.
-        models: Opens the shipped model.
-        folder: Where the new one is written.
-        seed: Seed of the splits.
-
-    Returns:
-        What it gives on conversations left out, beside the shipped model.
-
-    Raises:
-        InputError: If the labels do not fit the replies.
-        OutputError: If the folder cannot be written.
-    """
+    """Adapt a shipped model to labelled replies and write it as a model folder."""
     check_folder(folder)  # not after minutes of training
     reference = f"bundle:{name}"
     bundle = models.bundle(reference)
@@ -62,20 +47,7 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
 def train_metric(
     name: str, data: Labelled, models: Models, folder: Path, *, seed: int = 0
 ) -> Report:
-    """Fit a head on top of any metric, which reads its value beside the reply, and write it.
-
-    Args:
-        name: The metric, with its default models.
-        data, models, folder, seed: As of :func:`train`.
-
-    Returns:
-        What it gives on conversations left out, beside the metric as it is.
-
-    Raises:
-        MetricError: If there is no such metric, or its values have no bounds.
-        InputError: If the labels do not fit the replies.
-        OutputError: If the folder cannot be written.
-    """
+    """Fit a head on top of any metric, which reads its value beside the reply, and write it."""
     check_folder(folder)
     base = metric_classifier(name, models)
     settings: dict[str, CardValue] = {"metric": name, "metric_models": base.identity}

@@ -147,14 +147,7 @@ def fit_head(
     *,
     sources: Integers | None = None,
 ) -> Head:
-    """Return the head of least cross entropy, both classes and all sources weighed alike.
-
-    Args:
-        readings: What is read of each reply.
-        labels: 0 to 1.
-        penalty: See :class:`Penalty`.
-        sources: Number of the source of each label, from 0; one source if not given.
-    """
+    """Return the head of least cross entropy, both classes and all sources weighed alike."""
     number = np.zeros(len(labels), np.int64) if sources is None else sources
     scale = Scale.of(readings.scalars)
     features = _features(readings, scale)

@@ -10,12 +10,6 @@ from grice_tasks.cider.structure import locate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "Choice",
-    "distance_balanced",
-    "nearest",
-]
-
 OPTIONS = 4
 
 

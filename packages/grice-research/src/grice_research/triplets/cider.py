@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from grice_research.triplets.task_files import Item, Negative
     from grice_tasks.cider.records import Dialogue
 
-__all__ = ["Cider", "Question", "load_cider"]
-
 
 class Question(NamedTuple):
     """One question of task 2.
@@ -87,11 +85,7 @@ class Cider(NamedTuple):
 
 
 def load_cider(folder: Path) -> Cider:
-    """Read the released files of a folder.
-
-    Raises:
-        InputError: If one cannot be read.
-    """
+    """Read the released files of a folder."""
     dialogues = read_dialogues(folder / "dialogues.jsonl.gz").dialogues
     return Cider(
         {dialogue.id: dialogue for dialogue in dialogues if dialogue.context is not None},

@@ -12,19 +12,6 @@ from grice.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = [
-    "Bucket",
-    "EntailmentScores",
-    "LabelScores",
-    "SpanScore",
-    "SpanScores",
-    "average_precision",
-    "score_entailment",
-    "score_labels",
-    "score_span",
-    "score_spans",
-]
-
 Bucket: TypeAlias = Literal["EM", "PM", "NM"]
 """The same, one contains the other, or neither."""
 
@@ -53,16 +40,7 @@ class EntailmentScores(NamedTuple):
 def score_entailment(
     gold: Sequence[bool], decisions: Sequence[bool], scores: Sequence[float] | None = None
 ) -> EntailmentScores:
-    """Return the scores of entailed or not.
-
-    Args:
-        gold: Whether each triplet is entailed.
-        decisions: Whether it was called so; "neutral" counts as not.
-        scores: How sure, higher is surer; for the average precision.
-
-    Raises:
-        InputError: If lengths differ or there is none.
-    """
+    """Return the scores of entailed or not."""
     _same_length(gold, decisions)
     pairs = Counter(zip(map(bool, gold), map(bool, decisions), strict=True))
     hits, missed, wrong, rest = (
@@ -148,15 +126,7 @@ def score_span(gold: str, answer: str) -> SpanScore:
 
 
 def score_spans(golds: Sequence[Sequence[str]], answers: Sequence[str]) -> SpanScores:
-    """Return the means over questions, each by its best gold answer.
-
-    Args:
-        golds: The answers that are right; one each, as the paper has it, or every valid tail.
-        answers: What was answered.
-
-    Raises:
-        InputError: If lengths differ, there is no question, or one without a gold answer.
-    """
+    """Return the means over questions, each by its best gold answer."""
     _same_length(golds, answers)
     rows = []
     for place, (wanted, answer) in enumerate(zip(golds, answers, strict=True)):
@@ -202,11 +172,7 @@ class LabelScores(NamedTuple):
 
 
 def score_labels(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> LabelScores:
-    """Return accuracy and macro scores.
-
-    Raises:
-        InputError: If lengths differ or there is none.
-    """
+    """Return accuracy and macro scores."""
     _same_length(gold, predicted)
     wanted, guessed = Counter(gold), Counter(predicted)
     hits = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Item", "Negative", "read_folds", "read_items", "read_negatives", "read_table"]
-
 
 class Item(msgspec.Struct, frozen=True):
     """A triplet of the experiments, with what the released task files hold of it.
@@ -63,11 +61,7 @@ class _ItemRow(msgspec.Struct):
 
 
 def read_items(path: Path) -> list[Item]:
-    """Return the triplets of the experiments, with what the released task files hold of them.
-
-    Raises:
-        RecordError: If a line is none.
-    """
+    """Return the triplets of the experiments, with what the released task files hold of them."""
     decoder = msgspec.json.Decoder(_ItemRow)
     items = []
     for number, line in read_lines(path):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["TaskAnswers", "answer_tasks", "best_tails"]
-
 ENTAILED, OPTION, RELATION = range(3)
 
 
@@ -52,13 +50,7 @@ class TaskAnswers(NamedTuple):
 
 
 def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels) -> TaskAnswers:
-    """Return the answers to all four tasks on some dialogues, each read once.
-
-    Args:
-        cider: The released experiments.
-        dialogues: Ids of those to answer.
-        models: The heads.
-    """
+    """Return the answers to all four tasks on some dialogues, each read once."""
     names = [name for name in cider.dialogues if name in dialogues]
     triples: dict[str, dict[Triple, None]] = {name: {} for name in names}
     labelled: list[Item | Negative] = [*cider.items, *cider.negatives]
@@ -148,14 +140,6 @@ def best_tails(
 
     An answer is empty where a text has no other event or thing than the head, where the models
     have no tagger that finds them, or no head that reads spans in their text alone.
-
-    Args:
-        reading: The text, without turns: sentences are tagged one by one.
-        asked: Heads and relations.
-        models: The heads.
-
-    Raises:
-        InputError: If a relation is none of CIDER's.
     """
     text, layout, links = reading.text, layout_of(reading.text), models.links.in_context()
     if links is None:

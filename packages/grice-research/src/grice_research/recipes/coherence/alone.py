@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from grice_research.recipes.coherence.arrays import Vectors
     from grice_research.recipes.coherence.data import Rated
 
-__all__ = ["Alone", "fit_alone", "without_length"]
-
 HIDDEN, DROPPED_IN, DROPPED = 32, 0.1, 0.4
 RATE, DECAYED, EPOCHS, BATCH = 2e-3, 0.05, 8, 16
 SEEDS, FOLDS = (0, 1, 2), 5

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from grice_research.recipes.coherence.data import Rated, Sample
     from grice_research.recipes.relevance.vectors import VectorStore
 
-__all__ = ["AXES", "Item", "Maker", "Prepared", "Vectors", "prepare", "weighing"]
-
 AXES = 160
 """Principal axes of the turns that the networks read."""
 SINGLE, DOUBLE = 2**16, 2**20

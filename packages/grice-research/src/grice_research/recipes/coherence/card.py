@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from grice_research.recipes.coherence.alone import Alone
     from grice_research.recipes.coherence.arrays import Prepared
 
-__all__ = ["POINTED", "make_bundle", "wilson"]
-
 OUT = MODELS / "coherence"
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
 """What is tried as the weight of people's ratings beside that of broken conversations."""

@@ -99,12 +99,7 @@ class Rated(NamedTuple):
 
 
 def intact(data: Path, *, research: str = "") -> list[Sample]:
-    """Return the conversations of people that may train, with none of an evaluated text.
-
-    Args:
-        data: The folder of the corpora.
-        research: A corpus whose conversations alone are read, for weights that never ship.
-    """
+    """Return the conversations of people that may train, with none of an evaluated text."""
     evaluated = evaluated_texts(data)
     counts: dict[str, int] = {}
     samples = []

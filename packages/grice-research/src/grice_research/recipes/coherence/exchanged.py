@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.coherence.data import Sample
 
-__all__ = ["Exchanged", "Spans", "as_perturbed", "exchanges"]
-
 Spans = tuple[tuple[int, int], ...]
 
 TURNS = 4

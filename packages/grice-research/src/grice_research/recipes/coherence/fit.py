@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.coherence.arrays import Item, Prepared
 
-__all__ = ["Settings", "ThreadNet", "accuracies", "fit", "pooled_of", "quality_rank", "train",
-           "turns_of", "wins"]  # fmt: skip
-
 HIDDEN = 112
 DROPPED_IN, DROPPED = 0.1, 0.3
 RATE, DECAYED, EPOCHS, BATCH = 1.5e-3, 0.02, 7, 24

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grice_research.recipes.coherence.arrays import Item, Prepared
     from grice_research.recipes.coherence.fit import ThreadNet
 
-__all__ = ["Wholes", "liked", "turn_weights", "weighed", "wholes"]
-
 SHRUNK = 3e-5
 """Weight of the squared weights beside the loss on twins."""
 COUNTED = {
@@ -62,11 +60,6 @@ def weighed(twins: Wholes, rated: Wholes, share: float) -> NDArray[np.float64]:
     One set of weights for both, so that ratings move those first that no twin needs. All kinds of
     twins count alike. The length of rated conversations is set aside: a long one is rated better,
     but a good one must not be called worse because it has only begun.
-
-    Args:
-        twins: Intact conversations and their twins.
-        rated: Conversations that people rated.
-        share: How much of the variance of ratings that is left counts beside the loss on twins.
     """
     differences, shares = _differences(twins)
     read, people = _without_length(rated)

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from grice.models.embedded import Hidden
     from grice_research.recipes.coherence.exchanged import Exchanged
 
-__all__ = ["REACH"]
-
 WORK = work_folder("coherence")
 SEEDS = (0, 1, 2)
 REACH = 1

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["SOURCES", "Sentences", "is_kept_back", "pairs"]
-
 FOLDS = 6
 """Every sixth premise is kept back."""
 WINDOWS = 4

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.dialogue.turns import Utterance
 
-__all__ = ["PIECES", "WORK", "Rows", "code", "shape_of"]
-
 WORK = work_folder("dialogue")
 PIECES = 5000
 WITHOUT = 0.15

@@ -15,8 +15,6 @@ from grice_research.recipes.relevance.corpora import evaluated_texts, normalise,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Trial", "damaged", "messages", "trials"]
-
 TRUE = 2400
 """True replies that are drawn, of each corpus alike as far as it goes."""
 TURNS = 4

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.relevance.corpora import Dialogue
 
-__all__ = ["SHARES", "Utterance", "Utterances", "asked", "read_utterances"]
-
 LAST, BEFORE = 28, 12
 """Words that are read of the end of the last turn, and of the turn before it."""
 BETWEEN = " | "

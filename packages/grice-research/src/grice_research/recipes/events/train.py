@@ -59,12 +59,7 @@ class Tagger(torch.nn.Module):
         return self.start + first, self.transitions + forbidden
 
     def loss(self, emissions: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
-        """Return the mean negative log likelihood per token of turns of one length.
-
-        Args:
-            emissions: Shape (turns, tokens, 3).
-            tags: Shape (turns, tokens).
-        """
+        """Return the mean negative log likelihood per token of turns of one length."""
         start, transitions = self.chain()
         total = start + emissions[:, 0]
         gold = total.gather(1, tags[:, :1])[:, 0]

@@ -106,14 +106,7 @@ NOTHING = -1e3
 
 
 def judged(scores: np.ndarray, likeness: np.ndarray, known: Cells, rows: np.ndarray) -> Figures:
-    """Judge scores of cells.
-
-    Args:
-        scores: Shape ``(replies, relations)``.
-        likeness: BLEU-2 of the chosen triple against people's, NaN where there is none.
-        known: What people gave.
-        rows: The replies that count; a resample may name one twice.
-    """
+    """Judge scores of cells."""
     scores, positive, asked = scores[rows], known.positive[rows], known.asked[rows]
     bound = np.quantile(scores, 1 - RATE)
     given = (scores >= bound) & (scores > NOTHING)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.generator.data import Head
 
-__all__ = ["Coded", "Sheet", "Step", "code_heads", "code_texts", "padded", "steps", "text_batches"]
-
 MOST_TAILS = 24
 """Tails of one head seen in one epoch; the rest waits for another."""
 REPEATED_BELOW = 12_000

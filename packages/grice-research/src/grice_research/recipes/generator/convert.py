@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.generator.model import Attention, Inner, TailModel
 
-__all__ = ["write_engine"]
-
 
 def write_engine(model: TailModel, tokenizer: Tokenizer, folder: Path) -> None:
     """Write ``model.bin``, ``config.json``, ``shared_vocabulary.json`` and ``tokenizer.json``."""

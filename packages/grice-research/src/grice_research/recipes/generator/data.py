@@ -24,8 +24,6 @@ from grice_research.recipes.knowledge.atomic import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Head", "Material", "held_out", "material"]
-
 SCHEMA = load_schema("atomic2020")
 VALIDATION = 40
 """One group of heads in so many is never trained on."""

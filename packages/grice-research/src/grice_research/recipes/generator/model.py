@@ -12,8 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, relu
 
-__all__ = ["Shape", "TailModel"]
-
 
 class Shape(NamedTuple):
     """Sizes of the model."""

@@ -14,8 +14,6 @@ from grice.knowledge.generative import END_OF_TEXT, NOTHING, START, UNKNOWN, rel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["PERSONS", "make_tokenizer"]
-
 PERSONS = ("personx", "persony", "personz")
 LETTERS = string.ascii_lowercase + string.digits
 

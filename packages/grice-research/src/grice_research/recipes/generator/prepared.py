@@ -25,8 +25,6 @@ from grice_research.recipes.plausibility.vectors import Vectors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Prepared", "prepare", "read_prepared"]
-
 VECTORS = work_folder("plausibility") / "vectors"
 """Sentence vectors of about 320,000 texts; the recipe of the plausibility heads keeps them."""
 PIECES = 6500

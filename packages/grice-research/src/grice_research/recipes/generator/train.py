@@ -227,14 +227,7 @@ class State:
 def epochs(
     make: Callable[[np.random.Generator], Iterable[Any]], seed: int, start: int, team: Team
 ) -> Iterator[Any]:
-    """Yield this process's batches, epoch after epoch; the order depends on the seed alone.
-
-    Args:
-        make: Yields one epoch for a source of chance.
-        seed: Of the run.
-        start: Steps that were made already.
-        team: Who shares the batches.
-    """
+    """Yield this process's batches, epoch after epoch; the order depends on the seed alone."""
     passed, epoch = 0, 0
     while True:
         for batch in make(np.random.default_rng([seed, epoch])):

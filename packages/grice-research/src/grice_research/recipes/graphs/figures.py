@@ -14,11 +14,7 @@ def area(right: np.ndarray, wrong: np.ndarray) -> float:
 
 
 class Draws:
-    """Draws beliefs again and again, so that intervals know that graphs on one belief are alike.
-
-    Args:
-        graphs: The graphs of every kind that will be asked for.
-    """
+    """Draws beliefs again and again, so that intervals know that graphs on one belief are alike."""
 
     def __init__(self, graphs: dict[str, Pairs]) -> None:
         beliefs = sorted({instance.belief for pairs in graphs.values() for instance, _ in pairs})

@@ -12,14 +12,7 @@ BLOCK = 4096
 
 
 def scaling(counts: np.ndarray, vectors: np.ndarray, *, share: float, width: float) -> Scaling:
-    """Return the scaling under which a median squared distance is ``2 * width``.
-
-    Args:
-        counts: Shape ``(n, p)``; each column is brought to unit spread.
-        vectors: Shape ``(n, q)``.
-        share: Part of the squared distance that the counts make up, 0 to 1.
-        width: About half of the squared distance of two rows.
-    """
+    """Return the scaling under which a median squared distance is ``2 * width``."""
     rows = np.concatenate([counts, vectors], axis=1)
     mean = rows.mean(axis=0)
     spread = np.maximum(rows.std(axis=0), 1e-3)

@@ -214,13 +214,7 @@ not for nonsense."""
 
 
 def weighted(kinds: np.ndarray, right: str, shares: dict[str, float]) -> np.ndarray:
-    """Return weights under which right and wrong graphs count alike; the mean is 1.
-
-    Args:
-        kinds: How each graph came about.
-        right: The kind that is right.
-        shares: How much each of the others counts; what is not named has no weight.
-    """
+    """Return weights under which right and wrong graphs count alike; the mean is 1."""
     total = sum(shares.values())
     weights = np.zeros(len(kinds))
     for kind, share in ((right, total), *shares.items()):

@@ -11,8 +11,6 @@ from grice_tasks.explagraphs.wording import relation_names
 if TYPE_CHECKING:
     from grice_tasks.explagraphs.graph import Graph
 
-__all__ = ["template_of"]
-
 
 def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Template | None:
     """Return the pattern of a graph; None if a relation is unknown or it is not connected."""

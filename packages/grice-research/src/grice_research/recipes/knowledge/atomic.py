@@ -14,8 +14,6 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Barrier", "Known", "barrier", "content", "folded", "rows", "training_triples"]
-
 WORD = re.compile(r"[a-z0-9]+")
 PERSONS = {"personx", "persony", "personz", "peoplex", "peopley", "person", "x", "y", "s"}
 IRREGULAR = {

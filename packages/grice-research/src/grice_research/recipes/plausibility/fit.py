@@ -9,8 +9,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["NO_RELATION", "Fitted", "Form", "Pairs", "fit_form", "fit_relations", "triple_features"]
-
 NO_RELATION = "none"
 """The last output of the network of relations: two events have nothing to do with each other."""
 
@@ -23,10 +21,6 @@ def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
 
     The blocks are the head, the tail, their product, their absolute difference, and their
     cosine.
-
-    Args:
-        head: Unit vectors of the heads, shape ``(n, dimensions)``.
-        tail: Unit vectors of the tails, the same shape.
     """
     # A unit vector has elements of about 1 / sqrt(dimensions): scaled, they are of order one.
     scale = np.float32(np.sqrt(head.shape[1]))

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-__all__ = ["auc", "by_relation", "interval", "pearson", "ranks", "spearman", "weighted"]
-
 
 def ranks(values: np.ndarray) -> np.ndarray:
     """Ranks from 1, equal values sharing their mean rank."""

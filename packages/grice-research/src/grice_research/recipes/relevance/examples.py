@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Examples", "Mix", "collect", "draw_negatives", "shorten", "texts_of"]
-
 TURNS = 4
 MISSING = -1
 """Index of a turn that is not there; :meth:`VectorStore.matrix` ends with a row of zeros."""

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float32]
 
-__all__ = [
-    "Fitted",
-    "Material",
-    "Reader",
-    "Settings",
-    "Written",
-    "fit",
-    "held_out_auc",
-]
-
 
 class Settings(NamedTuple):
     """Everything that was tried in more than one way."""

@@ -237,13 +237,7 @@ def _paired(
 
 
 def settings_of(weights: Floats, columns: Floats, truth: Floats) -> tuple[float, FluentSettings]:
-    """Return the weight of the cosine beside the networks, and scale and shift of the whole.
-
-    Args:
-        weights: Of networks, cosine with the last turn, and fluency, as they are.
-        columns: Of replies of held-out conversations.
-        truth: 1 for the true ones, 0 for those from elsewhere.
-    """
+    """Return the weight of the cosine beside the networks, and scale and shift of the whole."""
     cosine, fluency = (float(weight / weights[0]) for weight in weights[1:])
     both = columns[:, 0] + cosine * columns[:, 1] + fluency * columns[:, 3]
     for name, values in (("networks", columns[:, 0]), ("sum", both), ("cosine", columns[:, 1])):

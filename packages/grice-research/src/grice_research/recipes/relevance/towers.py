@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["TowerSettings", "Towers", "fit_towers", "layers_of"]
-
 
 class TowerSettings(NamedTuple):
     """Everything that was tried in more than one way."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice.models.protocols import Encoder
 
-__all__ = ["StoredEncoder", "VectorStore"]
-
 SHARD = 8192
 
 
@@ -68,13 +66,7 @@ class VectorStore:
 
 
 class StoredEncoder:
-    """Gives the vectors of known texts out of two stores, in the place of the encoder.
-
-    Args:
-        texts: What it will be asked for; what neither store holds is encoded into the second.
-        shared: A store that stays as it is.
-        own: A store of the recipe itself.
-    """
+    """Gives the vectors of known texts out of two stores, in the place of the encoder."""
 
     identity = "stored"
 

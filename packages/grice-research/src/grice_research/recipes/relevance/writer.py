@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-__all__ = [
-    "Pieces",
-    "Plan",
-    "Shape",
-    "Writer",
-    "choose_pieces",
-    "learn",
-    "shortened",
-    "start_pieces",
-    "write",
-]
-
 END, UNKNOWN = 0, 1
 IGNORED = -100
 SENTENCE = re.compile(r"(?<=[.!?])\s+")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
     from grice_research.recipes.review.data import Marked
 
-__all__ = ["Asked", "columns_of"]
-
 WINDOW = 20
 """Conversations scored at once; a run that is stopped goes on from the answers of its models."""
 

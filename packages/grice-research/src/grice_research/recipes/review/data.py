@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["LOGS", "PAIRS", "Marked", "read_marked"]
-
 LOGS, PAIRS = "logs", "pairs"
 DEVELOPMENT = "development_logs.jsonl"
 CONVAI = "convai2017/convai2017.jsonl.gz"

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Fit", "fit", "standardised"]
-
 RIDGE = 0.01
 """Of the weights of witnesses; controls are not held back."""
 
@@ -34,15 +32,7 @@ def standardised(columns: Floats, centers: Floats, scales: Floats) -> Floats:
 def fit(
     witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats, equality: float = 0.0
 ) -> Fit:
-    """Return the weights that maximise the likelihood of the shares of people who marked a turn.
-
-    Args:
-        witnesses: Shape ``(turns, witnesses)``, high is bad.
-        controls: Shape ``(turns, controls)``, with a constant or what adds up to one.
-        flawed: Share of people, 0 to 1.
-        weight: Of each turn.
-        equality: Penalty of the squared distance of the weights of witnesses from their mean.
-    """
+    """Return the weights that maximise the likelihood of the shares of people who marked a turn."""
     count = witnesses.shape[1]
     design = np.concatenate([witnesses, controls], axis=1)
     share = weight / weight.sum()

@@ -130,12 +130,7 @@ def states_of(reader: PassageEncoder, responses: Sequence[Response]) -> Array:
 
 
 def nets_of(states: Array, items: Sequence[Item]) -> tuple[list[nn.Sequential], Array, Array]:
-    """Return a network per seed that learned from items, and what standardises their states.
-
-    Args:
-        states: Of all readings of the items, in order.
-        items: Those that are kept back are not learned from.
-    """
+    """Return a network per seed that learned from items, and what standardises their states."""
     learned = comparisons(items, validation=False)
     rows = torch.unique(torch.cat([learned.better, learned.worse])).numpy()
     mean, scale = states[rows].mean(axis=0), states[rows].std(axis=0) + 1e-3

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.sense.pairs import Item
 
-__all__ = ["CHATBOTS", "WRITTEN", "epoch", "evaluated", "is_stated", "training_items"]
-
 WRITTEN = "written"
 CHATBOTS = ("breakdowns", "messages")
 """The sources of votes on replies of chatbots."""
@@ -34,12 +32,7 @@ T = TypeVar("T")
 
 
 def training_items(data: Path, sources: Sequence[str] = tuple(SOURCES)) -> dict[str, list[Item]]:
-    """Return the items that are not kept back, by source, without replies of evaluated sets.
-
-    Args:
-        data: Folder of data sets.
-        sources: Which published sets are read beside the written items.
-    """
+    """Return the items that are not kept back, by source, without replies of evaluated sets."""
     items = {WRITTEN: list(written_items())}
     items |= {name: list(SOURCES[name](data)) for name in sources}
     stated = evaluated(data)

@@ -15,8 +15,6 @@ from zlib import crc32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FLAWS", "KINDS", "Item", "Reading", "written_items"]
-
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
 """What the heads tell; a flaw of a kind is learned by the first and by that of its kind."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["SOURCES", "lines_of", "snli_dev", "table_of"]
-
 FILLERS = (
     "Oh, I see.", "Right.", "Really?", "Tell me more.", "Okay, go on.", "And then?", "Interesting!",
     "Is that so?", "Sounds good.", "What else?", "Hm, nice.", "Sure.",

@@ -165,17 +165,7 @@ def train(
     seed: int,
     settings: Settings,
 ) -> Iterator[float]:
-    """Train a form epoch by epoch; yield the loss of each.
-
-    Args:
-        form: What is trained.
-        m: Vectors of the sentences without their entities.
-        e: Vectors of the entities.
-        kind: 0 for a place and 1 for a time, of each fact.
-        data: A number for the entity of each fact, and which facts train.
-        seed: Of the order.
-        settings: Decay, rate and epochs.
-    """
+    """Train a form epoch by epoch; yield the loss of each."""
     who, train = data
     optimiser = torch.optim.AdamW(
         [{"params": [form.head, form.tail], "weight_decay": settings.decay},

@@ -104,13 +104,7 @@ def features(
     names: Names,
     hidden: Callable[[list[str]], Sequence[tuple[np.ndarray, list[tuple[int, int]]]]],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return features (float16), all teachers' tags, nouns and the sentence of each word.
-
-    Args:
-        rows: Labelled sentences.
-        names: The lists.
-        hidden: Gives token states and the characters of each token.
-    """
+    """Return features (float16), all teachers' tags, nouns and the sentence of each word."""
     xs: list[np.ndarray] = []
     tags: list[tuple[int, ...]] = []
     nouns: list[float] = []

@@ -77,13 +77,7 @@ class Stage(NamedTuple):
 
 
 def negatives(links: list[Link], usable: list[int], draw: np.random.Generator) -> Iterator[Link]:
-    """Yield the negatives of links in CIDER's four ways, eight a link, none of them a link.
-
-    Args:
-        links: The links of one conversation.
-        usable: Spans that may stand in another's place.
-        draw: Draws them.
-    """
+    """Yield the negatives of links in CIDER's four ways, eight a link, none of them a link."""
     true = set(links)
     for head, relation, tail in links:
         others = [span for span in usable if span not in (head, tail)]
