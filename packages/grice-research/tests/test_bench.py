@@ -21,7 +21,6 @@ from grice_research.published import Bench, Table, bench_names, load_bench
 from grice_research.replication import VERDICTS
 from grice_research.rows import Row, Task
 from grice_research.runs import Run, merged, read_runs, write_run
-from grice_research.wins import survives, wins
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
         "signature"]  # fmt: skip
@@ -179,28 +178,6 @@ def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
     assert "left out" in figure_of(figures(bench, without), "log_length (ours)").why
 
 
-def test_a_win_survives_by_the_size_of_the_difference_and_the_number_of_items():
-    assert survives(0.5, 0.1, 400) == "yes"
-    assert survives(0.5, 0.45, 100) == "no"
-    assert survives(0.5, 0.4, 250) == "open"
-    assert survives(0.5, 0.4, 250, between=0.9) == "yes"
-    assert survives(0.5, 0.4, 250, between=0.0) == "no"
-    assert survives(1.0, -1.0, 2) == "no"
-    assert survives(0.999, -0.9, 9) == "no"
-
-
-def test_the_best_printed_row_is_held_against_the_others_and_the_baseline(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    bench = small(row_lines="A | 0.9\nB | 0.85\nC | 0.1\n", baselines=("log_length",))
-    context = bench_context(tmp_path)
-    (win,) = wins(bench, list(figures(bench, context)), context)
-    assert (win.best, win.second, win.over_second) == ("A", "B", "no")
-    assert (win.survives, win.rows) == (1, 2)
-    assert win.baseline == "log_length"
-    assert win.baseline_value > 0.9
-    assert win.over_baseline == "no"
-
-
 def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
     ratings = [1, 3, 5, 2]
     lines = [{"context": ["Hi"], "response": "x", "ratings": value} for value in ratings]
@@ -235,7 +212,7 @@ def test_the_page_is_written_from_records(tmp_path):
                     verdict="beside: level", difference=(-0.1, -0.2, 0.1),
                     signature="released:m")  # fmt: skip
     run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
-              counts={"beside: level": 1}, figures=(figure,), wins=(),
+              counts={"beside: level": 1}, figures=(figure,),
               notes={"t": "mind"})  # fmt: skip
     write_run(run, tmp_path / "records")
     assert read_runs(tmp_path / "records") == [run]
@@ -253,7 +230,7 @@ def test_what_cannot_be_measured_today_stays_in_the_record_with_its_day(tmp_path
 
     earlier = (row("at hand", 0.4), row("model gone", 0.5), row("row gone", 0.6))
     run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
-              counts={}, figures=earlier, wins=(), notes={})  # fmt: skip
+              counts={}, figures=earlier, notes={})  # fmt: skip
     assert merged(earlier, tmp_path, "b") == list(earlier)
     write_run(run, tmp_path)
     together = merged(
@@ -299,9 +276,9 @@ def test_a_bench_is_found_by_its_old_name_with_a_warning(tmp_path, capsys):
 
 
 def test_records_of_the_old_words_are_refused(tmp_path):
-    record = Path(__file__).parents[3] / "docs" / "results" / "dstc9.json"
+    record = Path(__file__).parents[3] / "docs" / "results" / "deam.json"
     old = record.read_text().replace('"kind":"baseline"', '"kind":"floor"')
-    (tmp_path / "dstc9.json").write_text(old)
+    (tmp_path / "deam.json").write_text(old)
     with pytest.raises(InputError, match="not the record of a bench"):
         read_runs(tmp_path)
 

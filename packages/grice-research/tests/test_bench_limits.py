@@ -238,7 +238,7 @@ def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     assert find_task("trivial-baselines").title == trivial_baselines.TITLE
     rows = list(figures(load_bench("abc-eval"), SmallContext(tmp_path)))
     run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
-              command="grice bench abc-eval", figures=tuple(rows), wins=(), notes={})  # fmt: skip
+              command="grice bench abc-eval", figures=tuple(rows), notes={})  # fmt: skip
     limits = limits_of([run])
     assert set(limits.metrics) == MEASURED
     assert limits.baselines == tuple(sorted(abc_eval.TRIVIAL))

@@ -15,7 +15,7 @@ def figure(row, measure, value, **more):
 
 def run(*figures):
     return Run(bench="b", title="T", paper="P", date="2026-01-02", version="1",
-               command="grice bench b", counts={}, figures=figures, wins=(), notes={})  # fmt: skip
+               command="grice bench b", counts={}, figures=figures, notes={})  # fmt: skip
 
 
 def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():

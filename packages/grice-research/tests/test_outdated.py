@@ -27,7 +27,7 @@ def figure(row, signature="", **more):
 
 def run(*figures, **counts):
     return Run(bench="b", title="T", paper="P", date="2026-01-02", version="1",
-               command="grice bench b", counts=counts, figures=figures, wins=(),
+               command="grice bench b", counts=counts, figures=figures,
                notes={})  # fmt: skip
 
 

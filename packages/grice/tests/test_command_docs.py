@@ -182,7 +182,7 @@ def test_presets_mark_figures_of_versions_that_do_not_ship(old):
         low=0.51, high=0.61, n=9, signature=f"relevance:{version}{'0' * old}|mode:fast",
     )  # fmt: skip
     run = Run(bench=bench, title="", paper="", date="", version="", command="", counts={},
-              figures=(figure,), wins=(), notes={})  # fmt: skip
+              figures=(figure,), notes={})  # fmt: skip
     runs = [run, *(msgspec.structs.replace(run, bench=name, figures=())
                    for name in written.SETS if name != bench)]  # fmt: skip
     before = "# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, of old.\n\n| a |\n\n**What"

@@ -105,8 +105,6 @@ def _section(run: Run, index: str) -> Iterator[str]:
     yield ""
     for table in dict.fromkeys(figure.table for figure in run.figures):
         yield from _table(run, table, old)
-    if run.wins:
-        yield from _wins(run)
 
 
 def _table(run: Run, table: str, old: Container[Figure]) -> Iterator[str]:
@@ -152,32 +150,6 @@ def _difference(figure: Figure) -> str:
         return ""
     value, low, high = map(_number, figure.difference)
     return f"difference to the released scores {value}, {low} to {high}"
-
-
-def _wins(run: Run) -> Iterator[str]:
-    yield "## Which printed wins survive"
-    yield ""
-    yield (
-        "Whether the best printed figure is above the others by an interval: *yes* whatever the "
-        "two metrics have in common, *no* even if they largely agree, *open* if that depends on "
-        "scores that were not released. *Over the baseline*: over the best trivial baseline."
-    )
-    yield ""
-    yield "| column | n | best | figure | over the second | over the rest | over the baseline |"
-    yield "|---|---|---|---|---|---|---|"
-    for win in run.wins:
-        rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
-        baseline = (
-            ""
-            if win.baseline_value is None
-            else (f"{win.over_baseline}: {win.baseline} {_number(win.baseline_value)}")
-        )
-        yield (
-            f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
-            f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "
-            f"{rest} | {baseline} |"
-        )
-    yield ""
 
 
 def _cell(text: str) -> str:

@@ -12,7 +12,6 @@ from grice.errors import InputError
 from grice.files import make_folder, write_bytes
 from grice_research.figures import Figure
 from grice_research.replication import VERDICTS
-from grice_research.wins import Win
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +36,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         counts: Figures by verdict; ``not measured`` if there is a printed figure and nothing to
             compare with it, ``none`` if there is no printed one.
         figures: Those that have a value.
-        wins: Whether the best printed figures survive an interval.
         notes: What to keep in mind, by table.
     """
 
@@ -49,7 +47,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     counts: dict[str, int]
     figures: tuple[Figure, ...]
-    wins: tuple[Win, ...]
     notes: dict[str, str]
 
 

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
     from grice_research.figures import Figure
     from grice_research.published import Bench
-    from grice_research.wins import Win
 
 STYLES = {"baseline": "dim", "ours": "bold", "printed": ""}
 
 
-def print_bench(bench: Bench, figures: Sequence[Figure], won: Sequence[Win]) -> None:
-    """Print what was measured, which wins survive, and how much was not measured."""
+def print_bench(bench: Bench, figures: Sequence[Figure]) -> None:
+    """Print what was measured, and how much was not."""
     out = console()
     out.print(Text(bench.title, style="bold"))
     out.print(Text(bench.paper, style="dim"))
@@ -35,7 +34,6 @@ def print_bench(bench: Bench, figures: Sequence[Figure], won: Sequence[Win]) -> 
         if measured:
             _print_table(out, table.id, table.note, measured)
     _print_task(out, [figure for figure in figures if not figure.table])
-    _print_wins(out, won)
     counts = counted(figures)
     counts.pop("none", None)
     out.print("; ".join(f"{count} {verdict}" for verdict, count in counts.items()))
@@ -81,25 +79,6 @@ def _print_task(out: Console, figures: Sequence[Figure]) -> None:
                 title, [figure for figure in measured if (figure.measure, figure.on) == column]
             )
         )
-
-
-def _print_wins(out: Console, won: Sequence[Win]) -> None:
-    if not won:
-        return
-    out.print()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
-    table.add_column("which printed wins survive", overflow="fold", ratio=1)
-    for title in ("best", "over 2nd", "the rest", "baseline"):
-        table.add_column(title, justify="right", no_wrap=title != "best", overflow="fold")
-    for win in won:
-        table.add_row(
-            Text(f"{win.table}: {win.measure} on {win.on}"),
-            Text(f"{win.best} {win.published:g}"),
-            win.over_second,
-            f"{win.survives}/{win.rows}",
-            win.over_baseline or "",
-        )
-    out.print(table)
 
 
 def _number(value: float | None) -> str:

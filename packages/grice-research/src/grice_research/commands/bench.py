@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.figures import Figure
     from grice_research.published import Bench
-    from grice_research.wins import Win
 
 HELP = "measure published tables again, beside our metrics and trivial baselines"
 
@@ -132,20 +131,18 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
     import grice
     from grice_research.figures import figures
     from grice_research.runs import Run, counted, equal_rows, merged, write_run
-    from grice_research.wins import wins
 
     measured = list(figures(bench, context))
     for first, second in equal_rows(measured):
         from grice.cli.terminal import warn
 
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
-    won = list(wins(bench, measured, context))
     if arguments.json:
         from grice.records import to_json
 
         sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in measured)
     else:
-        _print(bench, measured, won)
+        _print(bench, measured)
     if arguments.record:
         together = merged(measured, arguments.record, bench.name)
         write_run(
@@ -158,7 +155,6 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
                 command=f"grice bench {bench.name}",
                 counts=counted(together),
                 figures=tuple(figure for figure in together if figure.value is not None),
-                wins=tuple(won),
                 notes={table.id: table.note for table in bench.tables if table.note},
             ),
             arguments.record,
@@ -188,7 +184,7 @@ def _list(benches: Sequence[Bench], *, as_json: bool) -> int:
     return 0
 
 
-def _print(bench: Bench, figures: Sequence[Figure], won: Sequence[Win]) -> None:
+def _print(bench: Bench, figures: Sequence[Figure]) -> None:
     from grice_research.terminal import print_bench
 
-    print_bench(bench, figures, won)
+    print_bench(bench, figures)
