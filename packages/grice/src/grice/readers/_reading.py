@@ -275,12 +275,8 @@ def find_conversation(
 ) -> Conversation:
     """Return the conversation of an id, or the first one, with the reply to be judged.
 
-    Args:
-        turn: Index of the reply, from 0; by default the last turn.
-        format, columns: As in :func:`grice.read`.
-
-    Raises:
-        InputError: If the file cannot be used, or there is no such conversation or turn.
+    It is the turn of this index, from 0, or the last one. Raises InputError if the file cannot be
+    used, or there is no such conversation or turn.
     """
     with read(source, format=format, columns=columns) as reading:
         conversation = _find(reading, id)

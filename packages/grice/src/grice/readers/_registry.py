@@ -22,7 +22,7 @@ from grice.records import to_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-GROUP = "grice.readers"
+FORMER, GROUP = "grice.formats", "grice.readers"
 
 
 def _built_in() -> Iterator[Format]:
@@ -44,8 +44,12 @@ def find_formats() -> Formats:
     """Return all formats: built-in and installed."""
     formats = {form.name: form for form in sorted(_built_in(), key=lambda form: form.name)}
     problems = []
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+    entries = [each for group in (FORMER, GROUP) for each in metadata.entry_points(group=group)]
+    for entry in sorted(entries, key=lambda entry: entry.name):
         title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
+        if entry.group == FORMER:
+            problems.append(f"{title} is left out: offer it as {GROUP}, not as {FORMER}")
+            continue
         try:
             form = distributions.load(entry)
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
