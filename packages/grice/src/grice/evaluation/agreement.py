@@ -220,10 +220,6 @@ def evaluate(
     correlations of independent items, else the jackknife over items or over the conversations or
     contexts that items share. Clusters and p-values are of paired permutation tests, corrected by
     Holm.
-
-    Args:
-        baseline: The trivial baseline to compare with; by default the cosine of the level.
-        trivial: Names of the metrics that are trivial baselines.
     """
     ratings = Ratings(
         rated.human(aspect),
@@ -389,13 +385,7 @@ def covariates(rated: Rated) -> dict[str, list[float]]:
 def confounds(
     values: Sequence[float | None], ratings: Ratings, plain: Estimate
 ) -> tuple[Confound, ...]:
-    """Return partial correlations, controlling for each covariate, all of them, and the system.
-
-    Args:
-        values: One per item.
-        ratings: What they are correlated with.
-        plain: The Spearman correlation without any control.
-    """
+    """Return partial correlations, controlling for each covariate, all of them, and the system."""
     held = ratings.covariates
     usable = {name: column for name, column in held.items() if np.ptp(column) > 0}
     partials = []

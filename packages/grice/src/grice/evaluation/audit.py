@@ -436,11 +436,7 @@ def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> 
 
 
 def rated_replies(most: int | None = None) -> tuple[RatedReply, ...]:
-    """Return the rated replies that ship, or the first of them.
-
-    Raises:
-        InputError: If fewer ship than are asked for.
-    """
+    """Return the rated replies that ship, or the first of them."""
     lines = _data("items.jsonl").splitlines()
     if most is not None and not 0 < most <= len(lines):
         raise InputError(f"{most} rated replies: 1 to {len(lines)} ship")
@@ -466,11 +462,7 @@ def _data(name: str) -> str:
 
 
 def verdict(result: AuditResult, row: Agreement) -> str:
-    """Return whether a metric can be trusted, and for what.
-
-    Args:
-        row: Its row of the result.
-    """
+    """Return whether a metric can be trusted, and for what."""
     if row.metric == BASELINE:
         return f"{row.metric} is the trivial baseline: it judges nothing but the length of a reply."
     if row.judged < max(FEWEST, result.items / 2):

@@ -251,11 +251,7 @@ def _blend(
 
 
 def read_calibration(file: str) -> Calibration:
-    """Return the map that ``grice calibrate -o`` wrote.
-
-    Raises:
-        InputError: If the file cannot be read or is none.
-    """
+    """Return the map that ``grice calibrate -o`` wrote."""
     try:
         return msgspec.json.decode(Path(file).read_bytes(), type=Calibration)
     except OSError as error:
@@ -270,15 +266,7 @@ def read_calibration(file: str) -> Calibration:
 def apply(
     calibration: Calibration, scores: str, *, across_signatures: bool = False
 ) -> Iterator[Calibrated]:
-    """Yield the scores of a file on the human scale, in its order, conversation by conversation.
-
-    Args:
-        scores: What ``grice score`` wrote; scores of other metrics are passed over.
-        across_signatures: Apply the map also to scores that were computed otherwise.
-
-    Raises:
-        InputError: If a score was computed otherwise, or the file has none of the metrics.
-    """
+    """Yield the scores of a file on the human scale, in its order, conversation by conversation."""
     maps = {fitted.metric: fitted for fitted in calibration.maps}
     fingerprint = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
     blend = calibration.blend
@@ -366,12 +354,7 @@ def _calibrated(
 
 
 def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -> Blended:
-    """Return the blend of the columns and its gain on unseen conversations.
-
-    Args:
-        values: One row per item, one column per metric, no gaps.
-        groups: Conversation of each item; at least ten.
-    """
+    """Return the blend of the columns and its gain on unseen conversations."""
     folds = _folds(groups, seed)
     blend, single = np.empty(len(ratings)), np.empty(len(ratings))
     for fold in range(FOLDS):

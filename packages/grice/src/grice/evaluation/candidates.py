@@ -57,17 +57,6 @@ def with_candidates(
     The texts begin with the model's likeliest first tokens and go on with the best one each time:
     they differ, nothing is drawn at random, and the same model writes the same texts again. A chat
     model of an endpoint is asked so many times, with another seed each, at temperature 1.
-
-    Args:
-        records: Contexts, whose last turn is the one to answer.
-        generator: A model that was trained on messages in the layout of ChatML, or a chat model.
-        count: Candidates of each context; texts that are written twice, empty or not answered are
-            fewer. A context that gets none at all is an error of its record.
-        field: The field of the record that holds them.
-        max_tokens: Longest text.
-
-    Raises:
-        InputError: For less than one candidate.
     """
     if count < 1:
         raise InputError(f"at least one candidate is written, not {count}")

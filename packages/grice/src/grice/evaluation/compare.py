@@ -143,11 +143,7 @@ def _share_items(first: ScoreTable, second: ScoreTable) -> bool:
 def _unpaired_result(
     first: ScoreTable, second: ScoreTable, names: Sequence[str], level: float, seed: int
 ) -> CompareResult:
-    """Compare runs over other conversations, such as live traffic before and after a change.
-
-    Raises:
-        InputError: If they share conversations, of which other turns were judged.
-    """
+    """Compare runs over other conversations, such as live traffic before and after a change."""
     shared = np.intersect1d(
         np.concatenate([first.metrics[name].conversations for name in names]),
         np.concatenate([second.metrics[name].conversations for name in names]),

@@ -136,11 +136,7 @@ def known_sets() -> dict[str, RatedSet]:
 
 
 def data_folder(stated: Path | None = None) -> Path | None:
-    """Return the folder of data sets: the stated one, or that of ``GRICE_DATA``; None if neither.
-
-    Raises:
-        InputError: If it is no folder.
-    """
+    """Return the folder of data sets, stated or of ``GRICE_DATA``; None if neither is."""
     named = stated or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     if named is not None and not named.is_dir():
         origin = "--data" if stated else VARIABLE
@@ -153,9 +149,6 @@ def wanted_sets(words: Sequence[str]) -> list[Wanted]:
 
     A word may also be the path of a file. Behind a colon stand aspects, or ``all`` of them;
     without, it is the default aspect.
-
-    Raises:
-        InputError: For an unknown set or aspect.
     """
     known = known_sets()
     wanted = []

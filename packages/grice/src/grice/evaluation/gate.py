@@ -67,11 +67,7 @@ class Rules(msgspec.Struct, frozen=True):
     max_drop: dict[str, float] = {}
 
     def metrics(self) -> set[str]:
-        """Return the metrics that the rules name.
-
-        Raises:
-            InputError: If there is no rule, or a threshold is no finite number or no share.
-        """
+        """Return the metrics that the rules name."""
         statuses = (*self.max_failed.items(), *self.max_abstained.items())
         below = [(rule.metric, rule.below) for rule in self.share_below]
         shares = [(rule.metric, rule.share) for rule in self.share_below]
@@ -96,14 +92,7 @@ class Rules(msgspec.Struct, frozen=True):
         return named - {EVERY}
 
     def check_reachable(self, ranges: Mapping[str, Bounds]) -> None:
-        """Refuse thresholds that no score can miss, or none can reach.
-
-        Args:
-            ranges: The least and the greatest value of metrics, where they are known.
-
-        Raises:
-            InputError: If there is one.
-        """
+        """Refuse thresholds that no score can miss, or none can reach."""
         below = [(rule.metric, rule.below) for rule in self.share_below]
         for metric, value in (*self.minimum.items(), *below):
             low, high = ranges.get(metric, (-math.inf, math.inf))
@@ -180,18 +169,7 @@ class _Tally:
 
 
 def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResult:
-    """Check a file that ``grice score`` wrote, in one pass.
-
-    Args:
-        file: The scores.
-        rules: What they have to hold.
-        baseline: The scores of an earlier run, which ``max_drop`` is held against: over the same
-            conversations item by item, else over those of each.
-
-    Raises:
-        InputError: If a rule names a metric that the file does not have, the file cannot be
-            read, the lines of a conversation stand apart, or the baseline was computed otherwise.
-    """
+    """Check a file that ``grice score`` wrote, in one pass."""
     if (baseline is None) == bool(rules.max_drop):
         raise InputError("--baseline and --max-drop belong together: give both, or neither")
     result = _checked(read_score_groups(file), rules, file)
@@ -311,12 +289,7 @@ def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
 def _check(
     metric: str, what: str, figure: Estimate, threshold: float, *, good: bool, sure: bool, says: str
 ) -> Check:
-    """Return how a rule comes out.
-
-    Args:
-        good: Whether the figure is on the good side of it.
-        sure: Whether its whole interval is.
-    """
+    """Return how a rule comes out."""
     conversations = figure.n if figure.groups is None else figure.groups
     few = conversations < FEW
     verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
@@ -362,19 +335,7 @@ def rules(
     max_drop: Iterable[tuple[str, float]] = (),
     allow_uncertain: bool = False,
 ) -> Rules:
-    """Return rules from thresholds as a command line names them.
-
-    Args:
-        minimum: Metric and least mean.
-        share_below: Metric, value, and the largest share of items below it.
-        max_failed: Metric, or nothing for all of them, and the largest share of failed scores.
-        max_abstained: The same of abstained scores.
-        max_drop: Metric, or nothing for all of them, and the largest drop of its mean.
-        allow_uncertain: Let checks pass that a larger sample might decide either way.
-
-    Raises:
-        InputError: If a metric has two thresholds of one kind.
-    """
+    """Return rules from thresholds as a command line names them."""
     return Rules(
         _once("--min", minimum),
         tuple(ShareBelow(*rule) for rule in share_below),

@@ -103,11 +103,7 @@ class _Taxonomy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_taxonomy(name: str = DETA) -> tuple[Issue, ...]:
-    """Return the issues of a taxonomy: ``deta``, or a file of one's own in the same layout.
-
-    Raises:
-        InputError: If there is no such file, it is not in the layout, or names an issue twice.
-    """
+    """Return the issues of a taxonomy: ``deta``, or a file of one's own in the same layout."""
     shipped = resources.files("grice") / "data" / f"{DETA}.toml"
     path = shipped if name == DETA else Path(name)
     try:
@@ -129,18 +125,7 @@ def issues_of(
     threshold: float = HALF,
     top: int = TOP,
 ) -> tuple[Issues, list[LabelledReply]]:
-    """Return the labels of the replies of a file of scores, summed up and one by one.
-
-    Args:
-        scores: What ``grice score`` wrote; ``-`` is standard input.
-        taxonomy: The issues.
-        threshold: A value below it is an issue.
-        top: How many replies the sum names.
-
-    Raises:
-        RecordError: For a line that is no score.
-        InputError: If no score says anything of an issue, or the threshold is no finite number.
-    """
+    """Return the labels of the replies of a file of scores, summed up and one by one."""
     if not math.isfinite(threshold):
         raise InputError(f"a threshold is a finite number, found {threshold}")
     lines = (score for _, score in read_scores(scores) if score.turn is not None)

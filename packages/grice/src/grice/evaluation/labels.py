@@ -95,20 +95,7 @@ class Aligned(NamedTuple):
 
 
 def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
-    """Join a file of ratings with a file that ``grice score`` wrote.
-
-    Args:
-        labels: JSON lines, or a table with a header (``.csv``, ``.tsv``), with ``conversation``,
-            ``rating`` (null where there is none; see :mod:`grice.evaluation.datasets` for more
-            shapes) and ``turn`` (left out where whole conversations were rated).
-        scores: The scores, of more items than were rated.
-        metrics: Which metrics; by default all that score what was rated.
-
-    Raises:
-        RecordError: For a line that cannot be used or names an item without scores.
-        InputError: If fewer than ten items are rated, or all alike, or turns and conversations
-            are mixed.
-    """
+    """Join a file of ratings with a file that ``grice score`` wrote."""
     ids = Ids()
     table = read_table(scores, ids).check_unique()
     unit, rated, numbers = _read_labels(labels, ids)

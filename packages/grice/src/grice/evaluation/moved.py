@@ -107,18 +107,7 @@ def join(baseline: MetricScores, other: MetricScores) -> Joined:
 def moved_conversations(
     files: Sequence[str], joins: Mapping[str, Joined], ids: Ids, most: int, texts: str | None
 ) -> dict[str, tuple[MovedConversation, ...]]:
-    """Return the conversations that moved most, by metric, furthest first.
-
-    Args:
-        files: The two files of scores, which are read again for their evidence.
-        joins: The items of each metric that are in both.
-        ids: The numbering of the conversations.
-        most: How many conversations of each metric.
-        texts: File of the scored conversations; None to show no texts.
-
-    Raises:
-        InputError: If no conversation that moved is in ``texts``.
-    """
+    """Return the conversations that moved most, by metric, furthest first."""
     furthest = {name: joined.furthest(most) for name, joined in joins.items()}
     wanted = {(name, number) for name, moved in furthest.items() for number, _ in moved}
     names = ids.names()

@@ -149,12 +149,7 @@ class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
 def judge_pairs(
     paired: PairedSet, columns: Iterable[Column], trivial: Collection[str], drawn: str = ""
 ) -> DamagedBlock:
-    """Return how often each metric scores the original higher.
-
-    Args:
-        trivial: Names of the metrics that are trivial baselines.
-        drawn: How the pairs were drawn, for signatures; empty if they are all there are.
-    """
+    """Return how often each metric scores the original higher."""
     ids = [item.conversation.id for item in paired.rated.items]
     rows = []
     for column in columns:
@@ -193,13 +188,6 @@ def perturbed_pairs(
     """Break conversations in each of several ways, and pair each result with its original.
 
     A metric of single replies is compared by its mean over the replies of a conversation.
-
-    Args:
-        name: The name of the conversations in tables.
-        material: The sources that perturbations draw from.
-
-    Raises:
-        InputError: If no conversation can be broken.
     """
     pairs: list[Pair] = []
     for kind in kinds:
@@ -237,12 +225,7 @@ class Shares(NamedTuple):
 
 
 def shares(pairs: Iterable[Pair], values: Mapping[str, float | None]) -> Shares:
-    """Return how often the original has the higher value.
-
-    Args:
-        pairs: Originals and damaged versions.
-        values: Of each of their conversations by its id.
-    """
+    """Return how often the original has the higher value."""
     hits: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     judged = ties = failed = 0
     for pair in pairs:
@@ -260,11 +243,7 @@ def shares(pairs: Iterable[Pair], values: Mapping[str, float | None]) -> Shares:
 
 
 def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
-    """Return the mean of hits (1, or 0.5 for a tie) with an interval over their sources.
-
-    Args:
-        hits: Those of each source; at least one.
-    """
+    """Return the mean of hits (1, or 0.5 for a tie) with an interval over their sources."""
     lists = list(hits)
     estimate = proportion(
         [sum(hits_of_source) for hits_of_source in lists],
@@ -278,16 +257,7 @@ def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
 def read_pairs(
     name: str, folder: Path | None, *, most: int | None = None, seed: int = 0
 ) -> PairedSet:
-    """Return the pairs of a collection, those that are the same text left out and counted.
-
-    Args:
-        name: One of :data:`DAMAGED`.
-        most: How many pairs to draw; by default all.
-        seed: Seed of the draw, which does not depend on the order of the file.
-
-    Raises:
-        InputError: If it is not there, or holds no pair.
-    """
+    """Return the pairs of a collection, those that are the same text left out and counted."""
     entry = DAMAGED[name]
     if folder is None or not (folder / entry.file).is_file():
         raise InputError(

@@ -91,12 +91,7 @@ class Blend(msgspec.Struct, frozen=True):
     held_out: tuple[str, ...] = ()
 
     def check(self, metrics: Collection[str]) -> None:
-        """Raise InputError if something does not fit the metrics that are run.
-
-        Raises:
-            InputError: For an unknown rule or metric, a weight that is not above zero, a threshold
-                that is no finite number, or if no metric is left that takes part.
-        """
+        """Raise InputError if something does not fit the metrics that are run."""
         if self.rule not in RULES:
             raise InputError(f"no blend {self.rule!r}{did_you_mean(self.rule, RULES)}")
         for name in (*self.weights, *self.vetoes, *self.held_out):
@@ -142,11 +137,7 @@ def _mean(values: Iterable[float], weights: Sequence[float]) -> float:
 
 
 def pareto_front(scores: Sequence[Mapping[str, float]]) -> list[bool]:
-    """Return for each candidate whether no other one is at least as good in all and better in one.
-
-    Args:
-        scores: By metric, the same metrics for each candidate.
-    """
+    """Tell for each candidate whether none is as good in all metrics and better in one."""
     rows = [tuple(score.values()) for score in scores]
     return [
         not any(
@@ -379,15 +370,7 @@ def _vetoes(scores: dict[str, Score], blend: Blend) -> tuple[str, ...]:
 
 
 def curve(ranked: Iterable[Ranked], held_out: Sequence[str]) -> Curve | None:
-    """Return how the value, metrics that were held out, and the length move.
-
-    Args:
-        ranked: What :func:`grice.evaluation.rerank` gave.
-        held_out: Metrics that were run and had no part in the choice.
-
-    Returns:
-        None where no context has two candidates that were judged.
-    """
+    """Return how the value, metrics that were held out, and the length move."""
     tables = [table for item in ranked if len(table := _table(item, held_out)) > 1]
     if not tables:
         return None

@@ -275,11 +275,7 @@ class Reviewer:
         self.add_scores(scores, talk)
 
     def add_scores(self, scores: Sequence[Score], talk: Conversation | None = None) -> None:
-        """Take all scores of one conversation, with its texts if they are known.
-
-        Raises:
-            InputError: If a score is of a turn that the conversation does not have.
-        """
+        """Take all scores of one conversation, with its texts if they are known."""
         if not scores:  # of nobody, so that they do not choose the weights
             return
         self._run |= {score.metric: score.signature for score in scores}

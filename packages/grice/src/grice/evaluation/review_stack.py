@@ -107,10 +107,6 @@ def observed(
     """Return by turn the scores of metrics that judged it, from the scores of one conversation.
 
     A metric of whole conversations judges each turn by its evidence; see :func:`_of_turn`.
-
-    Args:
-        scores: All scores of a conversation.
-        turns: The turns that are asked about; by default those with a score of their own.
     """
     if turns is None:
         turns = {score.turn for score in scores if score.turn is not None}
@@ -142,11 +138,7 @@ def _of_turn(score: Score, turn: int) -> Score:
 
 
 def open_stack(place: str | Path) -> Stack:
-    """Open a bundle of kind ``review``: a shipped one by its name, or a folder.
-
-    Raises:
-        BundleError: If it is missing, changed or of another kind.
-    """
+    """Open a bundle of kind ``review``: a shipped one by its name, or a folder."""
     bundle = open_bundle(place)
     if bundle.card.kind != "review":
         raise BundleError(

@@ -88,11 +88,7 @@ def read_score_lines(file: str) -> Iterator[tuple[int, ScoreLine]]:
 
 
 def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:
-    """Yield the scores of each conversation of a file in turn; its lines must stand together.
-
-    Raises:
-        InputError: If a conversation goes on further down, or the file cannot be read.
-    """
+    """Yield the scores of each conversation of a file in turn; its lines must stand together."""
     seen: set[int] = set()
     group: list[ScoreLine] = []
     current = None
@@ -139,19 +135,7 @@ def _with_current_signatures(rows: Iterator[tuple[int, Scored]]) -> Iterator[tup
 def read_rows(
     file: str, kind: type[Row], expected: str = "a score as grice score writes it"
 ) -> Iterator[tuple[int, Row]]:
-    """Yield each JSON line of a file as a record of a kind, with its number, from 1.
-
-    Args:
-        file: A path, gzipped or not, ``-`` for standard input, or the folder of an engine's shards,
-            which are read one after the other; a folder or file of a store, too. For scores
-            ``FILE#COLUMN`` names a column of a CSV or a field of JSON lines of another tool.
-        kind: A ``msgspec`` record; fields it does not know are passed over.
-        expected: What a line should be, for messages.
-
-    Raises:
-        RecordError: For a line that is no such record.
-        InputError: If the file cannot be read or holds no line.
-    """
+    """Yield each JSON line of a file as a record of a kind, with its number, from 1."""
     if kind in (Score, ScoreLine) and (place := column_of(file)) is not None:
         rows = read_table_rows(place.file) if place.is_table else read_rows(place.file, dict)
         for number, fields in other_scores(place, rows):
@@ -193,12 +177,7 @@ def _what_else(line: bytes, kind: type[object]) -> str:
 
 
 def read_table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row of a table with a header, commas or tabs between, with its line, from 1.
-
-    Raises:
-        RecordError: For a row that has more cells than the header, or is no UTF-8.
-        InputError: If the file cannot be read or holds no row.
-    """
+    """Yield each row of a table with a header, commas or tabs between, with its line, from 1."""
     with _opened(file) as lines:
         texts = (_text(line, file, number) for number, line in enumerate(lines, 1))
         tabs = file.removesuffix(".gz").lower().endswith(".tsv")
@@ -242,11 +221,7 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
 
 
 def _shards(folder: str) -> list[str]:
-    """Return the shards that ``grice score --engine`` wrote into a folder, sorted by their source.
-
-    Raises:
-        InputError: If there is none, or one is no table of scores.
-    """
+    """Return the shards of ``grice score --engine`` in a folder, sorted by their source."""
     files = files_under(folder) if is_url(folder) else map(str, Path(folder).glob("[!.]*"))
     if shards := [file for file in files if file.endswith(".parquet")]:
         return sorted(shards, key=lambda shard: (_source(shard), shard))
@@ -321,10 +296,6 @@ def other_scores(
     """Yield the fields of a score for each row, with its line.
 
     The metric is called as the column is; a cell that is empty, null or NaN is an abstention.
-
-    Raises:
-        RecordError: If a cell holds something else than a number, or no conversation is named.
-        InputError: If the first row has no such column.
     """
     known = False
     for line, row in rows:
@@ -399,14 +370,6 @@ def joined(
 
     Memory holds one conversation. Scores and records come in the same order; a folder of shards is
     read by the names of the files that they are of.
-
-    Args:
-        scores: What ``grice score`` wrote, or a folder of shards; ``-`` is standard input.
-        files: What was scored.
-
-    Raises:
-        RecordError: For a line that is no score.
-        InputError: If a conversation is not in the files, or not in the order of its scores.
     """
     records = _records(scores, files)
     for group in by_conversation(score for _, score in read_scores(scores)):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, MetricError, did_you_mean
-from grice.evaluation.sample import windows
 from grice.evaluation.scores import ScoreLine, read_score_lines
+from grice.progress import track
 from grice.records import Status
 
 if TYPE_CHECKING:
@@ -152,22 +152,14 @@ class ScoreTable(NamedTuple):
     metrics: dict[str, MetricScores]
 
     def named(self, metric: str) -> MetricScores:
-        """Return the scores of one metric.
-
-        Raises:
-            InputError: If there are none of it.
-        """
+        """Return the scores of one metric."""
         if metric not in self.metrics:
             near = did_you_mean(metric, self.metrics)
             raise InputError(f"{self.source}: no scores of metric {metric!r}{near}")
         return self.metrics[metric]
 
     def signature(self, metric: str) -> str:
-        """Return what exactly was computed for a metric.
-
-        Raises:
-            InputError: If that is more than one thing.
-        """
+        """Return what exactly was computed for a metric."""
         signatures = self.metrics[metric].signatures
         if len(signatures) > 1:
             raise InputError(
@@ -197,11 +189,7 @@ class ScoreTable(NamedTuple):
         ]
 
     def check_unique(self) -> ScoreTable:
-        """Return the table itself.
-
-        Raises:
-            InputError: If an item is scored twice.
-        """
+        """Return the table itself."""
         for name, scores in self.metrics.items():
             twice = np.flatnonzero(scores.items[1:] == scores.items[:-1])
             if len(twice):
@@ -213,14 +201,7 @@ class ScoreTable(NamedTuple):
         return self
 
     def column(self, metric: str, rated: Rated, reduce: Reduce = "mean") -> Column:
-        """Return a metric's column on the items of a rated set.
-
-        Args:
-            reduce: How scores of several replies become one value.
-
-        Raises:
-            InputError: If the metric was computed in more than one way.
-        """
+        """Return a metric's column on the items of a rated set."""
         parts = [self._on(metric, item) for item in rated.items]
         reduced = rated.set.level == "dialogue" and any(
             len(part.items) > 1 or (part.turns >= 0).any() for part in parts
@@ -302,29 +283,17 @@ def _table(
 
 
 def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
-    """Return what ``grice score`` wrote.
-
-    Args:
-        file: Its name, ``-`` for standard input.
-        ids: The numbering of conversations that it shares with other files.
-
-    Raises:
-        RecordError: For a line that is no score.
-        InputError: If the file cannot be read or holds nothing.
-    """
+    """Return what ``grice score`` wrote."""
     lines = (line for _, line in read_score_lines(file))
     return _table(lines, file, Ids() if ids is None else ids)
 
 
 def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) -> ScoreTable:
-    """Return the scores of loaded metrics on the items of a set.
-
-    Args:
-        metrics: Computes them.
-        signatures: What exactly each computes, by its name.
-    """
+    """Return the scores of loaded metrics on the items of a set."""
     conversations = [item.conversation for item in rated.items]
-    parts = windows(conversations, STEP, "conversations")
+    starts = range(0, len(conversations), STEP)
+    windows = (conversations[start : start + STEP] for start in starts)
+    parts = track(windows, "conversations", len(conversations), len)
     scores = (score for talks in parts for score in metrics.score(talks))
     table = _table(scores, "", Ids(), signatures)
     stated = {

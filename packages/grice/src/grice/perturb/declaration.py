@@ -99,11 +99,7 @@ def with_texts(conversation: Conversation, texts: Mapping[int, str]) -> Conversa
 def some_turns(
     conversation: Conversation, draw: Random, share: float, change: Callable[[int], Change | None]
 ) -> Perturbed | None:
-    """Change the texts of a share of the turns, at least one, in any order.
-
-    Args:
-        change: Says what becomes of the turn at an index; None where nothing can.
-    """
+    """Change the texts of a share of the turns, at least one, in any order."""
     places = list(range(len(conversation.turns)))
     draw.shuffle(places)
     wanted = max(1, int(share * len(places)))

@@ -48,9 +48,6 @@ def negated(sentence: str) -> str | None:
 
     >>> negated("I walked home."), negated("She likes it."), negated("I don't know."), negated("Hm")
     ("I didn't walk home.", "She doesn't like it.", 'I do know.', None)
-
-    Returns:
-        None for a question, and where no verb is found for sure.
     """
     if sentence.rstrip().endswith("?"):
         return None

@@ -53,11 +53,7 @@ def _built_in() -> Iterator[Perturbation]:
 
 
 def find_perturbation(name: str) -> Perturbation:
-    """Return a perturbation by name.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
+    """Return a perturbation by name."""
     known = find_perturbations()
     if name not in known:
         raise InputError(f"no perturbation {name!r}{did_you_mean(name, known)}")

@@ -22,11 +22,7 @@ NOTHING = Material()
 
 
 def named(name: str) -> Perturbation:
-    """Return a perturbation, or a mixture, by name.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
+    """Return a perturbation, or a mixture, by name."""
     if name in MIXTURES:
         return mixture(MIXTURES[name])
     known = find_perturbations()
@@ -47,12 +43,6 @@ def perturb(
 
     The same conversation, kind and seed give the same result, on any machine. What is drawn from
     ``material.others`` depends on those others as well.
-
-    Returns:
-        The broken conversation with notes; None if there is nothing to break.
-
-    Raises:
-        InputError: If there is no perturbation of that name.
     """
     chosen = named(kind) if isinstance(kind, str) else kind
     draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
@@ -66,15 +56,7 @@ def material_for(
     others: Sequence[Conversation],
     resources: Mapping[str, object] | None = None,
 ) -> Material:
-    """Return the sources that perturbations draw from.
-
-    Args:
-        others: The conversations that are broken, and that turns from elsewhere are drawn from.
-        resources: Named files or models of kinds that read some.
-
-    Raises:
-        InputError: If resources are given and no kind reads any.
-    """
+    """Return the sources that perturbations draw from."""
     material = Material(others, resources or {})
     prepared = dict.fromkeys(kind.prepare for kind in kinds if kind.prepare is not None)
     if resources and not prepared:

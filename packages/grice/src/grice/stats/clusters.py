@@ -96,14 +96,6 @@ def mean_estimate(
     width because all values lie at one, is Wilson's instead, for as many independent items as
     would vary like these clusters (:func:`wilson_interval`). It lies within the bounds, and holds
     the mean where an interval that is cut off at a bound often does not (``bench/coverage.md``).
-
-    Args:
-        moments: The sums.
-        level: Confidence level.
-        origin: What was taken off each value before it was summed.
-        bounds: The least and the greatest possible value.
-        what: What it is the mean of, for ``method``.
-        unit: What the clusters are.
     """
     units, n = moments.clusters, moments.values
     groups = None if unit == "items" else units
@@ -174,15 +166,7 @@ def _bounded(
 def bounded_interval(
     mean: float, variance: float, quantile: float, items: float, level: float, bounds: Bounds
 ) -> tuple[float, float]:
-    """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds.
-
-    Args:
-        variance: Of the mean.
-        quantile: Student's, with the degrees of freedom of that variance.
-        items: Independent items that count where no spread is to be seen.
-        level: Confidence level.
-        bounds: The least and the greatest possible value, both finite.
-    """
+    """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds."""
     least, most = bounds
     width = most - least
     place = min(1.0, max(0.0, (mean - least) / width))
@@ -198,13 +182,7 @@ def bounded_interval(
 
 
 def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval (1927) of a share of independent items, within 0 and 1.
-
-    Args:
-        n: The number of items; of clustered ones the effective number, which need not be whole
-            (Korn and Graubard 1998).
-        level: Confidence level.
-    """
+    """Return Wilson's interval (1927) of a share of independent items, within 0 and 1."""
     normal = NormalDist().inv_cdf(0.5 + level / 2)
     centre = (share + normal**2 / (2 * n)) / (1 + normal**2 / n)
     spread = share * (1 - share) / n + normal**2 / (4 * n**2)

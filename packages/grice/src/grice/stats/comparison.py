@@ -100,16 +100,7 @@ def compared(
     test: str,
     level: float,
 ) -> list[Comparison]:
-    """Return the comparison of each pair of names.
-
-    Args:
-        names: The systems or metrics.
-        pairs: Places of the two of each pair.
-        gaps: Their differences.
-        p_values: Their p-values before the correction.
-        test: How these were computed.
-        level: One less it is the level of the tests.
-    """
+    """Return the comparison of each pair of names."""
     return [
         Comparison(names[a], names[b], gap, p, single, test, "holm", verdict(gap.value, p, level))
         for (a, b), gap, p, single in zip(pairs, gaps, holm(p_values), p_values, strict=True)
@@ -138,11 +129,7 @@ def _probabilities(p_values: Sequence[float]) -> Floats:
 
 
 def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Return the pairs to compare: all, or each name with the baseline.
-
-    Raises:
-        InputError: If there are fewer than two names or the baseline is not among them.
-    """
+    """Return the pairs to compare: all, or each name with the baseline."""
     if len(names) < 2:
         raise InputError(f"at least two are needed for a comparison, found {[*names]}")
     if baseline is None:

@@ -131,9 +131,6 @@ def complete(
     """Return the columns over the items that have all values, and their groups.
 
     The items come in an order that depends on nothing but themselves.
-
-    Raises:
-        InputError: If fewer than ``least`` items are complete or a column is constant on them.
     """
     items = complete_items(named, groups)
     if items.n < least:
@@ -167,11 +164,7 @@ def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
 def analytic_interval(
     x: Floats, y: Floats, *, kind: Kind, value: float, level: float, covariates: int = 0
 ) -> tuple[float, float, str]:
-    """Return bounds and the name of their method, for independent items.
-
-    Args:
-        covariates: How many are held constant; Kendall's takes none.
-    """
+    """Return bounds and the name of their method, for independent items."""
     n = len(x)
     if n < 4:
         return -1.0, 1.0, "no bound from fewer than four items"
@@ -345,12 +338,6 @@ def kendall_error(x: Floats, y: Floats, *, tau: float, variant: str) -> float:
 
     The delta method on the per-item counts of agreeing and tied pairs (Brown and Benedetti,
     1977; Samara and Randles, 1988).
-
-    Args:
-        x: Values of one column.
-        y: Values of the other.
-        tau: The coefficient on these values.
-        variant: ``kendall`` (tau-b) or ``kendall_c``.
     """
     n = len(x)
     agree = agreeing(x, y)

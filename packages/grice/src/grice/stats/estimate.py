@@ -91,11 +91,7 @@ def clamp(value: float, low: float, high: float) -> float:
 
 
 def scipy_module(name: str) -> ModuleType:
-    """Return a module of scipy, imported when it is first needed: it takes a second.
-
-    Raises:
-        GriceError: If scipy is not installed.
-    """
+    """Return a module of scipy, imported when it is first needed: it takes a second."""
     try:
         return import_module(f"scipy.{name}")
     except ImportError as error:

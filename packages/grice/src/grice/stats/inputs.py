@@ -63,11 +63,7 @@ class Complete(NamedTuple):
 
 
 def complete_items(named: Mapping[str, Values], groups: Groups | None) -> Complete:
-    """Return the columns over the items that have all values, and their groups.
-
-    Raises:
-        InputError: As :func:`columns_of` and :func:`group_codes`.
-    """
+    """Return the columns over the items that have all values, and their groups."""
     columns = columns_of(**named)
     total = len(columns[0])
     codes = None if groups is None else group_codes(groups, total)
@@ -80,11 +76,7 @@ def complete_items(named: Mapping[str, Values], groups: Groups | None) -> Comple
 
 
 def columns_of(**named: Values) -> list[Floats]:
-    """Return the named columns as arrays of one length, NaN where a value is missing.
-
-    Raises:
-        InputError: If lengths differ, or a value is infinite or no number.
-    """
+    """Return the named columns as arrays of one length, NaN where a value is missing."""
     columns = []
     for name, values in named.items():
         try:
@@ -114,11 +106,7 @@ def _odd(values: Values) -> object:
 
 
 def group_codes(groups: Groups, n: int) -> Integers:
-    """Return the groups as integers from 0, equal for equal labels.
-
-    Raises:
-        InputError: If there is not one label per item, or a label is None.
-    """
+    """Return the groups as integers from 0, equal for equal labels."""
     labels = list(groups)
     if len(labels) != n:
         raise InputError(f"groups: one label per item is needed, found {len(labels)} for {n} items")

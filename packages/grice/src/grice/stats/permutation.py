@@ -27,15 +27,7 @@ Pairs: TypeAlias = Sequence[tuple[int, int]]
 def permutation_test_of_means(
     columns: Floats, codes: Integers | None, pairs: Pairs, *, permutations: int, seed: int
 ) -> tuple[list[float], str]:
-    """Return the two-sided p-value of each pair's difference of means, and how it was made.
-
-    Args:
-        columns: Values of shape (items, systems).
-        codes: Conversation of each item, from 0; None if items are swapped one by one.
-        pairs: Which columns to compare.
-        permutations: How many random swaps.
-        seed: Seed of the swaps.
-    """
+    """Return the two-sided p-value of each pair's difference of means, and how it was made."""
 
     def statistic(part: Pairs) -> Statistic:
         gaps = _per_unit(columns[:, [a for a, _ in part]] - columns[:, [b for _, b in part]], codes)
@@ -59,7 +51,6 @@ def permutation_test_of_correlations(
     Columns are standardised before, for rank correlations ranked, so that a swapped column is
     of one kind.
 
-    Args: as for :func:`permutation_test_of_means`, with the column ``target`` that the scores are
     correlated with and the ``kind`` of correlation.
     """
     if kind != "pearson":
@@ -114,12 +105,6 @@ def permuted_moments(x: Floats, z: Floats, target: Floats, codes: Integers | Non
 
     With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
     moments are linear in the signs.
-
-    Args:
-        x: Columns of shape (items, pairs), the first of each pair.
-        z: The second of each pair.
-        target: The column they are correlated with, mean 0 and variance 1.
-        codes: Conversation of each item.
     """
     n = len(target)
     total, gap = x + z, x - z

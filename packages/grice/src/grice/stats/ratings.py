@@ -44,11 +44,7 @@ class Flat(NamedTuple):
 
 
 def matrix(ratings: Ratings) -> Floats:
-    """Return the ratings as an array (items, annotators), NaN where there is none.
-
-    Raises:
-        InputError: If there is no item or something is no number.
-    """
+    """Return the ratings as an array (items, annotators), NaN where there is none."""
     _check_numbers(ratings)
     rows = [np.asarray(row, np.float64) for row in ratings]
     if not rows:
@@ -84,9 +80,6 @@ def arranged(table: Floats, groups: Groups | None) -> tuple[Floats, Integers | N
     """Return the items with at least two ratings, in an order of their own, and their groups.
 
     Resampling numbers the items; so it does not depend on how they were listed.
-
-    Raises:
-        InputError: If there is no such item.
     """
     present = ~np.isnan(table)
     codes = None if groups is None else group_codes(groups, len(table))

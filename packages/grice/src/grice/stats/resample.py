@@ -72,16 +72,7 @@ def resample(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Resampled:
-    """Return the statistic on the data and on resamples of items, or of whole groups.
-
-    Args:
-        statistic: Maps rows of weights to rows of values.
-        n: Number of items.
-        groups: For each item the number of its conversation, 0 to one less than their number.
-        kind: ``jackknife`` leaves parts out in turn, ``percentile`` draws, ``bca`` does both.
-        resamples: How many.
-        seed: Seed of the draws.
-    """
+    """Return the statistic on the data and on resamples of items, or of whole groups."""
     if resamples < 100:
         raise InputError(f"resamples={resamples}: at least 100 are needed for an interval")
     if kind not in KINDS:
@@ -155,18 +146,7 @@ def estimate(
     value: float | None = None,
     bounded: Bounded = "no",
 ) -> Estimate:
-    """Return one column of the resampled values as an estimate.
-
-    Args:
-        resampled: What :func:`resample` gave.
-        column: Which of the k values.
-        level: Confidence level.
-        what: Name of the statistic, for ``method``.
-        n: Number of items to state, if not that of the resampled rows.
-        value: The value on the data, if another function computed it.
-        bounded: For the jackknife: ``correlation`` takes it on Fisher's z, ``by one`` cuts the
-            upper bound at 1, ``share`` both at 0 and 1.
-    """
+    """Return one column of the resampled values as an estimate."""
     check_level(level)
     value = float(resampled.values[column]) if value is None else value
     draws = resampled.draws[:, column]
@@ -223,10 +203,7 @@ def resampled_estimate(
     value: float | None = None,
     bounded: Bounded = "no",
 ) -> Estimate:
-    """Return a statistic of one column with its interval: :func:`resample`, then :func:`estimate`.
-
-    Args: as there; ``items`` is the number of items to state.
-    """
+    """Return a statistic of one column with its interval."""
     kind, level, resamples, seed = sampling
     drawn = resample(statistic, n, groups=groups, kind=kind, resamples=resamples, seed=seed)
     return estimate(drawn, level=level, what=what, n=items, value=value, bounded=bounded)
@@ -306,12 +283,6 @@ def random_signs(
 
     A sign of -1 swaps the two systems on a unit. With few units all patterns are gone through,
     which makes the test exact; otherwise the data as they came count as one of the patterns.
-
-    Args:
-        statistic: Maps signs of shape (rows, units) to values of shape (rows, k).
-        units: Number of items, or of conversations whose items are swapped together.
-        permutations: How many random patterns.
-        seed: Seed of the patterns.
     """
     if units <= 60 and 2**units <= permutations:
         patterns = (np.arange(2**units)[:, None] >> np.arange(units)[None, :]) & 1

@@ -350,11 +350,6 @@ def compare_unpaired(
     values and bounds; that of the difference follows from the two (the method of variance estimates
     recovery), and so does the p-value: one less the level at which that begins to hold 0. The two
     sides must not share conversations.
-
-    Args:
-        samples: The values of the two sides, by name; the difference is first less second.
-        bounds: The least and the greatest possible value.
-        level: Confidence level.
     """
     means = _means_apart(samples, bounds, level)
     gap = _difference(*means)
