@@ -16,10 +16,8 @@ def copy(tmp_path):
 
 
 def unstated(bundle):
-    """Return the files that the card does not state, by name; what it states is checked."""
-    texts = (bundle.training_texts(), bundle.selection_texts())
-    stated = {"card.toml", *bundle.card.files} | {path.name for path in texts if path}
-    return {path.name for path in bundle.folder.iterdir()} - stated
+    """Return the files that the card does not state, by name."""
+    return {path.name for path in bundle.folder.iterdir()} - {"card.toml", *bundle.card.files}
 
 
 @pytest.mark.parametrize("name", shipped_bundles())

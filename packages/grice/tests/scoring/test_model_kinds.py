@@ -269,10 +269,6 @@ def test_files_outside_the_folder_are_no_part_of_a_bundle(tmp_path, name):
     card.write_text(whole.replace("[files]", f'[files]\n"{name}" = "{sha}"'))
     with pytest.raises(BundleError, match="no name of a file in its folder"):
         open_bundle(tmp_path / "m")
-    stated = open_bundle("engagement").card.training.texts
-    card.write_text(whole.replace(f'texts = "{stated}"', f'texts = "{name or "/"}"'))
-    with pytest.raises(BundleError, match="no name of a file in its folder"):
-        open_bundle(tmp_path / "m").training_texts()
 
 
 def test_a_listed_file_that_is_a_pipe_is_refused_without_waiting(tmp_path):

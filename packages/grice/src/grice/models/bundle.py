@@ -50,9 +50,6 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         selection: Sets that were looked at to choose settings.
         excluded: How evaluated texts were kept out.
-        texts: File with a fingerprint of the texts it was trained on; empty if there is none.
-        selection_texts: File with a fingerprint of further texts that were looked at to choose
-            settings; empty if there is none.
     """
 
     data: tuple[str, ...] = ()
@@ -60,10 +57,6 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded: str = ""
     command: str = ""
     seeds: tuple[int, ...] = ()
-    texts: str = ""
-    texts_sha256: str = ""
-    selection_texts: str = ""
-    selection_texts_sha256: str = ""
 
 
 class Quality(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -117,32 +110,6 @@ class Bundle(msgspec.Struct, frozen=True):
         """Return the path of one of the bundle's files."""
         if name not in self.card.files:
             raise BundleError(f"bundle {self.card.name!r} has no file {name!r}")
-        return self.folder / name
-
-    def training_texts(self) -> Path | None:
-        """Return the fingerprint of the texts it was trained on; None if the card names none.
-
-        Raises:
-            BundleError: If the file is missing or is not the one that the card describes.
-        """
-        stated = self.card.training
-        return self._texts(stated.texts, stated.texts_sha256)
-
-    def selection_texts(self) -> Path | None:
-        """Return the fingerprint of further texts that chose its settings; None if there is none.
-
-        Raises:
-            BundleError: If the file is missing or is not the one that the card describes.
-        """
-        stated = self.card.training
-        return self._texts(stated.selection_texts, stated.selection_texts_sha256)
-
-    def _texts(self, name: str, expected: str) -> Path | None:
-        # Stated under [training], not under [files]: no score comes from it, so it is no part of
-        # the digest, and signatures and recorded results stay as they were without it.
-        if not name:
-            return None
-        _check_file(self.folder, name, expected, self.card.name)
         return self.folder / name
 
 
