@@ -1,0 +1,1 @@
+"""Published encoder-decoders and encoders, and the systems that are made of them."""
