@@ -10,9 +10,9 @@ import pytest
 import tiny_published as tiny
 from grice.errors import BundleError
 from grice.models.models import Models
-from grice.models.published_reader import PublishedReader, SpanReader, TextClassifier
-from grice.models.seq2seq import Search, Seq2Seq
 from grice.models.store.get import Description, make_bundle
+from grice_research.published_models.readers import PublishedReader, SpanReader, TextClassifier
+from grice_research.published_models.seq2seq import Search, Seq2Seq
 
 pytest.importorskip("torch", reason="torch is not installed (grice[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError
 from grice.folders import cache_folder
 from grice.models.models import Models, default_workers
-from grice.models.seq2seq import Seq2Seq
 from grice_research.amr.graphs import read_graph
 from grice_research.amr.models import generated_texts, parsed_texts
+from grice_research.published_models.seq2seq import Seq2Seq
 from grice_tasks.lines import read_text
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.models.protocols import Vector
-    from grice.models.seq2seq import Seq2Seq
     from grice.records import Response
+    from grice_research.published_models.seq2seq import Seq2Seq
 
 NEUTRAL = 0.5
 """ACCENT's score of a reply without a triple."""
@@ -144,7 +144,9 @@ def _nothing_to_judge(response: Response) -> str | None:
 
 
 def _triples(responses: Sequence[Response], extractor: Seq2Seq) -> list[list[Triple]]:
-    from grice.models.seq2seq import Search  # metrics are listed without an engine
+    from grice_research.published_models.seq2seq import (
+        Search,
+    )  # metrics are listed without an engine
 
     prompts = [
         extraction_source(relation, _history(response), response.text)
@@ -170,9 +172,9 @@ def _history(response: Response) -> str:
 
 def _likeness(triples: Sequence[Triple], comet: Seq2Seq, embedder: Encoder) -> list[KnownTail]:
     """Return for each triple the tail of COMET that is most like its own."""
-    from grice.models.seq2seq import Search
     from grice.numeric import unit_cosine
     from grice_research.metrics.comet import query
+    from grice_research.published_models.seq2seq import Search
 
     queries = [query(triple.head, triple.relation) for triple in triples]
     written = comet.write(queries, Search(BEAMS, BEAMS, PIECES, NO_REPEAT))

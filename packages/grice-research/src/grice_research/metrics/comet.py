@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from grice.errors import BundleError
 from grice.models.registry import model_kind
-from grice.models.seq2seq import EmbeddedSeq2Seq, Seq2Seq, Seq2SeqSettings
-from grice.models.store.published import convert_seq2seq
+from grice_research.published_models.convert import convert_seq2seq
+from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Seq2Seq, Seq2SeqSettings
 
 if TYPE_CHECKING:
     from grice.models.bundle import Bundle

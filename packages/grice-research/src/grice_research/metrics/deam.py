@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from grice.metrics.coherence import DialogueClassifier
-from grice.models.published_reader import PublishedReader, ReaderSettings
 from grice.models.registry import Settings, model_kind
-from grice.models.store.published import convert_dialogue_classifier
 from grice.models.tokenization import open_tokenizer
 from grice.numeric import softmax
+from grice_research.published_models.heads import convert_dialogue_classifier
+from grice_research.published_models.readers import PublishedReader, ReaderSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from grice.metrics.engagement.replies import Weighed
 from grice.metrics.ruber import pooled
 from grice.models.memo import remember
 from grice.models.protocols import PairClassifier
-from grice.models.published_reader import PublishedReader, ReaderSettings
 from grice.models.registry import model_kind
-from grice.models.store.published import convert_engagement, convert_ruber
 from grice.numeric import sigmoid
+from grice_research.published_models.heads import convert_engagement, convert_ruber
+from grice_research.published_models.readers import PublishedReader, ReaderSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from grice.errors import BundleError
-from grice.models.published_reader import TextClassifier
 from grice.models.registry import Settings, model_kind
-from grice.models.seq2seq import Search, Seq2Seq
+from grice_research.published_models.readers import TextClassifier
+from grice_research.published_models.seq2seq import Search, Seq2Seq
 from grice_tasks.explagraphs.order import depth_first
 from grice_tasks.explagraphs.protocols import GraphPredictor
 from grice_tasks.explagraphs.reader import read_graph, write_graph

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grice.errors import BundleError
-from grice.models.conversion.encoder import convert_encoder
 from grice.models.conversion.huggingface import read_published
 from grice.models.conversion.written import needed
+from grice_research.published_models.convert import convert_encoder
+from grice_research.published_models.pickled import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from grice.models.bundle import CardValue
     from grice.models.conversion.checkpoint import Tensor
-    from grice.models.conversion.encoder import Reader
     from grice.models.conversion.huggingface import Published
 
 HEAD = "head.npz"
 """File of the layers on top of an encoder."""
 
 
-class Network(NamedTuple):
-    """What the card of a converted network of two sides states.
-
-    Attributes:
-        reader: The encoder below.
-        pooling: How the states of a text become one vector.
-    """
-
-    reader: Reader
-    pooling: str
-
-
 def convert_classifier(
     source: Path, target: Path, *, labels: Sequence[str] = ()
-) -> tuple[Reader, list[str]]:
-    """Write a published RoBERTa or BERT that classifies in the run-time format.
+) -> dict[str, CardValue]:
+    """Convert a RoBERTa or BERT that classifies, and return what its card states.
 
     The head is a dense layer with tanh on the first state, and a linear one: that of RoBERTa, or
     BERT's pooler and classifier.
@@ -48,49 +37,67 @@ def convert_classifier(
         target: An empty folder.
         labels: What its labels must stand for, in that order; empty takes any.
 
-    Returns:
-        The encoder, and the names of the labels.
-
     Raises:
-        BundleError: As of :func:`~grice.models.conversion.encoder.convert_encoder`; or if the head
-            is missing or of other labels.
+        BundleError: If it cannot be converted, or the head is missing or of other labels.
     """
-    published = read_published(source)
-    try:
-        dense, out = _dense(published)
-        layers = [needed(published, f"{name}.{p}") for name in (dense, out) for p in WEIGHTS]
-    except BundleError as error:
-        raise BundleError(f"{source}: no classifier of texts: {error}") from None
-    count = len(layers[3])
-    if labels and count != len(labels):
-        raise BundleError(
-            f"{source}: a head of {count} labels; {len(labels)} are needed: {', '.join(labels)}"
-        )
-    reader = convert_encoder(source, target)
-    names = ("dense", "dense_bias", "out", "out_bias")
-    np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
-    stated = published.config.get("id2label") or {}
-    return reader, [str(stated.get(str(i), f"LABEL_{i}")) for i in range(count)]
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        try:
+            dense, out = _dense(published)
+            layers = [needed(published, f"{name}.{p}") for name in (dense, out) for p in WEIGHTS]
+        except BundleError as error:
+            raise BundleError(f"{source}: no classifier of texts: {error}") from None
+        count = len(layers[3])
+        if labels and count != len(labels):
+            raise BundleError(
+                f"{source}: a head of {count} labels; {len(labels)} are needed: {', '.join(labels)}"
+            )
+        positions = convert_encoder(whole, target)
+        names = ("dense", "dense_bias", "out", "out_bias")
+        np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
+        if labels:
+            return {"max_tokens": positions}
+        stated = published.config.get("id2label") or {}
+        names_of_labels = [str(stated.get(str(i), f"LABEL_{i}")) for i in range(count)]
+        return {"max_tokens": positions, "labels": names_of_labels}
 
 
-def convert_span_reader(source: Path, target: Path) -> Reader:
-    """Write a published RoBERTa or BERT that answers by spans in the run-time format.
+def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with DEAM's head of two labels, and return what its card states."""
+    return convert_classifier(source, target, labels=("incoherent", "coherent"))
+
+
+def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert a RoBERTa or BERT that answers by spans, and return what its card states.
 
     Raises:
         BundleError: As of :func:`convert_classifier`.
     """
-    published = read_published(source)
-    try:
-        out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
-    except BundleError as error:
-        raise BundleError(f"{source}: no reader of spans: {error}") from None
-    reader = convert_encoder(source, target)
-    np.savez(target / HEAD, out=out, out_bias=bias)
-    return reader
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        try:
+            out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
+        except BundleError as error:
+            raise BundleError(f"{source}: no reader of spans: {error}") from None
+        positions = convert_encoder(whole, target)
+        np.savez(target / HEAD, out=out, out_bias=bias)
+        return {"max_tokens": positions}
 
 
-def convert_network(source: Path, target: Path, *, quadratic: bool, outputs: int) -> Network:
-    """Write a published encoder with a small network on the vectors of two texts.
+def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with RUBER's network, and return what its card states."""
+    return _convert_network(source, target, quadratic=True, outputs=1)
+
+
+def convert_engagement(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with the network of predictive engagement; return what it states."""
+    return _convert_network(source, target, quadratic=False, outputs=2)
+
+
+def _convert_network(
+    source: Path, target: Path, *, quadratic: bool, outputs: int
+) -> dict[str, CardValue]:
+    """Convert an encoder with a small network on the vectors of two texts.
 
     The weights of the network stand in ``network.safetensors`` under any names that begin with
     ``network.``; its layers are told by their sizes. ``config.json`` may state ``pooling`` and
@@ -106,22 +113,23 @@ def convert_network(source: Path, target: Path, *, quadratic: bool, outputs: int
     Raises:
         BundleError: As of :func:`convert_classifier`; or if the layers do not fit each other.
     """
-    published = read_published(source)
-    weights = {n: needed(published, n) for n in published.names if n.startswith("network.")}
-    size = int(published.config.get("hidden_size", 0))
-    arrays: dict[str, Tensor] = {}
-    if quadratic:
-        matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
-        if matrix is None or matrix.shape != (size, size):
-            raise BundleError(f"{source}: network.matrix of {size} by {size} numbers is needed")
-        arrays["matrix"] = matrix
-    layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
-    for place, (weight, bias) in enumerate(layers):
-        arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
-    layer = int(published.config.get("layer", -1))
-    reader = convert_encoder(source, target, drop=-1 - layer)
-    np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
-    return Network(reader, str(published.config.get("pooling", "mean")))
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        weights = {n: needed(published, n) for n in published.names if n.startswith("network.")}
+        size = int(published.config.get("hidden_size", 0))
+        arrays: dict[str, Tensor] = {}
+        if quadratic:
+            matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
+            if matrix is None or matrix.shape != (size, size):
+                raise BundleError(f"{source}: network.matrix of {size} by {size} numbers is needed")
+            arrays["matrix"] = matrix
+        layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
+        for place, (weight, bias) in enumerate(layers):
+            arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
+        layer = int(published.config.get("layer", -1))
+        positions = convert_encoder(whole, target, drop=-1 - layer)
+        np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
+        return {"max_tokens": positions, "pooling": str(published.config.get("pooling", "mean"))}
 
 
 WEIGHTS = ("weight", "bias")

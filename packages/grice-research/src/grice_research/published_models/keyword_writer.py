@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.models.conversion.huggingface import read_config
 from grice.models.registry import model_kind
-from grice.models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
-from grice.models.store.published import convert_keyword_writer
+from grice_research.published_models.convert import convert_seq2seq
+from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
 from grice_tasks.situatedgen.examples import prompt
 from grice_tasks.situatedgen.protocols import KeywordWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from grice.models.bundle import Bundle
+    from grice.models.bundle import Bundle, CardValue
     from grice.models.registry import Opener
-    from grice.models.seq2seq import Seq2Seq
+    from grice_research.published_models.seq2seq import Seq2Seq
 
 SEARCH = Search(beams=4, returned=1, max_pieces=128)
 """The paper's beam and longest text."""
@@ -25,6 +27,11 @@ class WriterSettings(Seq2SeqSettings, frozen=True):
     """Of a bundle of kind ``keyword-writer``: also its architecture, on which the prompt hangs."""
 
     family: str = "bart"
+
+
+def convert_keyword_writer(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder-decoder whose prompt hangs on its family, and return what it states."""
+    return {**convert_seq2seq(source, target), "family": str(read_config(source)["model_type"])}
 
 
 class PublishedWriter:

@@ -14,9 +14,9 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.models.memo import MemoEncoder
-from grice.models.published_reader import TextClassifier
 from grice.models.registry import Settings, encoder_of, model_kind, read_settings
 from grice.models.spans import SpanHead, SpanSettings
+from grice_research.published_models.readers import TextClassifier
 from grice_tasks.cider.models import TripletModels
 from grice_tasks.cider.records import cider_schema
 

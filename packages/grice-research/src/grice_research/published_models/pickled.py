@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import BundleError, ModelError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 PICKLES = "pytorch_model*.bin"
 NETWORK = "network.pt"
 """A network that was published without the encoder below it, put beside that."""
+
+
+TRUST = "GRICE_TRUST_PICKLE"
+"""Variable that says that pickles of a checkpoint may be read: 1."""
+
+
+@contextmanager
+def checkpoint(source: Path) -> Iterator[Path]:
+    """Yield a folder with a checkpoint as ``*.safetensors``; see :func:`as_safetensors`."""
+    with TemporaryDirectory() as copy:
+        yield as_safetensors(source, Path(copy), trusted=os.environ.get(TRUST) == "1")
 
 
 def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
@@ -60,13 +75,14 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
     if not trusted:
         raise ModelError(
             f"{path}: a pickle, which can run code of its author when it is read; if you know "
-            "where it is from, say --trust-pickle, or ask its author for *.safetensors"
+            f"where it is from, set {TRUST}=1 (grice train: --trust-pickle), or ask its author for "
+            "*.safetensors"
         )
     try:
         import torch
     except ImportError:
         raise ModelError(
-            f'{path}: a pickle is read with torch: pip install "grice[train]"'
+            f'{path}: a pickle is read with torch: pip install "grice-research[train]"'
         ) from None
     try:
         # Even so: tensors and plain containers only.

@@ -14,8 +14,8 @@ import numpy as np
 from grice.models.batching import run_batches
 from grice.models.memo import remember
 from grice.models.registry import Settings, model_kind
-from grice.models.store.published import convert_classifier, convert_span_reader
 from grice.models.tokenization import beginning, open_tokenizer
+from grice_research.published_models.heads import convert_classifier, convert_span_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -29,7 +29,6 @@ from grice.models.batching import (
 from grice.models.memo import MemoEncoder
 from grice.models.protocols import Encoder, Generated, TextScorer
 from grice.models.registry import NoSettings, Settings, model_kind, read_settings
-from grice.models.store.published import convert_encoder
 from grice.models.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
@@ -322,7 +321,6 @@ class EmbeddedGenerator:
     answers="sentence vectors",
     protocol=Encoder,
     settings=NoSettings,
-    convert=convert_encoder,
 )
 def encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> MemoEncoder:
     """Open an encoder whose answers are kept."""

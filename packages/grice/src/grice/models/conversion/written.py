@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -10,18 +9,16 @@ from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs.common_spec import LinearSpec
 
 from grice.errors import BundleError
-from grice.models.conversion.huggingface import read_published
 from grice.models.conversion.saturation import desaturate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from ctranslate2.specs import ModelSpec
     from ctranslate2.specs.common_spec import LayerNormSpec
 
     from grice.models.conversion.checkpoint import Tensor
-    from grice.models.conversion.huggingface import Published
 
 Converted = TypeVar("Converted")
 
@@ -79,44 +76,3 @@ def set_fused(weights: Weights, spec: LinearSpec, names: Iterable[str]) -> None:
 def set_scale(weights: Weights, spec: LayerNormSpec, name: str) -> None:
     """Set a norm that has no bias."""
     spec.gamma = needed(weights, f"{name}.weight")
-
-
-def set_norm(weights: Weights, spec: LayerNormSpec, name: str) -> None:
-    """Set a layer norm with its bias."""
-    set_scale(weights, spec, name)
-    spec.beta = needed(weights, f"{name}.bias")
-
-
-def convert_family(
-    source: Path,
-    target: Path,
-    families: Mapping[str, Callable[[Published], tuple[ModelSpec, Converted]]],
-    what: str,
-    *,
-    quantization: Quantization,
-) -> Converted:
-    """Write a checkpoint of one of some families, and return what its card states.
-
-    Args:
-        families: Gives the network of each family.
-        what: What they are called, for messages.
-
-    Raises:
-        BundleError: If the source is of another family, cut off or damaged.
-    """
-    published = read_published(source)
-    family = str(published.config.get("model_type"))
-    if family not in families:
-        raise BundleError(
-            f"{source}: {what} of type {', '.join(families)} are read, not {family!r}"
-        )
-    try:
-        spec, converted = families[family](published)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise BundleError(f"{source}: config.json cannot be used ({problem})") from error
-    except BundleError as error:
-        raise BundleError(f"{source}: {error}") from None
-    tokenizer = json.dumps(published.tokenizer, ensure_ascii=False)
-    write_network(spec, tokenizer, target, quantization=quantization)
-    return converted
