@@ -71,6 +71,8 @@ def own_knowledge(path):
 
 FETCHED = {
     "flaw-heads",
+    "published-graphs",
+    "published-links",
 }
 """Kinds that stand on a model that does not ship."""
 

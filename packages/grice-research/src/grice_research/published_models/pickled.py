@@ -75,7 +75,7 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
     if not trusted:
         raise ModelError(
             f"{path}: a pickle, which can run code of its author when it is read; if you know "
-            f"where it is from, set {TRUST}=1 (grice train: --trust-pickle), or ask its author for "
+            f"where it is from, set {TRUST}=1, or ask its author for "
             "*.safetensors"
         )
     try:
