@@ -64,7 +64,8 @@ def _checkpoint(reader: GGUFReader) -> Checkpoint:
                 f"{weight.name} is stored in a type of GGUF that is not read: "
                 f"{weight.tensor_type.name}"
             ) from None
-        values = values.astype(np.float32, copy=False).reshape(weight.shape[::-1])
+        # What is not quantized is the file itself, which is not written to.
+        values = np.require(values, np.float32, "W").reshape(weight.shape[::-1])
         return _unpermuted(values, name, shape) if family == "llama" else values
 
     tokens = [str(token) for token in _list(metadata["tokenizer.ggml.tokens"])]
