@@ -20,7 +20,7 @@ class GuideLogitsProcessor:
 
     Give it as ``logits_processor=[...]``. Where tokens are drawn, ask for the temperature that the
     guide was trained at, ``guide.settings.temperature``; the likeliest tokens are those of
-    ``grice chat``, up to the arithmetic of the model.
+    ``grice steer``, up to the arithmetic of the model.
 
     Args:
         guide: Was trained for the same model.

@@ -49,11 +49,18 @@ def write_or_print_lines(records: Iterable[object], output: Path | None) -> None
     """Write each record as a line of a file, or to standard output if none is named."""
     if output is None:
         print_json_lines(records)
+    else:
+        write_rows(records, output)
+
+
+def write_rows(records: Iterable[object], output: Path | None) -> None:
+    """Write each record as a line of a file, if one is named."""
+    if output is None:
         return
     from grice.files import write_lines
-    from grice.records import to_json
+    from grice.records import json_line
 
-    write_lines(output, (f"{to_json(record)}\n".encode() for record in records))
+    write_lines(output, (json_line(record) + b"\n" for record in records))
 
 
 def print_or_write(text: str, output: Path | None) -> None:

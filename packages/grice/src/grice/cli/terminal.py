@@ -75,15 +75,12 @@ def print_summary(summary: Summary, worst: Review | None = None) -> None:
     drawn = summary.sample
     of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
     out.print(f"{conversations}, {plural(summary.turns, 'turn')}{of}", style="bold")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric")
-    for title in ("mean", "95 % interval", "ok", "abstained", "failed"):
-        table.add_column(title, justify="right")
+    rows = []
     for metric in summary.metrics:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
         mean = number(metric.mean.value if metric.mean else None)
-        table.add_row(metric.metric, mean, bounds(metric.mean), *counts)
-    out.print(table)
+        rows.append((metric.metric, mean, bounds(metric.mean), *counts))
+    print_table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
     for metric in summary.metrics:
         _print_lowest(out, metric)
     if worst is not None and any(item.has_flaw for item in worst.items):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
 from grice.cli.options import names
-from grice.cli.output import emit
+from grice.cli.output import emit, write_or_print_lines
 from grice.errors import InputError
 from grice.tables import Lines, Table, bounds, number
 
@@ -67,8 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _apply(arguments: argparse.Namespace) -> int:
     from grice.evaluation.calibrate import apply, read_calibration
-    from grice.files import write_lines
-    from grice.records import json_line
 
     if len(arguments.files) != 1:
         raise InputError("--apply takes one file of scores, as grice score wrote it")
@@ -77,11 +74,7 @@ def _apply(arguments: argparse.Namespace) -> int:
         arguments.files[0],
         across_signatures=arguments.across_signatures,
     )
-    lines = (json_line(row) + b"\n" for row in rows)
-    if arguments.output is None:
-        sys.stdout.buffer.writelines(lines)
-    else:
-        write_lines(arguments.output, lines)
+    write_or_print_lines(rows, arguments.output)
     return 0
 
 

@@ -15,7 +15,7 @@ from grice.cli import flags
 from grice.cli._status import DONE, PARTIAL
 from grice.cli.models import models_as_asked
 from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
-from grice.cli.output import emit_rows
+from grice.cli.output import emit_rows, write_rows
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, with_interval
 
@@ -113,9 +113,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rank the candidates; the exit status is 4 if records could not be used."""
-    from grice.files import write_lines
-    from grice.records import json_line
-
     if arguments.pairs:
         return _write_pairs(arguments)
     given = {
@@ -127,8 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         named = ", ".join(name for name, is_given in given.items() if is_given)
         raise InputError(f"{named}: only pairs are filtered; give --pairs, too")
     ranked, blend, broken = _ranked_candidates(arguments)
-    if arguments.output is not None:
-        write_lines(arguments.output, (json_line(item) + b"\n" for item in ranked))
+    write_rows(ranked, arguments.output)
     emit_rows(ranked, _view(ranked, blend, arguments.top), as_json=arguments.json)
     return PARTIAL if broken else DONE
 
@@ -136,8 +132,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_pairs(arguments: argparse.Namespace) -> int:
     """Write preference pairs; the exit status is that of :func:`run`."""
     from grice.evaluation.preferences import Filters, preferences
-    from grice.files import write_lines
-    from grice.records import json_line
 
     filters = Filters(
         MARGIN if arguments.margin is None else arguments.margin,
@@ -148,8 +142,7 @@ def _write_pairs(arguments: argparse.Namespace) -> int:
     ranking = _ranked_candidates(arguments)
     refused: Counter[str] = Counter()
     pairs = list(preferences(ranking.ranked, filters, refused))
-    if arguments.output is not None:
-        write_lines(arguments.output, (json_line(pair) + b"\n" for pair in pairs))
+    write_rows(pairs, arguments.output)
     emit_rows(pairs, _pairs_view(pairs, refused), as_json=arguments.json)
     return PARTIAL if ranking.broken else DONE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli.output import emit
+from grice.cli.output import emit, write_rows
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
 
@@ -52,16 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.models import recommend_larger
     from grice.evaluation.review import review
     from grice.evaluation.review_stack import STACKS
-    from grice.files import write_lines
-    from grice.records import json_line
 
     if arguments.issues is not None:
         return _labelled(arguments)
     if arguments.threshold is not None:
         raise InputError("--threshold says what an issue is: it goes with --issues")
     reviewed = review(arguments.scores, arguments.conversations, top=arguments.top)
-    if arguments.output is not None:
-        write_lines(arguments.output, (json_line(item) + b"\n" for item in reviewed.items))
+    write_rows(reviewed.items, arguments.output)
     emit(reviewed, _view(reviewed), as_json=arguments.json)
     if reviewed.stack.startswith(f"{STACKS[-1]}@"):
         recommend_larger()
@@ -71,15 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _labelled(arguments: argparse.Namespace) -> int:
     """Print how often each issue is labelled, and the replies with most of them."""
     from grice.evaluation.issues import HALF, issues_of, read_taxonomy
-    from grice.files import write_lines
-    from grice.records import json_line
 
     threshold = HALF if arguments.threshold is None else arguments.threshold
     labelled, replies = issues_of(
         arguments.scores, read_taxonomy(arguments.issues), threshold=threshold, top=arguments.top
     )
-    if arguments.output is not None:
-        write_lines(arguments.output, (json_line(reply) + b"\n" for reply in replies))
+    write_rows(replies, arguments.output)
     emit(labelled, _issues_view(labelled), as_json=arguments.json)
     return 0
 
