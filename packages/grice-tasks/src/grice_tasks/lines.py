@@ -21,9 +21,6 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers from 1.
 
     ``-`` is standard input.
-
-    Raises:
-        InputError: If the file cannot be read, or a line of it is not UTF-8.
     """
     for number, line in enumerate(_content(path).split(b"\n"), 1):
         try:
@@ -56,11 +53,7 @@ def _content(path: Path) -> bytes:
 
 
 def check_distinct(path: Path, names: Iterable[str]) -> None:
-    """Refuse a file in which two records have one id.
-
-    Raises:
-        InputError: If two have.
-    """
+    """Refuse a file in which two records have one id."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

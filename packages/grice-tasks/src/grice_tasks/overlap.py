@@ -62,11 +62,7 @@ def rouge_2(output: str, reference: str) -> float:
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Return Porter's stem with the extensions of nltk.
-
-    Raises:
-        GriceError: If nltk is not installed.
-    """
+    """Return Porter's stem with the extensions of nltk."""
     return _stemmer()(word)
 
 

@@ -97,9 +97,6 @@ class PublishedGraphs:
         generator: Writes graphs.
         classifier: Tells stances; of a reasoning pair it reads the graph, too.
         order: Which of the two comes first.
-
-    Raises:
-        BundleError: If the labels of the classifier are not the stances.
     """
 
     def __init__(self, generator: Seq2Seq, classifier: TextClassifier, order: str) -> None:

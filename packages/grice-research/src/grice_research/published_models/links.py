@@ -53,9 +53,6 @@ class PublishedLinks:
     Args:
         relations: Tells one of the 31 relations.
         entailment: Tells whether a hypothesis is entailed.
-
-    Raises:
-        BundleError: If the labels of one are others.
     """
 
     both = False

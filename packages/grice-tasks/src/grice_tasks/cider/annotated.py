@@ -23,10 +23,6 @@ def read_annotated(
     Args:
         paths: CIDER's JSON lines, or folders of brat's ``.txt`` and ``.ann`` files.
         invalid: A triplet that cannot be is refused, or left out.
-
-    Raises:
-        InputError: If a file cannot be used.
-        RecordError: For a triplet that cannot be, with ``invalid="refuse"``.
     """
     dialogues: list[Dialogue] = []
     problems: list[str] = []
@@ -39,10 +35,6 @@ def read_annotated(
 
 
 def write_annotated(path: Path, dialogues: Sequence[Dialogue]) -> None:
-    """Write dialogues as JSON lines if the name says so, else into a folder of brat's files.
-
-    Raises:
-        OutputError: If they cannot be written.
-    """
+    """Write dialogues as JSON lines if the name says so, else into a folder of brat's files."""
     write = write_dialogues if path.name.endswith((".jsonl", ".jsonl.gz")) else write_brat
     write(path, dialogues)

@@ -66,9 +66,6 @@ def from_brat(
         name: Id of the dialogue, also named in errors.
         invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
         relations: Names of relations that are known; default: those of CIDER's raw annotation.
-
-    Raises:
-        RecordError: If a line cannot be read; with ``refuse`` also for an invalid triplet.
     """
     file = f"{name}.ann"
     known = known_relations() if relations is None else relations
@@ -128,10 +125,6 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
 
     Args:
         invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
-
-    Raises:
-        InputError: If there is no annotation, or a text is missing or cannot be read.
-        RecordError: As :func:`from_brat` does.
     """
     content = ReadDialogues([], [])
     for path in sorted(folder.glob("*.ann")):
@@ -150,12 +143,7 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
 
 
 def write_brat(folder: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write ``ID.txt`` and ``ID.ann`` of each dialogue into a folder, which is made.
-
-    Raises:
-        InputError: If an id cannot name a file.
-        OutputError: If nothing can be written there.
-    """
+    """Write ``ID.txt`` and ``ID.ann`` of each dialogue into a folder, which is made."""
     for dialogue in dialogues:
         if not dialogue.id or set(dialogue.id) & set("/\\\0"):
             raise InputError(f"the id {dialogue.id!r} cannot name a file")

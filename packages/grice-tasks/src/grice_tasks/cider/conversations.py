@@ -31,11 +31,7 @@ def wanted_links(
     most: int = 12,
     implicit: bool = True,
 ) -> Wanted:
-    """Return which links are wanted; see :class:`grice_tasks.cider.find.Wanted`.
-
-    Raises:
-        InputError: If a relation is none of CIDER's.
-    """
+    """Return which links are wanted; see :class:`grice_tasks.cider.find.Wanted`."""
     check_relations(relations)
     return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
 

@@ -72,10 +72,6 @@ def read_dialogues(
             the text, or whose relation is unknown.
         relations: Names of relations that are known; default: those of CIDER's raw annotation
             (:func:`known_relations`).
-
-    Raises:
-        RecordError: If a line is no dialogue, or two have one id; with ``refuse`` also for the
-            first invalid triplet.
     """
     known = known_relations() if relations is None else relations
     decoder = msgspec.json.Decoder(_Row)
@@ -206,10 +202,6 @@ def dump_dialogue(dialogue: Dialogue) -> str:
 
 
 def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues in the released form; gzipped if the name ends in ``.gz``.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Write dialogues in the released form; gzipped if the name ends in ``.gz``."""
     content = b"".join(dump_dialogue(dialogue).encode() + b"\n" for dialogue in dialogues)
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

@@ -103,9 +103,6 @@ def find_links(
     """Return the surest links of a conversation, in the order in which their heads were said.
 
     The conversation is read once; a pair of spans costs a small product.
-
-    Raises:
-        InputError: If the models have no tagger, or a bound is none.
     """
     return next(find_all([conversation], models, wanted))
 
@@ -116,9 +113,6 @@ def find_all(
     """Yield the links of each conversation, as :func:`find_links` does.
 
     Several conversations are read together, on as many cores as the encoder has.
-
-    Raises:
-        InputError: If the models have no tagger, or a bound is none.
     """
     return (found_in.links for found_in in read_all(conversations, models, wanted))
 

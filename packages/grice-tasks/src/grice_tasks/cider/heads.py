@@ -79,9 +79,6 @@ class LinkHead:
 
     Args:
         path: An ``.npz`` with a weight and a bias of ``head``, ``tail``, ``hidden`` and ``out``.
-
-    Raises:
-        BundleError: If the arrays do not fit each other, or the relations of CIDER.
     """
 
     def __init__(self, path: Path) -> None:

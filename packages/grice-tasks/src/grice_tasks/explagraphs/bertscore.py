@@ -22,9 +22,6 @@ def bert_likeness(
         model: A name the package knows, or a folder of a model of transformers; by default that
             of the language ``en``, as in the official script.
         layers: Which layer's vectors are compared; needed for a folder.
-
-    Raises:
-        GriceError: If bert-score is not installed, or cannot load the model.
     """
     try:
         package = import_module("bert_score")

@@ -37,11 +37,7 @@ def classifier_measures(
     rules: RuleSet = "released",
     gate: Gate = "paper",
 ) -> dict[str, dict[str, float]]:
-    """Return the :data:`CLASSIFIER_MEASURES` of each sample that has a prediction, by its id.
-
-    Raises:
-        InputError: If a sample has no gold stance or graph.
-    """
+    """Return the :data:`CLASSIFIER_MEASURES` of each sample that has a prediction, by its id."""
     measures = {}
     readings = {}
     for sample in samples:

@@ -40,11 +40,7 @@ class _Link(NamedTuple):
 
 
 def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str = "") -> str:
-    """Return an SVG document; the texts stand above the graph and say what is internal.
-
-    Raises:
-        InputError: If the graph has more than 200 facts: no picture of it could be read.
-    """
+    """Return an SVG document; the texts stand above the graph and say what is internal."""
     if len(graph.edges) > LARGEST_DRAWN:
         raise InputError(f"{len(graph.edges):,} facts; at most {LARGEST_DRAWN} can be drawn")
     labels: dict[tuple[str, str], list[str]] = {}

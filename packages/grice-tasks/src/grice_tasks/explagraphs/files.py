@@ -81,11 +81,7 @@ class Description(NamedTuple):
 
 
 def read_graphs(samples: Path, predictions: Path | None = None) -> list[SampleGraph]:
-    """Return each sample of a file with each graph of it: a system's, or its own.
-
-    Raises:
-        InputError: If a file cannot be used, no sample has a graph, or a prediction is of none.
-    """
+    """Return each sample of a file with each graph of it: a system's, or its own."""
     known = {sample.id: sample for sample in read_samples(samples)}
     if predictions is None:
         graphs = [
@@ -173,11 +169,7 @@ def _classifiers(how: ScoreOptions) -> FurtherMeasures | None:
 
 
 def describe_graphs(graphs: Sequence[SampleGraph]) -> Description:
-    """Return sizes, relations and order of graphs, and how far form gives the stance away.
-
-    Raises:
-        InputError: If there is no graph.
-    """
+    """Return sizes, relations and order of graphs, and how far form gives the stance away."""
     from grice_tasks.explagraphs.analysis import (
         leaks,
         negation_by_stance,
@@ -195,11 +187,7 @@ def describe_graphs(graphs: Sequence[SampleGraph]) -> Description:
 
 
 def draw_page(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
-    """Return a self-contained page of all graphs, or of those of one sample.
-
-    Raises:
-        InputError: If there is no graph of that sample.
-    """
+    """Return a self-contained page of all graphs, or of those of one sample."""
     from grice_tasks.explagraphs.viewer import Shown, graph_page
 
     shown = [
@@ -213,11 +201,7 @@ def draw_page(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> st
 
 
 def draw_sample(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
-    """Return the first graph of a sample, by default of the first one, as SVG.
-
-    Raises:
-        InputError: If there is no graph of that sample.
-    """
+    """Return the first graph of a sample, by default of the first one, as SVG."""
     from grice_tasks.explagraphs.drawing import draw_graph
     from grice_tasks.explagraphs.reader import read_graph
 
@@ -236,11 +220,7 @@ def _no_graph(sample_id: str, graphs: Sequence[SampleGraph]) -> InputError:
 def samples_to_explain(
     path: Path | None, belief: str | None = None, argument: str | None = None
 ) -> list[Sample]:
-    """Return the samples of a file, or the one of a belief and an argument.
-
-    Raises:
-        InputError: If both are given, neither, or half of the latter; or for an unusable file.
-    """
+    """Return the samples of a file, or the one of a belief and an argument."""
     stated = belief is not None or argument is not None
     if stated == (path is not None):
         raise InputError("give either SAMPLES or both --belief and --argument")

@@ -175,10 +175,6 @@ def write_graph(graph: Graph) -> str:
 
     >>> write_graph(Graph((Triple("zoos", "is a", "place"),)))
     '(zoos; is a; place)'
-
-    Raises:
-        InputError: If a concept or relation could not be read back: it holds a semicolon or
-            unbalanced brackets, or starts or ends with a space.
     """
     for number, edge in enumerate(graph.edges):
         for side in ("head", "relation", "tail"):

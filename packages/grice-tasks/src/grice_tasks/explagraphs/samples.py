@@ -62,9 +62,6 @@ def read_samples(path: Path) -> list[Sample]:
     string or a list of them). A line of a ``.tsv`` file holds belief, argument, stance, graph
     and perhaps a second graph; its id is its number from 0. Either may be compressed by gzip;
     ``-`` reads JSON lines from standard input.
-
-    Raises:
-        InputError: If the file or one of its lines cannot be used; the message names it.
     """
     if _is_table(path):
         return [_sample_of(path, number, line.split("\t")) for number, line in read_lines(path)]
@@ -82,9 +79,6 @@ def read_predictions(path: Path) -> list[Prediction]:
 
     JSON lines hold ``id``, ``graph`` and ``stance``, or ``given_stance`` if the system was
     told it. A line of a ``.tsv`` file holds stance and graph; its id is its number from 0.
-
-    Raises:
-        InputError: If the file or one of its lines cannot be used; the message names it.
     """
     if _is_table(path):
         return [_prediction_of(path, number, line.split("\t")) for number, line in read_lines(path)]

@@ -106,10 +106,6 @@ def score_sample(
     Args:
         gate: What has to hold before the graph is compared.
         likeness: Likeness of two facts, 0 to 1, by the name of the measure.
-
-    Raises:
-        InputError: If the sample has no gold stance or graph, the gold graph is far beyond any
-            legal size, or an option is unknown.
     """
     if gate not in ("paper", "structure", "none"):
         raise InputError(f"gate={gate!r}{did_you_mean(gate, ('paper', 'structure', 'none'))}")
@@ -243,11 +239,7 @@ def score_table(
 def score_system(
     samples: Sequence[Sample], predictions: Sequence[Prediction], *, name: str = "system"
 ) -> Row:
-    """Return the row of a system under the released rules, without baselines.
-
-    Raises:
-        InputError: If a prediction belongs to no sample, or no sample has one.
-    """
+    """Return the row of a system under the released rules, without baselines."""
     pairs = paired(samples, predictions)
     answered = [sample for sample, _ in pairs]
     scores = score_samples(answered, {answer.id: answer for _, answer in pairs})

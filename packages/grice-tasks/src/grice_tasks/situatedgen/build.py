@@ -58,9 +58,6 @@ def build_benchmark(
         judge: Drops pairs that do not depend on their contexts; None keeps them all.
         search: All pairs, or those of neighbouring cells; by the number of statements if not said.
         least_contrast: What the judge must say for a pair to stay.
-
-    Raises:
-        InputError: If no pair is left at some step; the message says at which.
     """
     ready = [record for record in given if isinstance(record, Statement)]
     asked = [record for record in given if not isinstance(record, Statement)]

@@ -158,10 +158,6 @@ def build_folder(
         folder: Where the splits and ``DATASHEET.md`` are written; made if it is not there.
         contrast: Drop pairs that do not depend on their context.
         command: What the datasheet names as the way to build it again.
-
-    Raises:
-        InputError: If the file cannot be used, or no pair is left.
-        OutputError: If the folder cannot be written.
     """
     built = build_benchmark(
         read_given(path),
@@ -195,11 +191,7 @@ def mine_file(
     search: Search | None = None,
     seed: int = 0,
 ) -> tuple[list[MinedPair], dict[str, int]]:
-    """Return the pairs of a file of marked statements, and how many each rule refused.
-
-    Raises:
-        InputError: If the file cannot be used or holds no statement.
-    """
+    """Return the pairs of a file of marked statements, and how many each rule refused."""
     marked = list(read_records(path, Marked))
     if not marked:
         raise InputError(f"{path}: no statement")
@@ -208,12 +200,7 @@ def mine_file(
 
 
 def split_files(pairs: Path, marked: Path, folder: Path, *, seed: int = 17) -> int:
-    """Write samples in splits that share no statement; return how many pairs lie between them.
-
-    Raises:
-        InputError: If a file cannot be used.
-        OutputError: If the folder cannot be written.
-    """
+    """Write samples in splits that share no statement; return how many pairs lie between them."""
     splits, between = split_pairs(list(read_records(pairs, MinedPair)), seed=seed)
     statements = list(read_records(marked, Marked))
     samples = {name: samples_of(part, statements, seed=seed) for name, part in splits.items()}

@@ -30,9 +30,6 @@ def read_given(path: Path) -> list[Question | Statement]:
     A line of JSON has ``statement``, or ``question`` with ``answer`` and, if it cannot be told
     from these, ``form``; a line that is no JSON is a statement. What has no id is named by the
     file and its line.
-
-    Raises:
-        InputError: If the file or one of its lines cannot be used, or nothing is in it.
     """
     given: list[Question | Statement] = []
     for number, line in read_lines(path):

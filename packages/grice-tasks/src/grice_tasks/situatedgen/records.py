@@ -135,11 +135,7 @@ def context_of(entities: Iterable[Entity]) -> frozenset[Context]:
 
 
 def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
-    """Yield the records of a file of JSON lines; ``-`` is standard input, gzip is unpacked.
-
-    Raises:
-        InputError: If the file or a line cannot be used; the message names it.
-    """
+    """Yield the records of a file of JSON lines; ``-`` is standard input, gzip is unpacked."""
     decoder = msgspec.json.Decoder(kind)
     for number, line in read_lines(path):
         try:
@@ -157,9 +153,6 @@ def read_samples(path: Path) -> list[Sample]:
     """Return the samples of a file, the released one or one of your own.
 
     A sample without an id is named by its number from 0, as in the released files.
-
-    Raises:
-        InputError: If the file or one of its lines cannot be used, or two samples share an id.
     """
     samples = []
     for number, line in enumerate(read_records(path, _SampleLine)):
@@ -193,11 +186,7 @@ def read_samples(path: Path) -> list[Sample]:
 
 
 def read_outputs(path: Path) -> list[Output]:
-    """Return a system's outputs: JSON lines with ``id`` and ``output``, or plain lines in order.
-
-    Raises:
-        InputError: If the file or one of its lines cannot be used, or two outputs share an id.
-    """
+    """Return a system's outputs: JSON lines with ``id`` and ``output``, or plain lines in order."""
     lines = list(read_lines(path))
     if not all(line.lstrip().startswith("{") for _, line in lines):
         return [Output(str(place), line.strip()) for place, (_, line) in enumerate(lines)]

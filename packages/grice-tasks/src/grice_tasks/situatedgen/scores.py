@@ -75,9 +75,6 @@ def score_outputs(
 
     Args:
         extra: More measures: a value per sample.
-
-    Raises:
-        InputError: If an output is of no sample.
     """
     unknown = outputs.keys() - {sample.id for sample in samples}
     if unknown:

@@ -155,9 +155,6 @@ class ContextTagger:
 
     Args:
         hidden: Gives for each text the token states and the characters each token covers.
-
-    Raises:
-        BundleError: If the network has not the outputs it should have.
     """
 
     def __init__(

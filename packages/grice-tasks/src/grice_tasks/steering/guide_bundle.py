@@ -30,9 +30,6 @@ def save_guide(
         report: What its training gave.
         data: What it was trained on, in words.
         seed: Of its training.
-
-    Raises:
-        OutputError: If the folder cannot be written or holds something else.
     """
     check_folder(folder)
     make_folder(folder)

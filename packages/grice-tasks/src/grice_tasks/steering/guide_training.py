@@ -110,9 +110,6 @@ def train_guide(
         metrics: All of these have to be satisfied; others that were run do not count.
         sampling: How the replies were drawn.
         fitting: How the guide is fitted.
-
-    Raises:
-        InputError: If all replies satisfy the label, or none, or one context alone is left.
     """
     (trained,) = train_guides(samples, model, [metrics], sampling, fitting)
     return trained

@@ -31,9 +31,6 @@ class GuidedChoice:
         draw: Gives a number from 0 to 1 for each token, by which it is drawn; None takes the
             likeliest token.
         first: How many likelier tokens are passed over at the beginning.
-
-    Raises:
-        InputError: For a strength that is negative, infinite or not a number.
     """
 
     def __init__(
@@ -64,9 +61,6 @@ class GuidedGenerator:
         model: The base model.
         guide: What steers it.
         strength: Exponent of the guide's estimate.
-
-    Raises:
-        InputError: If the guide was trained for another model, or the strength means nothing.
     """
 
     def __init__(self, model: SteerableLM, guide: Guide, strength: float = 1.0) -> None:
@@ -86,9 +80,6 @@ class GuidedGenerator:
             count: How many texts of each.
             stop: Characters before which a text ends.
             max_tokens: Longest text.
-
-        Raises:
-            InputError: For less than one text.
         """
         if count < 1:
             raise InputError(f"{count} texts: at least one is needed")

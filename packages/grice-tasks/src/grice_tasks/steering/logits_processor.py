@@ -42,9 +42,6 @@ class GuideLogitsProcessor:
         Args:
             input_ids: Prompts and what was written, shape ``(batch, tokens)``.
             scores: Logits or log probabilities, shape ``(batch, vocabulary)``.
-
-        Raises:
-            InputError: If the model has another vocabulary than the guide.
         """
         size = len(self._guide.space.vectors)
         if scores.shape[-1] != size:

@@ -110,9 +110,6 @@ def labelled_samples(
         model: Draws the replies.
         scorer: The metrics.
         sampling: How they are drawn and labelled.
-
-    Raises:
-        InputError: If there is no context, or no reply is judged.
     """
     if not contexts:
         raise InputError("no context to learn from: each needs a turn to answer")
