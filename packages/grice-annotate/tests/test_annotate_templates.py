@@ -12,7 +12,7 @@ from grice.cli import main
 from grice.errors import GriceError
 from grice_annotate.agreement import agreement_of
 from grice_annotate.study import Study
-from grice_tasks.cider.brat import read_brat
+from grice_tasks.cider.files import read_brat
 from grice_tasks.explagraphs.check import check_graph
 from studio import ask, studio_of, talks, write
 

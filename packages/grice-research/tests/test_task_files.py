@@ -8,7 +8,7 @@ import pytest
 from grice.errors import RecordError
 from grice.records import Triple
 from grice_research.triplets.task_files import Negative, read_folds, read_items, read_negatives
-from grice_tasks.cider.experiments import merge_labels
+from grice_tasks.cider.statistics import merge_labels
 
 
 def test_the_rule_gives_the_triplets_of_the_experiments_exactly(dialogues, items):

@@ -13,7 +13,7 @@ from grice.folders import cache_folder
 from grice.models.models import Models, default_workers
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from grice_annotate.study import Study
-from grice_tasks.explagraphs.protocols import GraphPredictor
+from grice_tasks.explagraphs.samples import GraphPredictor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,10 +5,9 @@ Scores of graphs and of situated pairs are built from these counts.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from grice.errors import imported
 from grice_tasks.tokens import ROUGE_TOKENS
 
 if TYPE_CHECKING:
@@ -66,12 +65,12 @@ def stem(word: str) -> str:
     return _stemmer()(word)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _stemmer() -> Callable[[str], str]:
     """Return Porter's stemmer with the extensions of nltk, the one published scores use."""
-    stemmed: Callable[[str], str] = (
-        imported("nltk.stem.porter", "ROUGE", "graphs").PorterStemmer().stem
-    )
+    from nltk.stem.porter import PorterStemmer
+
+    stemmed: Callable[[str], str] = PorterStemmer().stem
     return stemmed
 
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from grice.cli import main
-from grice_tasks.cider.brat import read_brat, write_brat
-from grice_tasks.cider.files import read_dialogues, write_dialogues
+from grice_tasks.cider.files import read_brat, read_dialogues, write_brat, write_dialogues
 from grice_tasks.cider.records import Annotated, Dialogue
 
 TEXT = "A: I missed the bus    B: So you are late"

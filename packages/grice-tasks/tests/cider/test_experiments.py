@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from grice.records import Triple
-from grice_tasks.cider.experiments import merge_labels
 from grice_tasks.cider.records import Annotated, Dialogue, cider_schema
-from grice_tasks.cider.statistics import compare_counts, count
+from grice_tasks.cider.statistics import compare_counts, count, merge_labels
 
 
 def test_statistics_are_the_recorded_ones(dialogues, golden):

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
 from grice.records import Triple
-from grice_tasks.cider.brat import from_brat, to_brat
-from grice_tasks.cider.files import dump_dialogue, overlap, read_dialogues, write_dialogues
+from grice_tasks.cider.files import (
+    dump_dialogue,
+    from_brat,
+    overlap,
+    read_dialogues,
+    to_brat,
+    write_dialogues,
+)
 from grice_tasks.cider.records import Annotated, Dialogue
 
 TEXT = "A: I missed the bus    B: You are late"

@@ -12,9 +12,15 @@ from grice.errors import BundleError, InputError, RecordError
 from grice.models.embedded import Hidden
 from grice.models.protocols import TaggedSpan
 from grice.records import Conversation, Span, Turn
-from grice_tasks.cider.conversations import links_of_records, wanted_links
 from grice_tasks.cider.drawing import draw_links, links_page
-from grice_tasks.cider.find import Link, Wanted, find_all, find_links
+from grice_tasks.cider.find import (
+    Link,
+    Wanted,
+    find_all,
+    find_links,
+    links_of_records,
+    wanted_links,
+)
 from grice_tasks.cider.heads import LinkHead, LinkHeads, span_vectors
 from grice_tasks.cider.models import TripletModels
 from grice_tasks.cider.reading import NEW, read_texts, stretches

@@ -9,7 +9,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import GriceError
-from grice_tasks.explagraphs.bertscore import bert_likeness
+from grice_tasks.explagraphs.embedding import bert_likeness
 
 GOLD = "(zoos; is a; place)(place; causes; harm)(harm; not desires; bad)"
 

@@ -12,11 +12,18 @@ from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, wo
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.distance import edit_distance
 from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.matching import Match, best_gold, match_facts
-from grice_tasks.explagraphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
-from grice_tasks.explagraphs.scores import score_sample, score_table
+from grice_tasks.explagraphs.scores import (
+    Match,
+    best_gold,
+    bleu,
+    match_facts,
+    rouge_2_precision,
+    rouge_l,
+    score_sample,
+    score_table,
+)
 from grice_tasks.overlap import rouge_2
 
 OVERLAPS = {

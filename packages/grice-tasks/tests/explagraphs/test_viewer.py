@@ -3,7 +3,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from grice.cli import main
-from grice_tasks.explagraphs.viewer import Shown, graph_page
+from grice_tasks.explagraphs.drawing import Shown, graph_page
 
 GRAPH = "(zoos; is a; place)(place; causes; <harm>)"
 

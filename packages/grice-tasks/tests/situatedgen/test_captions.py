@@ -11,8 +11,7 @@ from grice_tasks.situatedgen.captions import (
     caption_tokens,
     rouge_l,
 )
-from grice_tasks.situatedgen.meteor import meteor, meteor_counts
-from grice_tasks.situatedgen.synonyms import meanings
+from grice_tasks.situatedgen.meteor import meanings, meteor, meteor_counts
 
 
 @pytest.fixture(scope="module")

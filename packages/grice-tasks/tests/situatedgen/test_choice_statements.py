@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice_tasks.situatedgen.choices import Plan, plan_choice
+from grice_tasks.situatedgen.statements import Plan, plan_choice
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,16 @@ from grice.models.protocols import TaggedSpan
 from grice_tasks.situatedgen.build import build_benchmark, datasheet, keep_apart
 from grice_tasks.situatedgen.dates import merge_spans, spelt_spans
 from grice_tasks.situatedgen.marking import mark_statements, mask
-from grice_tasks.situatedgen.mining import alike, alike_nearby, mine_pairs, refusal
-from grice_tasks.situatedgen.reading import read_given
-from grice_tasks.situatedgen.records import Entity, Marked, MinedPair, Question, Sample, Statement
-from grice_tasks.situatedgen.splitting import split_pairs
+from grice_tasks.situatedgen.mining import alike, alike_nearby, mine_pairs, refusal, split_pairs
+from grice_tasks.situatedgen.records import (
+    Entity,
+    Marked,
+    MinedPair,
+    Question,
+    Sample,
+    Statement,
+    read_given,
+)
 from grice_tasks.situatedgen.statements import to_statements, yes_no_statement
 
 

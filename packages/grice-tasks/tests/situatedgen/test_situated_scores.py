@@ -14,8 +14,14 @@ from grice_tasks.situatedgen.examples import (
     source_table,
     training_pairs,
 )
-from grice_tasks.situatedgen.reading import read_given
-from grice_tasks.situatedgen.records import Entity, Marked, Output, read_outputs, read_samples
+from grice_tasks.situatedgen.records import (
+    Entity,
+    Marked,
+    Output,
+    read_given,
+    read_outputs,
+    read_samples,
+)
 from grice_tasks.situatedgen.scores import MEASURES, mean_of_samples, problems_of, score_outputs
 from grice_tasks.situatedgen.trivial_outputs import halved, swap_contexts
 

@@ -11,10 +11,8 @@ from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
 from grice.errors import BundleError, InputError
 from grice.models.stepwise import Sampler
-from grice_tasks.steering.guide import load_guide
-from grice_tasks.steering.guide_bundle import save_guide
-from grice_tasks.steering.guide_training import Fitting, train_guide
-from grice_tasks.steering.guided import GuidedChoice
+from grice_tasks.steering.guide import GuidedChoice, load_guide
+from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
 from grice_tasks.steering.samples import Sampling
 
 SAMPLING = Sampling(temperature=1.0, replies=1)

@@ -7,8 +7,8 @@ import pytest
 from toy_model import Toy, drawn_replies
 
 from grice.errors import InputError
+from grice_tasks.steering.guide import GuidedChoice
 from grice_tasks.steering.guide_training import Fitting, train_guide
-from grice_tasks.steering.guided import GuidedChoice
 from grice_tasks.steering.logits_processor import GuideLogitsProcessor
 from grice_tasks.steering.samples import Sampling
 

@@ -13,8 +13,7 @@ import tiny_decoder
 from grice.cli import main
 from grice.models.models import Models
 from grice.models.protocols import SteerableLM
-from grice_tasks.steering.guide_bundle import save_guide
-from grice_tasks.steering.guide_training import Fitting, train_guide
+from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
 from grice_tasks.steering.samples import Sampling, draw_contexts, labelled_samples
 
 PLUGIN = '''

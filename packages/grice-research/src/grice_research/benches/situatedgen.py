@@ -33,7 +33,7 @@ from grice_research.benches._situatedgen import (
 from grice_research.rows import Row
 from grice_tasks.situatedgen.captions import rouge_l
 from grice_tasks.situatedgen.marking import keywords_of, mask
-from grice_tasks.situatedgen.mining import alike, mine_pairs
+from grice_tasks.situatedgen.mining import alike, mine_pairs, split_pairs
 from grice_tasks.situatedgen.records import (
     Entity,
     Marked,
@@ -42,7 +42,6 @@ from grice_tasks.situatedgen.records import (
     read_samples,
 )
 from grice_tasks.situatedgen.scores import mean_of_samples, score_outputs
-from grice_tasks.situatedgen.splitting import split_pairs
 from grice_tasks.situatedgen.statements import to_statements
 from grice_tasks.situatedgen.trivial_outputs import halved, swapped
 

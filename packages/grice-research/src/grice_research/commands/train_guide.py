@@ -56,8 +56,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw replies, label them, fit, write the guide."""
     from grice.models.bundle import check_folder
-    from grice_tasks.steering.guide_bundle import save_guide
-    from grice_tasks.steering.guide_training import Fitting, train_guide
+    from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
     from grice_tasks.steering.samples import Sampling, labelled_samples
 
     metrics = names(arguments.metrics) or list(arguments.registry.defaults())

@@ -17,9 +17,8 @@ from grice.models.registry import Settings, model_kind
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 from grice_tasks.explagraphs.order import depth_first
-from grice_tasks.explagraphs.protocols import GraphPredictor
 from grice_tasks.explagraphs.reader import read_graph, write_graph
-from grice_tasks.explagraphs.samples import Prediction
+from grice_tasks.explagraphs.samples import GraphPredictor, Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +90,7 @@ class PublishedGraphSettings(Settings, frozen=True):
 
 
 class PublishedGraphs:
-    """A :class:`~grice_tasks.explagraphs.protocols.GraphPredictor`.
+    """A :class:`~grice_tasks.explagraphs.samples.GraphPredictor`.
 
     Args:
         generator: Writes graphs.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from grice.errors import RecordError
     from grice.tables import View
-    from grice_tasks.cider.conversations import ConversationLinks
+    from grice_tasks.cider.find import ConversationLinks
     from grice_tasks.cider.records import Dialogue
     from grice_tasks.cider.statistics import Counted, Value
 
@@ -118,7 +118,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     from grice.errors import ModelError
     from grice.progress import track
     from grice.readers import part_read
-    from grice_tasks.cider.conversations import links_of_records, wanted_links
+    from grice_tasks.cider.find import links_of_records, wanted_links
     from grice_tasks.cider.models import TripletModels
 
     wanted = wanted_links(
@@ -163,7 +163,7 @@ def _configure_annotated(parser: argparse.ArgumentParser, action: str) -> None:
 def _run_annotated(arguments: argparse.Namespace) -> int:
     """Run the action on annotated links; the exit status is 4 if triplets were left out."""
     from grice.cli.terminal import warn
-    from grice_tasks.cider.annotated import read_annotated
+    from grice_tasks.cider.files import read_annotated
 
     dialogues, problems = read_annotated(arguments.files, invalid=arguments.invalid)
     for problem in problems:
@@ -203,7 +203,7 @@ def _shown(value: Value | None) -> str:
 def _convert(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
     """Write annotated dialogues in the other form."""
     from grice.cli.terminal import note
-    from grice_tasks.cider.annotated import write_annotated
+    from grice_tasks.cider.files import write_annotated
 
     write_annotated(arguments.output, dialogues)
     triplets = plural(sum(len(dialogue.triplets) for dialogue in dialogues), "triplet")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
+from grice.errors import InputError, RecordError
 from grice.numeric import sigmoid
 from grice.records import Span
 from grice_tasks.cider.connectives import explicit_links
 from grice_tasks.cider.heads import Sides
 from grice_tasks.cider.reading import read_texts
+from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.span_candidates import find_candidates, informative, join_turns, slices
 from grice_tasks.cider.structure import layout_of
 
@@ -319,3 +320,53 @@ def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
             seen.add(key)
             distinct.append(link)
     return distinct
+
+
+class ConversationLinks(NamedTuple):
+    """A conversation with its links, in the order in which their heads were said."""
+
+    conversation: Conversation
+    links: list[Link]
+
+
+def wanted_links(
+    relations: Sequence[str] = (),
+    *,
+    least: float | None = None,
+    most: int = 12,
+    implicit: bool = True,
+) -> Wanted:
+    """Return which links are wanted; see :class:`grice_tasks.cider.find.Wanted`."""
+    check_relations(relations)
+    return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
+
+
+def check_relations(relations: Iterable[str]) -> None:
+    """Raise InputError if a relation is none of CIDER's."""
+    for name in relations:
+        cider_schema()[name]
+
+
+def links_of_records(
+    records: Iterable[Conversation | RecordError], models: TripletModels, wanted: Wanted
+) -> Iterator[ConversationLinks | RecordError]:
+    """Yield the links of each conversation, and the records that could not be read as they come.
+
+    Conversations are read a few at a time: memory does not grow with their number.
+    """
+    read: deque[Conversation] = deque()
+    broken: deque[RecordError] = deque()
+
+    def readable() -> Iterator[Conversation]:
+        for record in records:
+            if isinstance(record, RecordError):
+                broken.append(record)
+            else:
+                read.append(record)
+                yield record
+
+    for links in find_all(readable(), models, wanted):
+        while broken:
+            yield broken.popleft()
+        yield ConversationLinks(read.popleft(), links)
+    yield from broken

@@ -168,7 +168,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.records import to_json
     from grice_tasks.explagraphs.files import samples_to_explain
-    from grice_tasks.explagraphs.protocols import GraphPredictor
+    from grice_tasks.explagraphs.samples import GraphPredictor
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)

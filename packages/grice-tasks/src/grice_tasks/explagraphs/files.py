@@ -32,7 +32,7 @@ class SampleGraph(NamedTuple):
 
 
 class BertModel(NamedTuple):
-    """Which model BERTScore reads facts with; see :mod:`grice_tasks.explagraphs.bertscore`."""
+    """Which model BERTScore reads facts with; see :mod:`grice_tasks.explagraphs.embedding`."""
 
     name: str | None = None
     layer: int | None = None
@@ -154,7 +154,7 @@ def _likeness(
 
         likeness["g_embedding"] = shipped_likeness(facts_to_encode(samples, predictions))
     if how.bertscore is not None:
-        from grice_tasks.explagraphs.bertscore import bert_likeness
+        from grice_tasks.explagraphs.embedding import bert_likeness
 
         likeness["g_bertscore"] = bert_likeness(how.bertscore.name, how.bertscore.layer)
     return likeness
@@ -188,7 +188,7 @@ def describe_graphs(graphs: Sequence[SampleGraph]) -> Description:
 
 def draw_page(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
     """Return a self-contained page of all graphs, or of those of one sample."""
-    from grice_tasks.explagraphs.viewer import Shown, graph_page
+    from grice_tasks.explagraphs.drawing import Shown, graph_page
 
     shown = [
         Shown(sample.id, sample.belief, sample.argument, sample.stance or "", graph)

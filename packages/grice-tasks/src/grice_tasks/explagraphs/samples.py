@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import msgspec
 
@@ -10,7 +10,7 @@ from grice.errors import RecordError, plural
 from grice_tasks.lines import check_distinct, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 Stance: TypeAlias = Literal["support", "counter"]
@@ -135,3 +135,26 @@ def _stance(path: Path, line: int, word: str) -> Stance:
             f"stance {word!r}, expected support or counter", file=str(path), line=line
         )
     return cast("Stance", word)
+
+
+@runtime_checkable
+class GraphPredictor(Protocol):
+    """Says the stance of an argument to a belief, and explains it by a graph."""
+
+    identity: str
+
+    def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
+        """Return the stance of each argument to its belief, with the margin of its score."""
+        ...
+
+    def predict(
+        self, samples: Sequence[Sample], *, stances: Sequence[Stance] | None = None
+    ) -> list[Prediction]:
+        """Return a stance and a valid graph for each sample; neither gold is looked at.
+
+        The graph is empty where belief and argument have too few words to build facts from.
+
+        Args:
+            stances: The stances to explain; by default they are predicted.
+        """
+        ...

@@ -8,6 +8,8 @@ published figure.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -15,20 +17,123 @@ import msgspec
 from grice.errors import InputError, did_you_mean
 from grice.progress import track
 from grice.records import Triple
+from grice.stats.estimate import scipy_module
+from grice_tasks.tokens import BLEU_TOKENS
 from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance
 from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.matching import Match, best_gold, match_facts
-from grice_tasks.explagraphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
-from grice_tasks.overlap import rouge_2
+from grice_tasks.overlap import (
+    Counts,
+    common_length,
+    count_ngrams,
+    rouge_2,
+    shared,
+    stem_bigrams,
+    stems,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from grice.stats.estimate import Estimate
+
+
+class Match(msgspec.Struct, frozen=True):
+    """How well predicted facts match gold facts, each number 0 to 1.
+
+    Attributes:
+        precision: Likeness of the pairs over the number of predicted facts.
+        recall: The same over the number of gold facts.
+        f1: Harmonic mean of both; 0 if both are 0.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
+    """Return the match of the best one-to-one pairing.
+
+    >>> round(match_facts([[0.9, 0.8, 0.1], [0.85, 0.2, 0.1]]).f1, 3)
+    0.66
+
+    Args:
+        likeness: One row per predicted fact, one column per gold fact; all of them 0 to 1.
+    """
+    if not likeness or not likeness[0]:
+        return Match(0.0, 0.0, 0.0)
+    rows, columns = len(likeness), len(likeness[0])
+    total = _best_total(likeness)
+    precision, recall = total / rows, total / columns
+    both = precision + recall
+    return Match(precision, recall, 2 * precision * recall / both if both > 0 else 0.0)
+
+
+def _best_total(likeness: Sequence[Sequence[float]]) -> float:
+    """Return the sum of the best pairing; the rows' own best if they are no rivals."""
+    best = [max(range(len(row)), key=row.__getitem__) for row in likeness]
+    if len(set(best)) == len(best):
+        return sum(row[column] for row, column in zip(likeness, best, strict=True))
+    chosen = scipy_module("optimize").linear_sum_assignment(likeness, maximize=True)
+    return float(sum(likeness[row][column] for row, column in zip(*chosen, strict=True)))
+
+
+def best_gold(matches: Sequence[Match]) -> Match:
+    """Return the match with the gold graph of the largest F1, the first of equal ones."""
+    return max(matches, key=lambda match: match.f1)
+
+
+ORDERS = 4
+
+
+def bleu(predicted: str, gold: str) -> float:
+    """Return BLEU-4 of a predicted fact, its semicolons being words; 0 without shared 4-gram.
+
+    Args:
+        predicted: A fact as it is written, without its brackets: ``zoos; is a; place``.
+    """
+    total = 0.0
+    # Most pairs share no 4-gram, so that the look at the longest settles it.
+    for order in range(ORDERS, 0, -1):
+        mine = _bleu_ngrams(predicted, order)
+        both = shared(mine, _bleu_ngrams(gold, order))
+        if not both:
+            return 0.0
+        total += math.log(both / sum(mine.values()))
+    short = min(0.0, 1 - len(_bleu_tokens(gold)) / len(_bleu_tokens(predicted)))
+    return math.exp(short + total / ORDERS)
+
+
+def rouge_2_precision(predicted: str, gold: str) -> float:
+    """Return the share of the predicted fact's pairs of stems that the gold fact has.
+
+    The released script takes this for ROUGE-2.
+    """
+    mine = stem_bigrams(predicted)
+    both = shared(mine, stem_bigrams(gold))
+    return both / sum(mine.values()) if both else 0.0
+
+
+def rouge_l(predicted: str, gold: str) -> float:
+    """Return the F-measure of the longest common subsequence of stems, 0 to 1."""
+    mine, other = stems(predicted), stems(gold)
+    both = common_length(mine, other)
+    return 2 * both / (len(mine) + len(other)) if both else 0.0
+
+
+@lru_cache(maxsize=50_000)
+def _bleu_tokens(fact: str) -> tuple[str, ...]:
+    return tuple(BLEU_TOKENS.findall(fact))
+
+
+@lru_cache(maxsize=50_000)
+def _bleu_ngrams(fact: str, order: int) -> Counts:
+    return count_ngrams(_bleu_tokens(fact), order)
+
 
 Gate: TypeAlias = Literal["paper", "structure", "none"]
 """What a sample must pass for its graph to be compared: ``paper`` stance and structure,

@@ -11,9 +11,8 @@ from grice.errors import InputError
 from grice_tasks.situatedgen.examples import describe, samples_of, source_table
 from grice_tasks.situatedgen.marking import mark_statements
 from grice_tasks.situatedgen.match import match_keywords
-from grice_tasks.situatedgen.mining import alike_by, mine_pairs
+from grice_tasks.situatedgen.mining import alike_by, mine_pairs, split_pairs
 from grice_tasks.situatedgen.records import MinedPair, Sample, Statement, contexts_in
-from grice_tasks.situatedgen.splitting import split_pairs
 from grice_tasks.situatedgen.statements import to_statements
 from grice_tasks.situatedgen.trivial_outputs import halved
 

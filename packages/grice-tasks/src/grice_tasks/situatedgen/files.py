@@ -13,9 +13,8 @@ from grice.models.protocols import Encoder
 from grice.records import json_line
 from grice_tasks.situatedgen.build import build_benchmark, datasheet
 from grice_tasks.situatedgen.examples import samples_of
-from grice_tasks.situatedgen.mining import alike_by, mine_pairs
+from grice_tasks.situatedgen.mining import alike_by, mine_pairs, split_pairs
 from grice_tasks.situatedgen.models import ContextModels, ContrastModels, with_contexts
-from grice_tasks.situatedgen.reading import read_given
 from grice_tasks.situatedgen.recompose import KeywordLine
 from grice_tasks.situatedgen.records import (
     Marked,
@@ -23,12 +22,12 @@ from grice_tasks.situatedgen.records import (
     Output,
     Sample,
     Statement,
+    read_given,
     read_outputs,
     read_records,
     read_samples,
 )
 from grice_tasks.situatedgen.scores import score_outputs
-from grice_tasks.situatedgen.splitting import split_pairs
 from grice_tasks.situatedgen.statements import to_statements
 from grice_tasks.situatedgen.trivial_outputs import halved, swapped
 

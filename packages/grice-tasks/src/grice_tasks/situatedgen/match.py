@@ -58,7 +58,6 @@ def match_keywords(
 
     Raises:
         InputError: If there is no keyword, a place is not 0 or 1, or the reading is unknown.
-        GriceError: If nltk is not installed.
     """
     _check(keywords, belongs, reading)
     split = sentences(output)

@@ -1,8 +1,7 @@
 """METEOR 1.5 (Denkowski and Lavie 2014) with matches of words, stems and synonyms.
 
 The published program also matches phrases by a table of paraphrases that does not ship with grice:
-:mod:`.java` runs it where it is given. Where no paraphrase matches, the values are
-equal.
+where no paraphrase matches, the values are equal.
 """
 
 from __future__ import annotations
@@ -14,14 +13,84 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from grice.errors import imported
+from grice.text.lexicon import packaged_text
 from grice_tasks.situatedgen.captions import caption_tokens
-from grice_tasks.situatedgen.synonyms import meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.stats.inputs import Floats
+
+ENDINGS = (
+    ("s", ""),
+    ("ses", "s"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+    ("s", ""),
+    ("ies", "y"),
+    ("es", "e"),
+    ("es", ""),
+    ("ed", "e"),
+    ("ed", ""),
+    ("ing", "e"),
+    ("ing", ""),
+    ("er", ""),
+    ("est", ""),
+    ("er", "e"),
+    ("est", "e"),
+)
+"""WordNet's endings and what stands in their place, in its order: the first that gives a known word
+is taken."""
+
+
+class _Table(NamedTuple):
+    sets: dict[str, frozenset[int]]
+    irregular: dict[str, tuple[str, ...]]
+
+
+@lru_cache(maxsize=50_000)
+def meanings(word: str) -> frozenset[int]:
+    """Return the numbers of the sets of synonyms that a word in lower case is in.
+
+    Those of its lemmas count: irregular ones if it has any, else that of its ending.
+
+    >>> bool(meanings("ruled") & meanings("reigned")), bool(meanings("ruled") & meanings("walked"))
+    (True, False)
+    """
+    table = _table()
+    lemmas = table.irregular.get(word) or (_lemma(word, table.sets),)
+    own = table.sets.get(word, frozenset())
+    return own.union(*(table.sets.get(lemma, frozenset()) for lemma in lemmas))
+
+
+def _lemma(word: str, known: dict[str, frozenset[int]]) -> str:
+    tail = "ful" if word.endswith("ful") else ""
+    stem = word.removesuffix("ful")
+    if stem.endswith("ss") or len(stem) <= 2:
+        return ""
+    for end, new in ENDINGS:
+        if stem.endswith(end) and stem[: len(stem) - len(end)] + new in known:
+            return stem[: len(stem) - len(end)] + new + tail
+    return ""
+
+
+@cache
+def _table() -> _Table:
+    sets: dict[str, set[int]] = {}
+    irregular = {}
+    for number, line in enumerate(packaged_text("synonyms.txt.gz").split("\n")):
+        if line.startswith(" "):
+            form, *lemmas = line.split()
+            irregular[form] = tuple(lemmas)
+        else:
+            for word in line.split(" "):
+                sets.setdefault(word, set()).add(number)
+    return _Table({word: frozenset(numbers) for word, numbers in sets.items()}, irregular)
+
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
 """Tuned for English: recall against precision, steepness and weight of the penalty for scattered
@@ -212,4 +281,6 @@ def _stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:  # noqa: ANN401 - of another package
-    return imported("nltk.stem.snowball", "METEOR", "graphs").EnglishStemmer()
+    from nltk.stem.snowball import EnglishStemmer
+
+    return EnglishStemmer()

@@ -8,13 +8,141 @@ A multiple-choice question takes its answer in place of the words that ask.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from grice_tasks.situatedgen.choices import Plan, plan_choice
+from grice.text.lexicon import look_up
 from grice_tasks.situatedgen.records import Question, Statement
+from grice_tasks.situatedgen.words import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+AUX = "is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had"
+ASKING = r"(?:what|which|who|where|when|how|why)"
+LEADING = re.compile(rf"{ASKING}\b", re.IGNORECASE)
+BEHIND_COMMA = re.compile(
+    rf"^(?P<lead>.*)[,;] (?:and |but |so )?(?P<asked>{ASKING}\b.*)$", re.IGNORECASE
+)
+WITHIN = re.compile(rf"^(?P<lead>.+)(?P<asked>\s(?:the )?{ASKING}\b.*)$", re.IGNORECASE)
+PREPOSED = re.compile(
+    rf"^(?P<prep>(?:\w+ ){{1,3}}?)(?:what|which|how)\b(?P<np>.*?)\s(?P<aux>{AUX})\s(?P<rest>.+)$",
+    re.IGNORECASE,
+)
+WITH_AUX = re.compile(rf"^(?P<np>.*?)\s*\b(?P<aux>{AUX})\s+(?P<rest>.+)$", re.IGNORECASE)
+BLANK = re.compile(r"_{2,}")
+PLACED = re.compile(
+    r"(?:about|approximately|in|on|at|to|by|from|near|under|with|for|into|inside|outside|during|before|after|off|over)"
+    r"\b",
+    re.IGNORECASE,
+)
+SUBJECT = re.compile(
+    r"(?:the|a|an|this|that|these|those|it|he|she|they|we|you|one|i|there|people|someone|his|her|"
+    r"their|its|your|my|some|most|many|all|each|every|\d+)\b",
+    re.IGNORECASE,
+)
+MODALS = frozenset("can could will would should may might must has have had".split())  # noqa: SIM905
+
+
+class Plan(NamedTuple):
+    """How a statement is to be put together.
+
+    Attributes:
+        before: What stands first, with a blank behind it or empty.
+        inner: A question that starts with its auxiliary and becomes a statement; empty if none.
+        after: What stands last.
+    """
+
+    before: str
+    inner: str
+    after: str
+
+
+def plan_choice(question: str, answer: str) -> Plan | None:
+    """Return how the statement of a question and its answer is put together; None without words.
+
+    >>> plan_choice("Where would you find many canals?", "venice")
+    Plan(before='', inner='would you find many canals?', after='in venice')
+    """
+    question_sentences = sentences(question)
+    answer = answer.strip().rstrip(".")
+    if not question_sentences or not answer:
+        return None
+    *context, last = question_sentences
+    before = "".join(f"{sentence} " for sentence in context)
+    if BLANK.search(last):
+        return Plan(before + BLANK.sub(lambda _: answer, last, count=1), "", "")
+    asked = last.rstrip("? ")
+    if not last.rstrip().endswith("?") and not LEADING.match(asked):
+        return Plan(f"{before}{asked} {answer}", "", "")
+    match = BEHIND_COMMA.match(asked)
+    if match:
+        return _asked(f"{before}{match['lead']}, ", match["asked"], answer, lead=True)
+    if LEADING.match(asked):
+        return _asked(before, asked, answer)
+    match = PREPOSED.match(asked)
+    if match and PLACED.match(match["prep"]):
+        return Plan(before, f"{match['aux']} {match['rest']}?", match["prep"].lower() + answer)
+    match = WITHIN.match(asked)
+    if match:
+        return Plan(
+            f"{before}{match['lead']} {_place(match['asked'], answer, match['lead'])}", "", ""
+        )
+    return Plan(f"{before}{asked} {answer}", "", "")
+
+
+def _place(asked: str, answer: str, lead: str) -> str:
+    """Return the answer with the preposition that asking for a place leaves out."""
+    where = re.match(r"\s*where\b", asked, re.IGNORECASE)
+    bare = not PLACED.match(answer) and not re.search(r"\b(?:in|at|on|to|from)$", lead)
+    return f"in {answer}" if where and bare else answer
+
+
+def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
+    """Plan a question that starts with the word that asks."""
+    word, _, rest = asked.partition(" ")
+    placed = _place(word, answer, "")
+    match = WITH_AUX.match(rest)
+    if word.lower() in ("where", "when", "why", "how"):
+        if match:
+            return Plan(before, f"{match['aux']} {match['rest']}?", placed)
+        return Plan(f"{before}{rest} {placed}", "", "")
+    if not match:
+        return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
+    noun, auxiliary, behind = match["np"].strip(), match["aux"].lower(), match["rest"]
+    of_object = auxiliary in SUPPORT or (
+        bool(SUBJECT.match(behind))
+        if auxiliary in MODALS or not noun
+        else bool(re.match(r"(?:he|she|it|they|you|we|i)\b", behind, re.IGNORECASE))
+    )
+    if not of_object and auxiliary in MODALS and re.match(r"[A-Z]", behind):
+        of_object = True
+    if of_object:
+        return Plan(before, f"{match['aux']} {behind}?", answer)
+    if any(map(_is_third, noun.split()[1:])):  # the auxiliary belongs to a later clause
+        return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
+    return Plan(f"{before}{_first(answer, lead)} {auxiliary} {behind}", "", "")
+
+
+def _first(answer: str, inside: bool) -> str:  # noqa: FBT001 - private
+    return answer if inside else answer[:1].upper() + answer[1:]
+
+
+def _predicate(rest: str) -> str:
+    """Return a clause from its verb on: what stands before it is what the question asks for."""
+    words = rest.split()
+    for place, word in enumerate(words):
+        if word.lower() in ("best", "most", "likely", "probably") and place:
+            return " ".join(words[place:])
+        if _is_third(word) and (place or len(words) > 1):
+            return " ".join(words[place:])
+    return rest
+
+
+def _is_third(word: str) -> bool:
+    known = look_up(word.lower())
+    ends = word.lower().endswith(("s", "ed"))
+    return "v" in known.readings and ends and word.lower() not in known.lemmas
+
 
 MAPPED = {"did": "does", "will": "would", "shall": "should", "may": "might", "had": "has"}
 SUPPORT = frozenset(("do", "does", "did"))

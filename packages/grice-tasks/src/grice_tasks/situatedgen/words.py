@@ -11,7 +11,6 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import imported
 from grice.text.lexicon import look_up, packaged_text
 
 if TYPE_CHECKING:
@@ -84,17 +83,15 @@ def _ends(before: str, following: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def words(sentence: str) -> tuple[str, ...]:
-    """Return the words and marks of a sentence in lower case.
-
-    Raises:
-        GriceError: If nltk is not installed.
-    """
+    """Return the words and marks of a sentence in lower case."""
     return tuple(token.lower() for token in _tokenizer().tokenize(sentence))
 
 
 @cache
 def _tokenizer() -> Any:  # noqa: ANN401 - of another package
-    return imported("nltk.tokenize.destructive", "MATCH", "graphs").NLTKWordTokenizer()
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
 
 
 def lemmas(sentence: str) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: 
     from grice.cli.options import conversations
     from grice.cli.terminal import warn
     from grice.evaluation.candidates import with_candidates
-    from grice_tasks.steering.guided import GuidedGenerator
+    from grice_tasks.steering.guide import GuidedGenerator
 
     records = conversations(arguments.files, arguments.format, arguments.columns)
     written: list[Conversation] = []

@@ -10,7 +10,7 @@ from grice.errors import RecordError
 from grice.evaluation.candidates import END, MAX_TOKENS, chat_prompt
 from grice.evaluation.rerank import FIELD, rerank
 from grice.records import Conversation, Score, Turn
-from grice_tasks.steering.guided import GuidedChoice, likeliest
+from grice_tasks.steering.guide import GuidedChoice, likeliest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
