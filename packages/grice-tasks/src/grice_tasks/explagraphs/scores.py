@@ -18,7 +18,6 @@ from grice.errors import InputError, did_you_mean
 from grice.progress import track
 from grice.records import Triple
 from grice.stats.estimate import scipy_module
-from grice_tasks.tokens import BLEU_TOKENS
 from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance
@@ -34,6 +33,7 @@ from grice_tasks.overlap import (
     stem_bigrams,
     stems,
 )
+from grice_tasks.tokens import BLEU_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
