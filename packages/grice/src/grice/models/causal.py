@@ -126,9 +126,6 @@ class EmbeddedCausalLM:
 
         Of a prompt the end is read, a quarter of a window, and of ``shown`` too: what then is left.
         A prompt without a token is not continued.
-
-        Raises:
-            InputError: For less than one text, or longer ones than half a window.
         """
         asked = _Asked(count, shown, stop, max_tokens)
         return self._remembered("generate", prompts, asked, self._continued)
@@ -136,11 +133,7 @@ class EmbeddedCausalLM:
     def alternatives(
         self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
     ) -> list[tuple[Generated, ...]]:
-        """Return continuations; see :class:`~grice.models.protocols.CausalGenerator`.
-
-        Raises:
-            InputError: For less than one text, or longer ones than half a window.
-        """
+        """Return continuations; see :class:`~grice.models.protocols.CausalGenerator`."""
         asked = _Asked(count, "", stop, max_tokens)
         return self._remembered("alternatives", prompts, asked, self._parted)
 
@@ -160,9 +153,6 @@ class EmbeddedCausalLM:
         """Return continuations; see :class:`~grice.models.protocols.SteerableLM`.
 
         Of a prompt the end is read, a quarter of a window.
-
-        Raises:
-            InputError: For texts of no token, or longer ones than half a window.
         """
         self._check(1, max_tokens)
         ends = frozenset(self._tokenizer.ends(stop))
@@ -209,12 +199,7 @@ class EmbeddedCausalLM:
         stop: str = "\n",
         max_tokens: int = 64,
     ) -> list[tuple[Chosen, ...]]:
-        """Return texts that are drawn; see :class:`~grice.models.protocols.SteerableLM`.
-
-        Raises:
-            InputError: For less than one text, longer ones than half a window, or a temperature
-                that is not above 0.
-        """
+        """Return texts that are drawn; see :class:`~grice.models.protocols.SteerableLM`."""
         self._check(count, max_tokens)
         if not (math.isfinite(temperature) and temperature > 0):
             raise InputError(f"a temperature is above 0, found {temperature}")

@@ -50,9 +50,6 @@ class CrossEncoder:
 
     Args:
         logits: Returns the outputs for the tokens and token types of one pair.
-
-    Raises:
-        BundleError: If the positive label is none.
     """
 
     def __init__(

@@ -77,9 +77,6 @@ class SpanHead:
     Args:
         hidden: Gives for each text the token states, shape ``(tokens, dimensions)``, and the
             characters each token covers, ``(0, 0)`` for tokens that stand for no text.
-
-    Raises:
-        BundleError: The network does not give a number for each tag.
     """
 
     def __init__(
@@ -283,9 +280,6 @@ def neighbourhood(states: Array, reach: int) -> Array:
     Args:
         states: Shape ``(tokens, dimensions)``.
         reach: How many neighbours on each side.
-
-    Returns:
-        Shape ``(tokens, (2 * reach + 1) * dimensions)``.
     """
     padded = np.zeros((len(states) + 2 * reach, states.shape[1]), np.float32)
     padded[reach : reach + len(states)] = states
@@ -319,12 +313,7 @@ def _is_unread(window: _Window, offsets: Offsets) -> bool:
 
 
 def _weights_into(transitions: Array, starts: NDArray[np.bool_]) -> Array:
-    """Return the log weights of the tags into each token, where no tag cuts a word.
-
-    Args:
-        transitions: Shape ``(3, 3)``.
-        starts: Whether a word starts with each token, shape ``(texts, tokens)``.
-    """
+    """Return the log weights of the tags into each token, where no tag cuts a word."""
     within = ~starts
     weights = np.tile(transitions, (*within.shape, 1, 1))
     weights[:, :, OUTSIDE, INSIDE] = NEVER

@@ -25,12 +25,7 @@ class Chooser(Protocol):
     """Chooses the next token of one text."""
 
     def __call__(self, logits: Vector, before: Sequence[int]) -> int:
-        """Return the id of the next token.
-
-        Args:
-            logits: Of every token of the vocabulary; they are valid during the call alone.
-            before: Ids of the tokens that were chosen for this text.
-        """
+        """Return the id of the next token."""
         ...
 
 

@@ -69,9 +69,6 @@ def mean_log_probabilities(
 
     Args:
         prompts: What stands before; a space is put between.
-
-    Raises:
-        InputError: If these are not as many.
     """
     if len(prompts) != len(texts):
         raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")

@@ -34,12 +34,6 @@ def convert(source: Path, target: Path, *, quantization: Quantization = "int8") 
             ``tokenizer.json``.
         quantization: How weights are stored. ``int8`` has one scale a row, and rows whose sums
             saturate on no processor.
-
-    Returns:
-        The sizes of the model.
-
-    Raises:
-        BundleError: If the source is of another kind or family, cut off or damaged.
     """
     checkpoint = _read(source)
     return _write(source, target, checkpoint, _specification, quantization)
@@ -68,9 +62,6 @@ def convert_states(
         vocabulary: How many tokens are kept, those of the pairs that are joined first; all if none
             is stated. A rarer word is then read in more pieces.
         quantization: As of :func:`convert`.
-
-    Raises:
-        BundleError: As of :func:`convert`; or if the model has fewer layers or other dimensions.
     """
     checkpoint = _read(source)
     if vocabulary is not None:

@@ -21,12 +21,7 @@ Value: TypeAlias = "bool | int | float | str | list[Value]"
 
 
 def read_gguf(path: Path) -> Checkpoint:
-    """Return the decoder that a GGUF file holds.
-
-    Raises:
-        BundleError: If the file is cut off or damaged, of another architecture, or stores its
-            weights or its vocabulary in a way that is not read here.
-    """
+    """Return the decoder that a GGUF file holds."""
     from gguf import GGUFReader
 
     try:

@@ -36,20 +36,12 @@ class Published(NamedTuple):
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of ``config.json``.
-
-    Raises:
-        BundleError: If it is missing or no object.
-    """
+    """Return the content of ``config.json``."""
     return _json(folder / "config.json")
 
 
 def read_published(folder: Path) -> Published:
-    """Return the checkpoint that a folder holds, whatever its family.
-
-    Raises:
-        BundleError: If a file is missing, cut off or of another kind.
-    """
+    """Return the checkpoint that a folder holds, whatever its family."""
     config = read_config(folder)
     tokenizer = _json(folder / "tokenizer.json")
     weights = {
@@ -67,11 +59,7 @@ def read_published(folder: Path) -> Published:
 
 
 def read_folder(folder: Path) -> Checkpoint:
-    """Return the decoder that a folder holds.
-
-    Raises:
-        BundleError: If a file is missing, cut off or of another kind or family.
-    """
+    """Return the decoder that a folder holds."""
     config, tokenizer, tensor, _ = read_published(folder)
     try:
         shape = _shape(config)

@@ -84,15 +84,8 @@ def largest_pair(weights: NDArray[np.int8]) -> int:
     return int(np.maximum(np.abs(pairs.sum(axis=2)), np.abs(pairs).max(axis=2)).max())
 
 
-def without_saturation(weights: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def without_saturation(rows: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return weights whose neighbours cannot saturate, and by what each row was multiplied."""
-    lowered = [
-        _without_saturation(weights[start : start + ROWS]) for start in range(0, len(weights), ROWS)
-    ]
-    return np.concatenate([part for part, _ in lowered]), np.concatenate([x for _, x in lowered])
-
-
-def _without_saturation(rows: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     exact = rows.astype(np.float32)
     error = np.full(len(rows), np.inf, np.float32)
     best, scale = rows.copy(), np.ones(len(rows), np.float32)
@@ -132,7 +125,7 @@ def desaturate(path: Path) -> None:
             continue
         stands = arrays[f"{variable.name}_scale"]
         scales = np.frombuffer(content, np.float32, stands.size // 4, stands.start)
-        rows[:], factors = _without_saturation(rows)
+        rows[:], factors = without_saturation(rows)
         scales[row : row + ROWS] *= factors
     path.write_bytes(content)
 

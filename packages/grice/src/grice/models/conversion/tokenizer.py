@@ -33,9 +33,6 @@ def byte_level_tokenizer(
         merges: Pairs ``left right``, the first joined first.
         kinds: What each token is, in the numbers of GGUF.
         cut: How texts are cut before, as GGUF names it (``tokenizer.ggml.pre``).
-
-    Raises:
-        BundleError: If texts are cut in a way that is not known here.
     """
     pairs = [(left, right) for left, right in (pair.split(" ", 1) for pair in merges)]
     tokenizer = Tokenizer(
@@ -58,9 +55,6 @@ def with_first_tokens(checkpoint: Checkpoint, count: int) -> Checkpoint:
 
     A vocabulary of byte pairs has bytes first, then pairs in the order in which they are joined, so
     that every text can still be read.
-
-    Raises:
-        BundleError: If the vocabulary is not of byte pairs in this order.
     """
     tokenizer = json.loads(checkpoint.tokenizer)
     model = tokenizer["model"]

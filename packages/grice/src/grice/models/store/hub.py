@@ -27,11 +27,7 @@ WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 
 
 def parse_hub(place: str) -> HubSource:
-    """Return what ``REPO@COMMIT`` names, without files.
-
-    Raises:
-        InputError: If it is not of that form; a branch or a tag is no commit.
-    """
+    """Return what ``REPO@COMMIT`` names, without files."""
     match = REFERENCE.fullmatch(place)
     if not match:
         raise InputError(
@@ -66,13 +62,6 @@ def fetch_files(source: HubSource, folder: Path) -> HubSource:
     Args:
         source: The repository and its commit. Without files, those that a causal language model
             is converted from: configuration, tokenizer, and weights as safetensors.
-
-    Returns:
-        The source with the files that were fetched, and the sha256 of each.
-
-    Raises:
-        ModelError: If a file cannot be had or is not the one that is known.
-        OutputError: If it cannot be written.
     """
     if source.files:
         fetched = [_needed(source, file, folder) for file in source.files]

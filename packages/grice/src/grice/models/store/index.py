@@ -187,11 +187,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def known_models() -> dict[str, Entry]:
-    """Return the models of the index by name: the package's, then those of the user's own file.
-
-    Raises:
-        InputError: If the user's file cannot be read.
-    """
+    """Return the models of the index by name: the package's, then those of the user's own file."""
     shipped = _read(Path(str(resources.files("grice"))) / "data" / "models" / "index.toml")
     own = config_folder() / OWN
     return {**shipped, **{k: v for k, v in _read(own).items() if k not in shipped}}
@@ -210,11 +206,7 @@ def _read(path: Path) -> dict[str, Entry]:
 
 
 def named_model(name: str) -> Entry:
-    """Return a model of the index by name.
-
-    Raises:
-        ModelError: If there is none of that name, or nothing can be fetched under it yet.
-    """
+    """Return a model of the index by name."""
     known = known_models()
     if name not in known:
         raise ModelError(
@@ -231,11 +223,7 @@ def named_model(name: str) -> Entry:
 
 
 def check_licence(name: str, licence: str, *, accepted: bool) -> None:
-    """Refuse a licence with conditions of its own that nobody has accepted.
-
-    Raises:
-        ModelError: If it is not among :data:`PERMISSIVE` and not accepted.
-    """
+    """Refuse a licence with conditions of its own that nobody has accepted."""
     if accepted or licence in PERMISSIVE:
         return
     raise ModelError(

@@ -43,9 +43,6 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     Args:
         source: A folder with ``config.json``, ``tokenizer.json`` and either ``model.onnx``, by
             itself or in the folder ``onnx``, or ``*.safetensors``.
-
-    Raises:
-        BundleError: If a file is missing, or the configuration cannot be read.
     """
     for name in NEEDED:
         if not (source / name).is_file():

