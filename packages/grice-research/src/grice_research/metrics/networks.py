@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 
 from grice.metrics.engagement.replies import Weighed
-from grice.metrics.ruber import pooled
 from grice.models.memo import remember
 from grice.models.protocols import PairClassifier
 from grice.models.registry import model_kind
@@ -36,6 +35,11 @@ class NetworkSettings(ReaderSettings, frozen=True):
     """Of a bundle with a network on two vectors: also how the states of a text become one."""
 
     pooling: Literal["max", "mean"] = "mean"
+
+
+def pooled(tokens: np.ndarray, how: str) -> np.ndarray:
+    """Return the mean or the maximum of the vectors of tokens, element by element."""
+    return np.asarray(tokens.mean(axis=0) if how == "mean" else tokens.max(axis=0))
 
 
 class ReplyNetwork:

@@ -1,0 +1,38 @@
+"""The referenced score on known vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grice.metrics.referenced import referenced
+from grice.records import Response, Turn
+
+
+class Letters:
+    """Counts of a, b and c as vectors."""
+
+    identity = "letters"
+
+    def encode(self, texts):
+        return [np.array([text.count(c) for c in "abc"], np.float32) for text in texts]
+
+    def truncated(self, texts):
+        return [False for _ in texts]
+
+
+def judge(text, *references):
+    response = Response("t", 1, text, "B", (Turn("A", "hm"),), (0,), references)
+    [judgement] = referenced.function([response], encoder=Letters())
+    return judgement
+
+
+def test_the_nearest_reference_counts():
+    assert judge("ab", "c", "ab").value == pytest.approx(1)
+    assert judge("ab", "c", "ab").reason == "nearest is reference 2"
+    assert judge("ab", "c").value == 0
+
+
+def test_without_references_it_abstains():
+    assert judge("ab").status == "abstained"
+    assert judge(" ", "ab").reason == "the reply is empty"
