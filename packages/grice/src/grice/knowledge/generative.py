@@ -107,12 +107,7 @@ class GenerativeKnowledge:
     def tails(
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:
-        """Return the ``k`` most probable tails, by beam search; fewer if some say the same.
-
-        Raises:
-            InputError: For a relation the schema does not have, or heads and relations of
-                different number.
-        """
+        """Return the ``k`` most probable tails, by beam search; fewer if some say the same."""
         if len(heads) != len(relations):
             raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
         if k < 1:

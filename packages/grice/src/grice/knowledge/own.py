@@ -36,11 +36,7 @@ LONGEST = 1000
 
 @reference_scheme("file")
 def own_model(place: str) -> Bundle:
-    """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``.
-
-    Raises:
-        BundleError: If there is no such file or folder, or it is something else.
-    """
+    """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
     path = Path(place)
     if path.suffix == ".kb":
         raise BundleError(
@@ -68,11 +64,7 @@ def own_model(place: str) -> Bundle:
 
 @model_kind("own-triples", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
 def own_triples(bundle: Bundle, _: NoSettings, opener: Opener) -> StoredKnowledge:
-    """Open triples of your own, merged with the shipped ones.
-
-    Raises:
-        RecordError: For the first line that holds no triple.
-    """
+    """Open triples of your own, merged with the shipped ones."""
     base = opener.part(bundle, BASE, KnowledgeBase, "knowledge")
     assert isinstance(base, StoredKnowledge)
     ((name, _digest),) = bundle.card.files.items()
@@ -86,10 +78,6 @@ def read_triples(path: Path, schema: Schema) -> list[Triple]:
 
     A table has the columns head, relation, tail and perhaps source, in the order of its first
     line if that names them. A triple without a source has the name of the file.
-
-    Raises:
-        BundleError: If the file cannot be read.
-        RecordError: For the first line that holds no triple of the schema.
     """
     try:
         lines = path.read_text("utf-8-sig").splitlines()

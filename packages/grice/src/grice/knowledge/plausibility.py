@@ -41,15 +41,6 @@ class Bilinear:
 
     A form is the inner product of two linear maps, one of the head and one of the tail. A score
     of 0 means: as likely a known triple as a mismatched one.
-
-    Args:
-        head: The head's maps of all relations side by side, after the shared one; shape
-            ``(dimensions, shared + relations * rank)``.
-        tail: The tail's maps, the same shape.
-        cosine: Weight of the cosine per relation, shape ``(relations,)``.
-        scale: Shape ``(relations,)``.
-        bias: Shape ``(relations,)``.
-        shared: How many columns the shared maps have.
     """
 
     def __init__(
@@ -160,16 +151,7 @@ class TripleHead:
     def plausibility(
         self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
     ) -> list[float]:
-        """Return how sensible each triple is, 0 to 1; spans and sources are not read.
-
-        Args:
-            known: The most similar known tail of each triple, if looked up. A tail that is like a
-                known one makes the triple more plausible, one unlike all makes it less; None
-                leaves it as it is.
-
-        Raises:
-            InputError: If a relation is not among those the network knows (:attr:`known`).
-        """
+        """Return how sensible each triple is, 0 to 1; spans and sources are not read."""
         columns = [self._column(triple.relation) for triple in triples]
         heads = [head_text(triple.head) for triple in triples]
         tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]

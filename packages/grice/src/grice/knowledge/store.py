@@ -74,15 +74,7 @@ class StoreSettings(Settings, frozen=True):
 
 
 class BundledStore:
-    """Known triples of one schema.
-
-    Args:
-        bundle: An opened bundle of kind ``knowledge``; its settings name the ``schema``, its card
-            the encoder whose vectors it keeps.
-
-    Raises:
-        BundleError: If the files do not belong together.
-    """
+    """Known triples of one schema."""
 
     def __init__(self, bundle: Bundle) -> None:
         if bundle.card.kind != "knowledge":
@@ -151,9 +143,6 @@ class BundledStore:
         """Return the first ``count`` triples of a head and relation, in the order of the store.
 
         A head that is not known gives none; a count of None means all.
-
-        Raises:
-            InputError: If the schema has no such relation.
         """
         self._known_relation(relation)
         numbers = self._connection.execute(

@@ -41,10 +41,6 @@ COPULA = re.compile(
 def event_text(event: str, subject: str = "X") -> str:
     """Return an event as a clause with pronouns.
 
-    Args:
-        event: Such as ``PersonX's dog barks``; an event without a subject gets one.
-        subject: Who acts in an event that names nobody, ``X`` or ``Y``.
-
     >>> event_text("PersonX takes PersonY's ___")
     'he takes her something'
     >>> event_text("play guitar")

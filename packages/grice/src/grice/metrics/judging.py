@@ -96,15 +96,7 @@ def rate(
     repeats: int = 1,
     temperature: float = 0.0,
 ) -> list[Rated]:
-    """Return the ratings of each item.
-
-    Args:
-        chat: The judge.
-        aspect: What it judges.
-        items: What was said; see :func:`talk_data`.
-        repeats: How often each is judged, independently.
-        temperature: How freely the judge draws its words.
-    """
+    """Return the ratings of each item."""
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{RATE}")
     requests = [
         ChatRequest((system, Message("user", _quoted(item))), temperature, seed)
@@ -118,14 +110,7 @@ def rate(
 def prefer(
     chat: Chat, aspect: Aspect, items: Sequence[tuple[Json, str, str]]
 ) -> list[tuple[Preference | Unanswered, Preference | Unanswered]]:
-    """Return which of two replies a judge prefers, asked in both orders.
-
-    Args:
-        chat: The judge.
-        aspect: What it judges.
-        items: History, as :func:`talk_data` gives it, and two replies. The second answer is that
-            to the replies in the other order: its ``first`` is the second reply.
-    """
+    """Return which of two replies a judge prefers, asked in both orders."""
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{PREFER}")
     requests = [
         ChatRequest((system, Message("user", _quoted(asked))))

@@ -37,12 +37,7 @@ class Reading(NamedTuple):
         return [self.replies[turn] for turn in sorted(self.replies)]
 
     def passage(self, first: str, rest: str = "") -> Passage:
-        """Return the turns as lines of speakers A, B, …; the judged ones are scored.
-
-        Args:
-            first: The speaker that is called A; the others are named in order of appearance.
-            rest: What of the end of its line a judged turn is scored with.
-        """
+        """Return the turns as lines of speakers A, B, …; the judged ones are scored."""
         names = {first: "A"}
         segments = []
         for place, (speaker, text) in enumerate(self.turns):
@@ -59,12 +54,7 @@ class Reading(NamedTuple):
 def readings(
     responses: Sequence[Response], course: Callable[[Response], Hashable] = lambda _: None
 ) -> Iterator[Reading]:
-    """Join each reply to the reading before it, if that is the beginning of its history.
-
-    Args:
-        responses: Replies with their histories.
-        course: Replies of one course may share a reading.
-    """
+    """Join each reply to the reading before it, if that is the beginning of its history."""
     open_readings: dict[Hashable, Reading] = {}
     for number, response in enumerate(responses):
         turns = [(turn.speaker, turn.text) for turn in response.history]

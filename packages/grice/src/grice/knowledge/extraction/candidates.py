@@ -277,11 +277,7 @@ _VAGUE = frozenset(["it", "that", "this", "them", "there", "something", "one"])
 
 
 def features(pairs: Sequence[Candidate], counts: tuple[int, int]) -> NDArray[np.float32]:
-    """Return what the words say of pairs of events; a column for each name of :data:`FEATURES`.
-
-    Args:
-        counts: How many events the turn before and the reply have.
-    """
+    """Return what the words say of pairs of events; a column for each name of :data:`FEATURES`."""
     rows = np.zeros((len(pairs), len(FEATURES)), np.float32)
     # An event stands in many pairs: what it says by itself is read once a role.
     alone: dict[tuple[str, Place], dict[int, float]] = {}

@@ -123,11 +123,7 @@ class CueSettings(Settings, frozen=True):
 
 
 class CueExtractor:
-    """Reads triples by cues; see the module.
-
-    Raises:
-        BundleError: If the cues cannot be read.
-    """
+    """Reads triples by cues; see the module."""
 
     def __init__(self, bundle: Bundle, settings: CueSettings, tagger: SpanTagger) -> None:
         self.identity = f"{bundle.identity}/{tagger.identity}"
@@ -144,11 +140,7 @@ class CueExtractor:
         kinds: Sequence[Kind] = KINDS,
         least: float | None = None,
     ) -> list[Extraction]:
-        """Return what each reply holds, as a :class:`.protocol.TripleExtractor`.
-
-        Raises:
-            InputError: For a kind there is not.
-        """
+        """Return what each reply holds, as a :class:`.protocol.TripleExtractor`."""
         check_kinds(kinds)
         bound = self.least if least is None else least
         return [
@@ -293,11 +285,7 @@ _COMMON = (
 
 
 def read_cues(path: Path) -> Cues:
-    """Read a file of cues.
-
-    Raises:
-        BundleError: If it is not one.
-    """
+    """Read a file of cues."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Cues)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
@@ -305,11 +293,7 @@ def read_cues(path: Path) -> Cues:
 
 
 def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
-    """Return the weights of all features under all relations, shape ``(features, relations)``.
-
-    Raises:
-        BundleError: For a relation or a feature there is not.
-    """
+    """Return the weights of all features under all relations, shape ``(features, relations)``."""
     weights = np.zeros((len(FEATURES), len(RELATIONS)), np.float32)
     for group, cues in stated.items():
         if group != "all" and group not in RELATIONS:

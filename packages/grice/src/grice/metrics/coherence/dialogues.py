@@ -62,13 +62,7 @@ NEVER = np.float32(-30)
 
 
 class Towers:
-    """How well each turn of a conversation would come right after each other one.
-
-    Args:
-        left: Layers that read a history.
-        right: Layers that read a turn.
-        decay: Weight of a turn in the whole history, relative to the turn after it.
-    """
+    """How well each turn of a conversation would come right after each other one."""
 
     def __init__(self, left: Layers, right: Layers, decay: float) -> None:
         self.left, self.right, self.decay = left, right, decay
@@ -100,9 +94,6 @@ def order_features(fits: Array) -> Array:
     than the other turns would there, and than it would elsewhere. Then how well the turns around
     it would fit without it, and it without the turn before it; and how much better it would fit
     after some other turn.
-
-    Args:
-        fits: What :meth:`Towers.fits` gives.
     """
     count = len(fits)
     features = np.zeros((count, ORDER), np.float32)
@@ -171,12 +162,7 @@ def flaw_features(
 
 
 def context_free_features(alone: Array, speakers: Sequence[str | int]) -> Array:
-    """Return how turns sound, each by itself, on average and of the speaker who sounds worst.
-
-    Args:
-        alone: Three numbers a turn, shape ``(turns, ALONE)``.
-        speakers: Who says each turn.
-    """
+    """Return how turns sound, each by itself, on average and of the speaker who sounds worst."""
     _, whose, turns = np.unique(
         [str(speaker) for speaker in speakers], return_inverse=True, return_counts=True
     )
@@ -285,9 +271,6 @@ class DialogueHead:
         settings: What its card states.
         encoder: The encoder they were fitted on.
         words: The judge of words that they were fitted on.
-
-    Raises:
-        BundleError: If the weights are not as they must be.
     """
 
     def __init__(

@@ -35,13 +35,7 @@ def bigrams_of(words: Sequence[str]) -> list[tuple[int, int, int]]:
 
 
 class Bigrams:
-    """How much more often two words stand side by side than by chance.
-
-    Args:
-        single: Counts of words by hash, shape a power of two.
-        double: Counts of neighbours by hash, shape a power of two.
-        total: How many there are in all.
-    """
+    """How much more often two words stand side by side than by chance."""
 
     def __init__(self, single: Array, double: Array, total: float) -> None:
         self.single, self.double, self.total = single, double, total
@@ -177,14 +171,7 @@ _SOMEBODY = 2
 def turn_features(
     vectors: Array, speakers: Sequence[str | int], texts: Sequence[str], bigrams: Bigrams
 ) -> Array:
-    """Return the numbers of each turn, shape ``(turns, NUMBERS)``.
-
-    Args:
-        vectors: Unit vectors of the turns, shape ``(turns, d)``.
-        speakers: Who says each turn.
-        texts: What is said.
-        bigrams: What words stand side by side.
-    """
+    """Return the numbers of each turn, shape ``(turns, NUMBERS)``."""
     turns = [read_turn(text) for text in texts]
     names: dict[str, int] = {}
     sides = np.array([names.setdefault(str(speaker), len(names)) for speaker in speakers])

@@ -72,15 +72,7 @@ class ReplacedTokenSettings(Settings, frozen=True):
 
 
 class ReplacedTokenDetector:
-    """Judges the words of texts by the states of their tokens.
-
-    Args:
-        network: Two layers; from the states of a token's neighbourhood and the mean of all states
-            to one number.
-        reach: How many neighbours on each side it reads.
-        sharpness: What log odds of tokens are multiplied by before they are summed.
-        identity: Names the weights and the arithmetic.
-    """
+    """Judges the words of texts by the states of their tokens."""
 
     def __init__(self, network: Mlp, reach: int, sharpness: float, identity: str) -> None:
         self.identity = identity
@@ -88,25 +80,14 @@ class ReplacedTokenDetector:
 
     @classmethod
     def open(cls, bundle: Bundle, encoder: str) -> ReplacedTokenDetector:
-        """Open a bundle with ``misfits.npz`` and the settings ``reach`` and ``sharpness``.
-
-        Args:
-            encoder: Identity of the encoder whose states it reads.
-
-        Raises:
-            BundleError: If a setting is missing.
-        """
+        """Open a bundle with ``misfits.npz`` and the settings ``reach`` and ``sharpness``."""
         settings = read_settings(bundle, ReplacedTokenSettings)
         identity = f"{bundle.identity}/misfits+{encoder}"
         network = Mlp.load(bundle.path("misfits.npz"))
         return cls(network, settings.reach, settings.sharpness, identity)
 
     def judge(self, text: str, hidden: Hidden) -> ReplacedTokens:
-        """Return how well the words of a text belong there.
-
-        Args:
-            hidden: The states of its tokens, and the characters each covers.
-        """
+        """Return how well the words of a text belong there."""
         odds = self.odds(hidden.states)
         if not len(odds):
             return NOTHING

@@ -184,11 +184,6 @@ def combined(triples: float, fit: float | None, share: float) -> float:
 
     >>> combined(0.7, 0.5, 0.5), combined(0.7, None, 0.5)
     (0.6, 0.7)
-
-    Args:
-        triples: The plausibilities of the reply's triples, taken together.
-        fit: Context relevance or sense, 0 to 1; None where nothing was said before.
-        share: Of that in the score, 0 to 1.
     """
     return triples if fit is None else (1 - share) * triples + share * fit
 

@@ -61,9 +61,6 @@ def find_scorer(name: str) -> Scorer:
     """Return a scorer by name: from triples and sources to a number from 0 to 1 for each triple.
 
     It refuses a triple without a head or a tail with an :class:`InputError`.
-
-    Raises:
-        InputError: If there is none of that name.
     """
     if name not in _SCORERS:
         raise InputError(f"no compatibility scorer {name!r}{did_you_mean(name, _SCORERS)}")
@@ -156,14 +153,7 @@ def as_knowledge_base(knowledge: KnowledgeBase | TripleStore, encoder: Encoder) 
 def nearest_known(
     triples: Sequence[Triple], knowledge: KnowledgeBase | TripleStore, encoder: Encoder
 ) -> list[KnownTail | None]:
-    """Return for each triple the known or generated tail most like its own; None if there is none.
-
-    Args:
-        triples: What was said.
-        knowledge: A store looks only under the heads nearest to each head; anything else is asked
-            for tails, and they are compared here.
-        encoder: Compares tails.
-    """
+    """Return for each triple the known or generated tail most like its own, if there is one."""
     if not triples:
         return []
     schema = load_schema("atomic2020")

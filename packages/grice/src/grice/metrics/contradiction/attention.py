@@ -115,18 +115,7 @@ class _Network(NamedTuple):
 
 
 class DecomposableAttention:
-    """The probability that a sentence contradicts what was said before.
-
-    Args:
-        bundle: The opened bundle: ``project-0.npz``, ``attend-0.npz``, ``compare-0.npz`` and
-            ``decide-0.npz``, and so on for each further network.
-        settings: What its card states.
-        encoder: Gives the states of tokens.
-        memo: Keeps the answers.
-
-    Raises:
-        BundleError: If a file of a network is missing or changed.
-    """
+    """The probability that a sentence contradicts what was said before."""
 
     def __init__(
         self, bundle: Bundle, settings: AttentionSettings, encoder: MemoEncoder, memo: Memo

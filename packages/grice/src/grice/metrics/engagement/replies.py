@@ -146,14 +146,7 @@ def last_utterance(pair: Pair) -> str:
 def reply_scalars(
     pairs: Sequence[Pair], last: Array, reply: Array, base: Sequence[float] | None = None
 ) -> NDArray[np.float64]:
-    """Return the numbers that stand for themselves, shape ``(n, 9)``, with a base ``(n, 10)``.
-
-    Args:
-        pairs: Of the left side only the last segment that is not blank is read.
-        last: Unit vectors of the last segments, shape ``(n, d)``.
-        reply: Unit vectors of the right sides, shape ``(n, d)``.
-        base: Probabilities of the base classifier.
-    """
+    """Return the numbers that stand for themselves, shape ``(n, 9)``, with a base ``(n, 10)``."""
     counted = np.array([surface(last_utterance(pair), pair.right) for pair in pairs], np.float64)
     columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
     if base is not None:
@@ -188,17 +181,7 @@ class ReplySettings(Settings, frozen=True):
 
 
 class ReplyHead:
-    """The probability that a reply is of the positive class, with what moved it.
-
-    Args:
-        bundle: The opened bundle: ``head.npz``, one weight a feature.
-        settings: What its card states.
-        encoder: The encoder the head was fitted on.
-        base: The base classifier, if the settings name one.
-
-    Raises:
-        BundleError: If the settings do not fit the head.
-    """
+    """The probability that a reply is of the positive class, with what moved it."""
 
     def __init__(
         self,
@@ -305,11 +288,6 @@ def _check_count(bundle: Bundle, name: str, numbers: Sequence[float], count: int
         raise BundleError(
             f"{bundle.folder / 'card.toml'}: settings.{name}: a list of {count} numbers is needed"
         )
-
-
-def _log_odds(value: float) -> float:
-    kept = min(max(value, 1e-4), 1 - 1e-4)
-    return math.log(kept / (1 - kept))
 
 
 @model_kind(

@@ -125,13 +125,7 @@ class PairSettings(Settings, frozen=True):
 
 
 class PairHead:
-    """How well a right side goes with its left side, by networks on frozen vectors.
-
-    Args:
-        bundle: The opened bundle: ``left.npz`` and ``right.npz`` (the towers) and ``head.npz``.
-        settings: What its card states.
-        encoder: The encoder the bundle's networks were fitted on.
-    """
+    """How well a right side goes with its left side, by networks on frozen vectors."""
 
     def __init__(self, bundle: Bundle, settings: PairSettings, encoder: Encoder) -> None:
         self.identity = f"{bundle.identity}/{encoder.identity}"
@@ -274,9 +268,6 @@ class FluencyModel:
             probability of each piece, in the order of ``shared_vocabulary.json``; its settings
             name the piece that begins a text as ``begin``.
         generator: That model.
-
-    Raises:
-        BundleError: If these do not fit one another.
     """
 
     def __init__(self, bundle: Bundle, generator: PieceScorer) -> None:
@@ -362,11 +353,6 @@ class FluentPairHead:
 
     Vectors of whole sentences hardly change where a word is dropped or bent, so a head that reads
     them forgives what people do not.
-
-    Args:
-        settings: The weights.
-        head: The networks.
-        fluency: Of right sides.
     """
 
     def __init__(

@@ -31,13 +31,7 @@ class FlawSettings(Settings, frozen=True):
 
 
 class FlawHeads:
-    """A small network over the mean state of a reply, with an output per flaw.
-
-    Args:
-        bundle: The opened bundle: ``head.npz``.
-        settings: What its card states.
-        reader: Gives the states.
-    """
+    """A small network over the mean state of a reply, with an output per flaw."""
 
     def __init__(self, bundle: Bundle, settings: FlawSettings, reader: PassageEncoder) -> None:
         self.identity = f"{bundle.identity}/{reader.identity}"
