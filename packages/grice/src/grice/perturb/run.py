@@ -9,8 +9,7 @@ import msgspec
 
 from grice.errors import InputError, did_you_mean
 from grice.perturb.declaration import Material
-from grice.perturb.mixture import MIXTURES, mixture
-from grice.perturb.registry import find_perturbations
+from grice.perturb.registry import MIXTURES, find_perturbations, mixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -22,7 +22,6 @@ from grice.tables import number
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from grice.models.bundle import Bundle
     from grice.models.embedded import Mode
     from grice.models.endpoint.spending import Terms, Usage
     from grice.records import Json
@@ -120,11 +119,6 @@ class Grader:
     def signatures(self) -> dict[str, str]:
         """What exactly each metric computes, by name."""
         return {loaded.metric.name: loaded.signature for loaded in self.scorer.metrics}
-
-    @property
-    def bundles(self) -> dict[str, tuple[Bundle, ...]]:
-        """The models of each metric and the encoders they stand on, by name."""
-        return {loaded.metric.name: loaded.bundles for loaded in self.scorer.metrics}
 
     @property
     def usage(self) -> tuple[Usage, ...]:

@@ -50,8 +50,6 @@ def permutation_test_of_correlations(
 
     Columns are standardised before, for rank correlations ranked, so that a swapped column is
     of one kind.
-
-    correlated with and the ``kind`` of correlation.
     """
     if kind != "pearson":
         ranks = scipy_module("stats").rankdata
