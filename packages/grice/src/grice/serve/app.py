@@ -27,19 +27,8 @@ from grice.pages import head
 from grice.readers._format import Bad
 from grice.readers._json import decode
 from grice.records import json_line
-from grice.serve import Limits
-from grice.serve.bodies import (
-    ANSWERS,
-    Candidates,
-    Explained,
-    Failed,
-    Refused,
-    Reply,
-    Reviewed,
-    Scored,
-    Talks,
-    refusal_of,
-)
+from grice.serve import Limits, bodies
+from grice.serve.bodies import Refused
 from grice.serve.engine import Engine
 
 if TYPE_CHECKING:
@@ -48,8 +37,6 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
 
 JSON = "application/json"
-DROPPED = 8
-"""Reading of a body ends at this many times the longest one, and the connection is cut."""
 
 
 class Service:
@@ -69,18 +56,18 @@ class Service:
         self._seconds = Histogram("grice_request_seconds", about, labels[:1], registry=self.counts)
         ProcessCollector(registry=self.counts)
 
-    async def score(self, body: Talks) -> Response:
+    async def score(self, body: bodies.Talks) -> Response:
         """Score every reply of a conversation, or of several."""
         metrics = body.chosen(self.metrics)
         groups = await self.engine.score(body.all(self.limits), metrics)
-        return _json(Scored([score for group in groups for score in group]))
+        return _json(bodies.Scored([score for group in groups for score in group]))
 
-    async def explain(self, body: Reply) -> Response:
+    async def explain(self, body: bodies.Reply) -> Response:
         """Score one reply, and try the single changes that would lift its scores."""
         metrics, talk = body.chosen(self.metrics), body.judged(self.limits)
         [scores] = await self.engine.score([talk], metrics)
         if not body.what_if:
-            return _json(Explained(scores))
+            return _json(bodies.Explained(scores))
 
         def changes() -> dict[str, object]:
             from grice.evaluation.counterfactuals import counterfactuals
@@ -90,9 +77,9 @@ class Service:
                 score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
             }
 
-        return _json(Explained(scores, await self.engine.call(len(talk.turns), changes)))
+        return _json(bodies.Explained(scores, await self.engine.call(len(talk.turns), changes)))
 
-    async def review(self, body: Reviewed) -> Response:
+    async def review(self, body: bodies.Reviewed) -> Response:
         """List the replies that a person should look at first."""
         metrics, talks = body.chosen(self.metrics), body.all(self.limits)
         reviewer = Reviewer(body.top)
@@ -100,7 +87,7 @@ class Service:
             reviewer.add(talk, scores)
         return _json(reviewer.review())
 
-    async def rerank(self, body: Candidates) -> Response:
+    async def rerank(self, body: bodies.Candidates) -> Response:
         """Order candidates for the next turn, the best first."""
         scorer = self.engine.only(body.chosen(self.metrics))
         context = body.conversation(self.limits, candidates=body.candidates)
@@ -136,9 +123,9 @@ class Service:
         self.under_way += 1
         try:
             self._check_head(request)
-            response = await answer(_Sent(self.limits, request))
+            response = await answer(_Sent(request.scope, request.receive))
         except (GriceError, HTTPException, RecursionError, RequestValidationError) as error:
-            response = _refusal(refusal_of(error))
+            response = _refusal(bodies.refusal_of(error))
         finally:
             self.under_way -= 1
         path = request.url.path
@@ -173,24 +160,21 @@ class Service:
 class _Sent(Request):
     """A request whose body must be one JSON object, short and not slow."""
 
-    def __init__(self, limits: Limits, request: Request) -> None:
-        super().__init__(request.scope, request.receive)
-        self._limits = limits
-
     async def body(self) -> bytes:
-        data, size, limits = bytearray(), 0, self._limits
+        data, size = bytearray(), 0
+        limits: Limits = self.app.state.service.limits
         try:
             async with asyncio.timeout(limits.body_seconds):
                 async for part in self.stream():
                     size += len(part)
                     if size <= limits.body:
                         data += part
-                    elif size > DROPPED * limits.body:
-                        break
+                    elif size > 8 * limits.body:  # what is too long is taken in up to here, so
+                        break  # that the answer is read; then the connection is cut
         except TimeoutError:
             what = f"the body did not come within {limits.body_seconds:g} seconds"
             raise Refused(408, what, where="body", do="send it at once") from None
-        if size > limits.body:  # what is a little too long is taken in, so that the answer is read
+        if size > limits.body:
             what = f"more than {limits.body:,} bytes"
             raise Refused(413, what, where="body", do="send it in several requests")
         self._body = bytes(data)
@@ -228,10 +212,7 @@ def application(
 ) -> FastAPI:
     """Return the application that answers with the metrics of a grader, which stays open.
 
-    Args:
-        grader: The loaded metrics.
-        limits: What a request may ask for.
-        key: The key that each request has to carry; None answers everybody.
+    With a key, each request has to carry it as ``Authorization: Bearer KEY``.
     """
     service = Service(grader, limits, key)
     loaded = ", ".join(service.metrics)
@@ -255,10 +236,10 @@ def application(
     )
     app.state.service = service
     schemas, records = msgspec.json.schema_components(
-        [*ANSWERS.values(), Failed], ref_template="#/components/schemas/{name}"
+        [*bodies.ANSWERS.values(), bodies.Failed], ref_template="#/components/schemas/{name}"
     )
     *gives, failed = ({"content": {JSON: {"schema": schema}}} for schema in schemas)
-    for path, given in zip(ANSWERS, gives, strict=True):
+    for path, given in zip(bodies.ANSWERS, gives, strict=True):
         answer = getattr(service, path[1:])
         app.router.add_api_route(
             path,
@@ -273,25 +254,30 @@ def application(
     app.get("/health/ready", summary=ready)(service.ready)
     app.get("/health", include_in_schema=False)(service.ready)
     app.get("/metrics", summary="Counts in the text format of Prometheus.")(service.counted)
-    for path, name in {"/": "live", "/docs": "docs"}.items():
-        page = HTMLResponse(_page(name, loaded))
-        app.get(path, include_in_schema=False)(lambda page=page: page)
-    about = app.openapi()["components"]
-    about["schemas"] |= records
+    app.get("/", include_in_schema=False)(_page("live", loaded))
+    app.get("/docs", include_in_schema=False)(_page("docs", loaded))
+    about = app.openapi()
+    about["components"]["schemas"] |= records
     if key is not None:
-        about["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        about["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        about["security"] = [{"key": []}]
     return app
 
 
-def _page(name: str, loaded: str) -> str:
-    """Return a page that asks nobody but the service that it came from."""
+def _page(name: str, loaded: str) -> Callable[[], Awaitable[Response]]:
+    """Return what answers with a page, which asks nobody but the service that it came from."""
     assets = resources.files("grice.serve") / "assets"
     style, script, body = (
         (assets / f"{name}.{kind}").read_text("utf-8") for kind in ("css", "js", "html")
     )
     beginning = head(f"grice: {name}", style=style, script=script, connects="'self'")
     body = body.replace("METRICS", escape(loaded))
-    return f"{beginning}<body>\n{body}<script>{script}</script>\n</body>\n</html>\n"
+    page = f"{beginning}<body>\n{body}<script>{script}</script>\n</body>\n</html>\n"
+
+    async def shown() -> Response:
+        return HTMLResponse(page)
+
+    return shown
 
 
 def _json(value: object) -> Response:
@@ -307,7 +293,7 @@ async def _no_answer(request: Request, error: Exception) -> Response:
         return _refusal(error)
     status = error.status_code if isinstance(error, HTTPException) else 404
     what = f"{request.method[:20]} {request.url.path[:100]}: nothing answers that here"
-    *paths, last = ANSWERS
+    *paths, last = bodies.ANSWERS
     do = f"POST to {', '.join(paths)} or {last}; see /docs"
     return _refusal(Refused(status, what, where="path", do=do))
 

@@ -31,15 +31,8 @@ def serve(
 ) -> None:
     """Serve until a signal says to end; requests that were accepted are answered before.
 
-    Args:
-        app: The application.
-        host: Name or address to listen at.
-        port: Port to listen at; 0 is any that is free.
-        limits: How long the head of a request may take.
-        begun: Gets the address once requests to it are answered.
-
-    Raises:
-        InputError: If nobody can listen there.
+    Port 0 is any that is free; ``begun`` gets the address once requests to it are answered.
+    InputError is raised if nobody can listen there.
     """
 
     class Patient(H11Protocol):
