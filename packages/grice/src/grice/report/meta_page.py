@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from grice.pages import head
 from grice.report.html import asset, environment
-from grice.report.svg import Forest, Scatter, forest, scatter
+from grice.report.svg import forest, scatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.evaluation.agreement import Block, Confound
-    from grice.evaluation.pairs import DamagedBlock, DamagedRow
-    from grice.stats.estimate import Estimate
-
-
-class Kept(NamedTuple):
-    """Partial correlations of one metric, as the page words them."""
-
-    metric: str
-    plain: str
-    given: tuple[str, ...]
-    cells: tuple[str, ...]
-
-
-class Plot(NamedTuple):
-    """One scatter plot with what stands above it."""
-
-    metric: str
-    spearman: Estimate
-    shape: Scatter
-
-
-class Section(NamedTuple):
-    """A block with what is drawn of it."""
-
-    block: Block
-    kept: tuple[Kept, ...]
-    plots: tuple[Plot, ...]
-
-
-class Judged(NamedTuple):
-    """One metric on damaged texts, with its plot."""
-
-    row: DamagedRow
-    shape: Forest
-
-
-class Pairs(NamedTuple):
-    """A collection of damaged texts as the template shows it; the metrics with a figure first."""
-
-    block: DamagedBlock
-    same: int
-    judged: tuple[Judged, ...]
+    from grice.evaluation.pairs import DamagedBlock
 
 
 def as_html(
@@ -94,26 +53,27 @@ def _signatures(blocks: Sequence[Block], damaged: Sequence[DamagedBlock]) -> lis
     return list(dict.fromkeys(signatures))
 
 
-def _pairs(block: DamagedBlock) -> Pairs:
-    judged = tuple(Judged(row, forest(row.kinds)) for row in block.rows if row.kinds)
-    return Pairs(block, sum(block.same.values()), judged)
+def _pairs(block: DamagedBlock) -> dict[str, object]:
+    judged = [{"row": row, "shape": forest(row.kinds)} for row in block.rows if row.kinds]
+    return {"block": block, "same": sum(block.same.values()), "judged": judged}
 
 
-def _shown(block: Block) -> Section:
-    plots = tuple(
-        Plot(row.metric, row.spearman, scatter(row.points)) for row in block.rows if row.spearman
-    )
-    kept = tuple(
-        Kept(
-            row.metric,
-            f"{row.spearman.value:.3f}",
-            tuple(confound.given for confound in row.confounds),
-            tuple(_kept(confound) for confound in row.confounds),
-        )
-        for row in block.rows
-        if row.spearman and row.confounds
-    )
-    return Section(block, kept, plots)
+def _shown(block: Block) -> dict[str, object]:
+    judged = [(row, row.spearman) for row in block.rows if row.spearman]
+    plots = [
+        {"metric": row.metric, "spearman": rho, "shape": scatter(row.points)} for row, rho in judged
+    ]
+    kept = [
+        {
+            "metric": row.metric,
+            "plain": f"{rho.value:.3f}",
+            "given": [confound.given for confound in row.confounds],
+            "cells": [_kept(confound) for confound in row.confounds],
+        }
+        for row, rho in judged
+        if row.confounds
+    ]
+    return {"block": block, "kept": kept, "plots": plots}
 
 
 def _kept(confound: Confound) -> str:

@@ -56,7 +56,7 @@ class Service:
         self._seconds = Histogram("grice_request_seconds", about, labels[:1], registry=self.counts)
         ProcessCollector(registry=self.counts)
 
-    async def score(self, body: bodies.Talks) -> Response:
+    async def score(self, body: bodies.Talk) -> Response:
         """Score every reply of a conversation, or of several."""
         metrics = body.chosen(self.metrics)
         groups = await self.engine.score(body.all(self.limits), metrics)
@@ -90,7 +90,7 @@ class Service:
     async def rerank(self, body: bodies.Candidates) -> Response:
         """Order candidates for the next turn, the best first."""
         scorer = self.engine.only(body.chosen(self.metrics))
-        context = body.conversation(self.limits, candidates=body.candidates)
+        context = body.one(self.limits, candidates=body.candidates)
 
         def ranked() -> object:
             return next(iter(rerank([context], scorer, body.blended())))

@@ -56,10 +56,13 @@ def _config(path: str) -> ConfigDict:
 
 
 class Talk(BaseModel):
-    """A conversation, and the metrics that score it."""
+    """A conversation or several, and the metrics that score them."""
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = _config("/score")
     metrics: list[str] = Field([], description="names of loaded metrics; without any, all")
+    conversations: list[dict[str, Any]] | None = Field(
+        None, description="a list of objects with turns or messages (not /explain, /rerank)"
+    )
 
     def chosen(self, loaded: Sequence[str]) -> tuple[str, ...]:
         """Return the metrics that are asked for, in the order in which they are loaded."""
@@ -70,29 +73,19 @@ class Talk(BaseModel):
                 raise Refused(400, what, where=f"metrics[{place}]", do=do)
         return tuple(name for name in loaded if not self.metrics or name in self.metrics)
 
-    def conversation(self, limits: Limits, **further: list[Any]) -> Conversation:
-        """Return the conversation; items of further fields count as turns."""
-        record = self.model_extra or {}
-        if "conversations" in record:
+    def one(self, limits: Limits, **further: list[Any]) -> Conversation:
+        """Return the one conversation; items of further fields count as turns."""
+        if self.conversations is not None:
             what = "one conversation is expected here"
             raise Refused(400, what, where="conversations", do="send its turns or messages")
-        built = _built({**record, **further}, "talk", "")
+        built = _built({**(self.model_extra or {}), **further}, "talk", "")
         _check_size(len(built.turns) + sum(map(len, further.values())), limits)
         return built
-
-
-class Talks(Talk):
-    """A conversation or several, and the metrics that score them."""
-
-    model_config = _config("/score")
-    conversations: list[dict[str, Any]] | None = Field(
-        None, description="instead of turns or messages: a list of objects with either"
-    )
 
     def all(self, limits: Limits) -> list[Conversation]:
         """Return the conversations: those listed, or the one that the request is."""
         if self.conversations is None:
-            return [self.conversation(limits)]
+            return [self.one(limits)]
         built = [
             _built(item, f"talk {place + 1}", f"conversations[{place}]")
             for place, item in enumerate(self.conversations)
@@ -110,7 +103,7 @@ class Reply(Talk):
 
     def judged(self, limits: Limits) -> Conversation:
         """Return the conversation, of which the turn alone is judged."""
-        conversation = self.conversation(limits)
+        conversation = self.one(limits)
         last = len(conversation.turns) - 1
         if not -1 <= self.turn <= last:
             do = "count from 0, or leave it out for the last"
@@ -118,7 +111,7 @@ class Reply(Talk):
         return replace(conversation, targets=(last if self.turn == -1 else self.turn,))
 
 
-class Reviewed(Talks):
+class Reviewed(Talk):
     """Conversations, and how many of their replies a person looks at."""
 
     model_config = _config("/review")
