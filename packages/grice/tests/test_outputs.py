@@ -191,7 +191,7 @@ ELSEWHERE = {
     "grice/models/mlp.py": "writes where its caller made room with grice.files",
     "grice_tasks/steering/guide.py": "writes into a folder that its caller has made",
     "grice_tasks/situatedgen/java.py": "writes into a temporary folder of its own",
-    "grice/report/spool.py": "a nameless temporary file",
+    "grice/report/writer.py": "a nameless temporary file",
     "grice/models/conversion/encoder.py": "into an empty folder that its caller has made",
     "grice/models/conversion/heads.py": "into an empty folder that its caller has made",
     "grice/models/conversion/saturation.py": "rewrites the file that has just been written",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
+import tempfile
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -14,14 +16,12 @@ import grice
 from grice.errors import MetricError, did_you_mean
 from grice.evaluation.review import Reviewer
 from grice.files import cannot_write, destination, writing
-from grice.report.index import SPEAKERS, IndexBuilder, Row
 from grice.report.page import Panel, settings, write_page
 from grice.report.shown import shown_line
-from grice.report.spool import ChunkSpool, compress
 from grice.report.svg import Histogram, bin_edges, draw
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice.records import Conversation, Score
@@ -32,6 +32,172 @@ FIRST = 10
 """Replies that the page opens on: those to look at first."""
 KEEP = 20_000
 """Conversations that a page holds; with more a browser no longer opens it with ease."""
+
+
+CHUNK_LINES = 50
+CHUNK_BYTES = 256 * 1024
+"""A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""
+
+
+def compress(data: bytes) -> bytes:
+    """Return ``data`` as gzip, the same bytes for the same data."""
+    return gzip.compress(data, compresslevel=6, mtime=0)
+
+
+class ChunkSpool:
+    """Lines of bytes, written once, then read back; holds at most one chunk in memory.
+
+    Args:
+        folder: Where the nameless spool file lives, None for where the system keeps such files;
+            it is gone when closed or when the process ends.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close)
+        self._sizes = array("Q")
+        self._starts = array("Q")
+        self._open: list[bytes] = []
+        self._open_bytes = 0
+        self._lines = 0
+
+    def append(self, line: bytes) -> None:
+        """Add one line, which holds no line break."""
+        self._open.append(line)
+        self._open_bytes += len(line)
+        if len(self._open) >= CHUNK_LINES or self._open_bytes >= CHUNK_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._open:
+            self._starts.append(self._lines)
+            self._sizes.append(self._file.write(compress(b"\n".join(self._open))))
+            self._lines += len(self._open)
+            self._open = []
+            self._open_bytes = 0
+
+    def starts(self) -> list[int]:
+        """Return the number of the first line of each chunk, counted from 0."""
+        self._flush()
+        return self._starts.tolist()
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the compressed chunks in order; unpacked, each is its lines with breaks between."""
+        self._flush()
+        self._file.seek(0)
+        for size in self._sizes:
+            yield self._file.read(size)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield all lines in the order they were added."""
+        for chunk in self.chunks():
+            yield from gzip.decompress(chunk).split(b"\n")
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        self._file.close()
+
+
+SPEAKERS = 100
+"""Speakers that can be chosen by name."""
+
+WHOLE, OTHER = -1, -2
+
+
+class Row(NamedTuple):
+    """What the index needs of one conversation.
+
+    Attributes:
+        cells: Of each score: number of the metric, place of the speaker in ``speakers`` or -1,
+            status, value if it is ``ok``.
+    """
+
+    id: str
+    turns: int
+    speakers: list[str]
+    cells: Sequence[tuple[int, int, str, float | None]]
+
+    @classmethod
+    def of(
+        cls, conversation: Conversation, scores: Sequence[Score], numbers: Mapping[str, int]
+    ) -> Row:
+        """Return the row of a conversation; ``numbers`` gives each metric's number."""
+        speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns))
+        cells = [
+            (
+                numbers[score.metric],
+                WHOLE
+                if score.turn is None
+                else speakers.index(conversation.turns[score.turn].speaker),
+                score.status,
+                score.value if score.status == "ok" else None,
+            )
+            for score in scores
+        ]
+        return cls(conversation.id, len(conversation.turns), speakers, cells)
+
+    def line(self) -> bytes:
+        """Return the row as one line; escapes carry text that has no UTF-8 form."""
+        return json.dumps(self, separators=(",", ":")).encode()
+
+    @classmethod
+    def read(cls, line: bytes) -> Row:
+        """Return the row of a line."""
+        return cls(*json.loads(line))
+
+
+class Columns(TypedDict):
+    """The index that the page sorts and filters by, without unpacking a conversation.
+
+    ``cells[metric][conversation]`` holds for each speaker with scores three entries in a flat list:
+    the speaker's number, a bit set of what there is (bit ``b``: a value in bin ``b``; then one bit
+    for ``abstained``, one for ``failed``), and the speaker's lowest value or null. A score of the
+    whole conversation has speaker -1. Only the most frequent speakers have numbers; all others
+    share -2.
+    """
+
+    ids: list[str]
+    turns: list[int]
+    cast: list[list[int]]
+    speakers: list[str]
+    cells: list[list[list[float | int | None]]]
+
+
+class IndexBuilder:
+    """Fills the histograms from every row and the columns from the rows that are kept."""
+
+    def __init__(self, histograms: Sequence[Histogram], speakers: Sequence[str]) -> None:
+        self._histograms = histograms
+        self._numbers = {name: i for i, name in enumerate(speakers)}
+        self.columns = Columns(
+            ids=[], turns=[], cast=[], speakers=list(speakers), cells=[[] for _ in histograms]
+        )
+
+    def add(self, row: Row, *, keep: bool) -> None:
+        """Count a row, and list it if it is kept."""
+        summaries: list[dict[int, tuple[int, float | None]]] = [{} for _ in self._histograms]
+        for metric, place, status, value in row.cells:
+            speaker = WHOLE if place == WHOLE else self._numbers.get(row.speakers[place], OTHER)
+            bits, lowest = summaries[metric].get(speaker, (0, None))
+            histogram = self._histograms[metric]
+            if value is None:
+                bits |= 1 << len(histogram.counts) + (status == "failed")
+            else:
+                bits |= 1 << histogram.add(value)
+                lowest = value if lowest is None else min(lowest, value)
+            summaries[metric][speaker] = bits, lowest
+        if keep:
+            self._list(row, summaries)
+
+    def _list(self, row: Row, summaries: list[dict[int, tuple[int, float | None]]]) -> None:
+        columns = self.columns
+        columns["ids"].append(row.id)
+        columns["turns"].append(row.turns)
+        columns["cast"].append(sorted({self._numbers.get(name, OTHER) for name in row.speakers}))
+        for cells, speakers in zip(columns["cells"], summaries, strict=True):
+            flat: list[float | int | None] = []
+            for speaker, (bits, lowest) in speakers.items():
+                flat += (speaker, bits, None if lowest is None else float(f"{lowest:.5g}"))
+            cells.append(flat)
 
 
 class ReportWriter:
