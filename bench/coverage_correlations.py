@@ -7,16 +7,14 @@ from functools import cache, partial
 
 import numpy as np
 from coverage_draws import (
-    RESAMPLES,
     Floats,
     Generator,
     Row,
     clustered_pair,
-    drawn_seed,
     exact,
     normal_pair,
     rated_pair,
-)  # fmt: skip
+)
 
 from grice import stats
 from grice.stats import Estimate
@@ -84,65 +82,46 @@ def correlation_rows() -> Iterator[Row]:
             for kind in ("pearson", "spearman", "kendall"):
                 truth = partial(truth_of, shape, rho, kind)
                 for n in sizes[rho]:
-                    intervals = ["analytic", "jackknife"]
-                    listed = shape in ("normal", "skewed", "rated 1-5") and rho == 0.5
-                    if listed and 6 < n < 400 and (kind != "kendall" or n == 25):
-                        intervals += ["percentile", "bca"]
-                    for interval in intervals:
-                        yield correlation_row(shape, rho, kind, n, interval, truth)
+                    yield correlation_row(shape, rho, kind, n, truth)
 
 
-def correlation_row(
-    shape: str, rho: float, kind: str, n: int, interval: str, truth: Callable[[], float]
-) -> Row:
+def correlation_row(shape: str, rho: float, kind: str, n: int, truth: Callable[[], float]) -> Row:
     def draw(rng: Generator) -> Estimate:
-        x, y = PAIRS[shape](rng, n, rho)
-        return stats.correlation(
-            x, y, kind=kind, interval=interval, resamples=RESAMPLES,
-            seed=drawn_seed(rng),
-        )  # fmt: skip
+        return stats.correlation(*PAIRS[shape](rng, n, rho), kind=kind)
 
+    interval = "jackknife" if kind == "pearson" else "analytic"
     return Row(f"{kind} {shape} rho {rho:g} n {n}, {interval}", truth, draw)
 
 
 def clustered_rows() -> Iterator[Row]:
     for kind in ("pearson", "spearman"):
         for groups, each in ((6, 6), (15, 6), (60, 6), (200, 3)):
-            for interval in ("jackknife", "percentile", "bca", "items as independent"):
-                yield clustered_row(kind, groups, each, interval)
+            yield clustered_row(kind, groups, each, "jackknife")
+            yield clustered_row(kind, groups, each, "items as independent")
 
 
-def clustered_row(kind: str, groups: int, each: int, interval: str) -> Row:
+def clustered_row(kind: str, groups: int, each: int, way: str) -> Row:
     def draw(rng: Generator) -> Estimate:
         x, y, code = clustered_pair(rng, groups, each)
-        if interval == "items as independent":
-            return stats.correlation(x, y, kind=kind)
-        return stats.correlation(
-            x, y, kind=kind, groups=code, interval=interval, resamples=RESAMPLES,
-            seed=drawn_seed(rng),
-        )  # fmt: skip
+        return stats.correlation(x, y, kind=kind, groups=code if way == "jackknife" else None)
 
-    return Row(f"{kind} clustered {groups} x {each}, {interval}", exact(0.4, kind), draw)
+    return Row(f"{kind} clustered {groups} x {each}, {way}", exact(0.4, kind), draw)
 
 
 def partial_rows() -> Iterator[Row]:
-    for n in (25, 100):
-        for interval in ("analytic", "jackknife", "bca"):
-            yield partial_row(n, interval)
+    yield partial_row(25)
+    yield partial_row(100)
 
 
-def partial_row(n: int, interval: str) -> Row:
+def partial_row(n: int) -> Row:
     mix = np.linalg.cholesky([[1, 0.5, 0.4], [0.5, 1, 0.6], [0.4, 0.6, 1]]).T
 
     def draw(rng: Generator) -> Estimate:
         x, y, z = (rng.normal(size=(n, 3)) @ mix).T
-        return stats.partial_correlation(
-            x, y, [z], kind="pearson", interval=interval, resamples=RESAMPLES,
-            seed=drawn_seed(rng),
-        )  # fmt: skip
+        return stats.partial_correlation(x, y, [z], kind="pearson")
 
     truth = (0.5 - 0.4 * 0.6) / np.sqrt((1 - 0.16) * (1 - 0.36))
-    return Row(f"partial pearson n {n}, {interval}", float(truth), draw)
+    return Row(f"partial pearson n {n}, jackknife", float(truth), draw)
 
 
 TRIPLE = np.linalg.cholesky([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]]).T
@@ -152,35 +131,31 @@ TRIPLE = np.linalg.cholesky([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]]).T
 def difference_rows() -> Iterator[Row]:
     for n in (30, 100):
         for kind in ("pearson", "spearman"):
-            for interval in ("jackknife", "percentile", "bca"):
-                yield difference_row(kind, n, interval)
+            yield difference_row(kind, n)
     for groups in (8, 15, 60):
-        for interval in ("jackknife", "percentile", "bca"):
-            yield clustered_difference_row(groups, interval)
+        yield clustered_difference_row(groups)
 
 
-def difference_row(kind: str, n: int, interval: str) -> Row:
+def difference_row(kind: str, n: int) -> Row:
     def draw(rng: Generator) -> Estimate:
         human, first, second = (rng.normal(size=(n, 3)) @ TRIPLE).T
-        compared = stats.compare_correlations(
-            {"first": first, "second": second}, human, kind=kind, interval=interval,
-            resamples=RESAMPLES, permutations=100, seed=drawn_seed(rng),
-        )  # fmt: skip
+        metrics = {"first": first, "second": second}
+        compared = stats.compare_correlations(metrics, human, kind=kind, permutations=100)
         return compared.comparisons[0].difference
 
     truth = exact(0.5, kind) - exact(0.3, kind)
-    return Row(f"difference of {kind} n {n}, {interval}", truth, draw)
+    return Row(f"difference of {kind} n {n}, jackknife", truth, draw)
 
 
-def clustered_difference_row(groups: int, interval: str) -> Row:
+def clustered_difference_row(groups: int) -> Row:
     def draw(rng: Generator) -> Estimate:
         code = np.repeat(np.arange(groups), 6)
         shared, own = rng.normal(size=(groups, 3)) @ TRIPLE, rng.normal(size=(6 * groups, 3))
         human, first, second = ((shared[code] + own @ TRIPLE) / np.sqrt(2)).T
         compared = stats.compare_correlations(
             {"first": first, "second": second}, human, kind="pearson", groups=code,
-            interval=interval, resamples=RESAMPLES, permutations=100, seed=drawn_seed(rng),
+            permutations=100,
         )  # fmt: skip
         return compared.comparisons[0].difference
 
-    return Row(f"difference of pearson clustered {groups} x 6, {interval}", 0.2, draw)
+    return Row(f"difference of pearson clustered {groups} x 6, jackknife", 0.2, draw)

@@ -13,7 +13,6 @@ from grice.stats import Estimate
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Generator = np.random.Generator
-RESAMPLES = 600
 
 
 class Row(NamedTuple):

@@ -6,69 +6,53 @@ from collections.abc import Iterator
 from statistics import NormalDist
 
 import numpy as np
-from coverage_draws import RESAMPLES, Generator, Row, clustered_pair, drawn_seed, normal_pair
+from coverage_draws import Generator, Row, clustered_pair, drawn_seed, normal_pair
 
 from grice import stats
 from grice.stats import Estimate
 from grice.stats.proportions import proportion
 
-CUT = "cut off at 0 and 1"
-
 
 def mean_rows() -> Iterator[Row]:
-    for interval in ("hall", "student", "jackknife", "percentile", "bca"):
-        for n in (10, 40, 200):
-            yield mean_row(n, interval, skewed=True)
-        for groups in (8, 20, 60):
-            yield clustered_mean_row(groups, interval)
-    for n in (10, 40):
-        yield mean_row(n, "hall", skewed=False)
-        yield mean_row(n, "student", skewed=False)
+    for n in (10, 40, 200):
+        yield mean_row(n, skewed=True)
+        yield mean_row(n, skewed=False)
     for groups in (8, 20, 60):
-        for interval in ("hall", "student"):
-            yield clustered_mean_row(groups, interval, skewed=True)
-    for way in ("hall, bounds", f"hall, {CUT}"):
-        for n in (3, 5, 10, 20, 50):
-            yield bounded_mean_row(n, way, often=0.5)
-            yield bounded_mean_row(n, way, often=0.8)
-            yield bounded_mean_row(n, way, often=0.95)
-            yield bounded_mean_row(n, way, often=None)
+        yield clustered_mean_row(groups, skewed=False)
+        yield clustered_mean_row(groups, skewed=True)
+    for n in (3, 5, 10, 20, 50):
+        for often in (0.5, 0.8, 0.95, None):
+            yield bounded_mean_row(n, often)
 
 
-def bounded_mean_row(n: int, way: str, *, often: float | None) -> Row:
+def bounded_mean_row(n: int, often: float | None) -> Row:
     """Return the mean of hits and misses, or of scores most of which are low (Beta(0.5, 4))."""
 
     def draw(rng: Generator) -> Estimate:
         values = rng.beta(0.5, 4, n) if often is None else (rng.random(n) < often).astype(float)
-        if way == "hall, bounds":
-            return stats.mean(values, bounds=(0, 1))
-        free = stats.mean(values)
-        return Estimate(free.value, max(0.0, free.low or 0.0), min(1.0, free.high or 0.0), 0.95,
-                        n, free.method)  # fmt: skip
+        return stats.mean(values, bounds=(0, 1))
 
     shape = "low scores" if often is None else f"share {often}"
-    return Row(f"mean of 0 to 1, {shape}, n {n}, {way}", often or 0.5 / 4.5, draw)
+    return Row(f"mean of 0 to 1, {shape}, n {n}, hall, bounds", often or 0.5 / 4.5, draw)
 
 
-def mean_row(n: int, interval: str, *, skewed: bool) -> Row:
+def mean_row(n: int, *, skewed: bool) -> Row:
     def draw(rng: Generator) -> Estimate:
         values = rng.exponential(size=n) if skewed else rng.normal(size=n)
-        return stats.mean(values, interval=interval, resamples=RESAMPLES, seed=drawn_seed(rng))
+        return stats.mean(values)
 
-    return Row(f"mean {'skewed' if skewed else 'normal'} n {n}, {interval}", float(skewed), draw)
+    return Row(f"mean {'skewed' if skewed else 'normal'} n {n}, hall", float(skewed), draw)
 
 
-def clustered_mean_row(groups: int, interval: str, *, skewed: bool = False) -> Row:
+def clustered_mean_row(groups: int, *, skewed: bool) -> Row:
     def draw(rng: Generator) -> Estimate:
         code = np.repeat(np.arange(groups), rng.integers(1, 8, groups))
         drawn = rng.exponential if skewed else rng.normal
         values = drawn(size=groups)[code] + drawn(size=len(code))
-        return stats.mean(
-            values, groups=code, interval=interval, resamples=RESAMPLES, seed=drawn_seed(rng)
-        )
+        return stats.mean(values, groups=code)
 
     shape = "skewed clustered" if skewed else "clustered"
-    return Row(f"mean {shape} {groups} x 1-7, {interval}", 2.0 * skewed, draw)
+    return Row(f"mean {shape} {groups} x 1-7, hall", 2.0 * skewed, draw)
 
 
 def share_row(groups: int, often: float) -> Row:
@@ -86,8 +70,7 @@ def inference_rows() -> Iterator[Row]:
     for n in (15, 40, 150):
         yield powered_row(n)
         yield clustered_powered_row(n)
-        yield bounded_powered_row(n, (0, 1))
-        yield bounded_powered_row(n, None)
+        yield bounded_powered_row(n)
 
 
 def powered_row(n: int) -> Row:
@@ -98,16 +81,15 @@ def powered_row(n: int) -> Row:
     return Row(f"prediction-powered mean, {n} labels of 2,000", 0.0, draw)
 
 
-def bounded_powered_row(n: int, bounds: tuple[float, float] | None) -> Row:
+def bounded_powered_row(n: int) -> Row:
     """Return the mean of marks of 0 and 1, nine in ten of which are 1."""
 
     def draw(rng: Generator) -> Estimate:
         x, y = normal_pair(rng, n + 2000, 0.7)
         marks = (y < NormalDist().inv_cdf(0.9)).astype(float)
-        return stats.prediction_powered_mean(marks[:n], -x[:n], -x[n:], bounds=bounds).mean
+        return stats.prediction_powered_mean(marks[:n], -x[:n], -x[n:], bounds=(0, 1)).mean
 
-    way = "student" if bounds is None else "bounds"
-    return Row(f"prediction-powered share 0.9, {n} labels of 2,000, {way}", 0.9, draw)
+    return Row(f"prediction-powered share 0.9, {n} labels of 2,000, bounds", 0.9, draw)
 
 
 def clustered_powered_row(conversations: int) -> Row:
