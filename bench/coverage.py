@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from coverage_agreement import agreement_rows, item_rows, judge_rows
 from coverage_correlations import clustered_rows, correlation_rows, difference_rows, partial_rows
-from coverage_draws import Row
-from coverage_means import band_rows, inference_rows, mean_rows
+from coverage_means import Row, band_rows, inference_rows, mean_rows
 
 from grice import stats
 from grice.errors import InputError

@@ -7,8 +7,7 @@ from functools import partial
 from statistics import NormalDist
 
 import numpy as np
-from coverage_draws import Floats, Generator, Row, exact, normal_pair
-from coverage_means import share_row
+from coverage_means import Floats, Generator, Row, exact, normal_pair, share_row
 
 from grice import stats
 from grice.records import Triple

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
-from coverage_draws import (
+from coverage_means import (
     Floats,
     Generator,
     Row,

@@ -11,8 +11,6 @@ import re
 import shutil
 from pathlib import Path
 
-__all__ = ["write_inputs"]
-
 ROOT = Path(__file__).parents[1]
 
 TALKS: list[dict[str, object]] = [
@@ -159,10 +157,6 @@ SITUATED = [
      "statements": ["People drink coffee in Italy.", "People drink tea in England."]},
 ]  # fmt: skip
 OUTPUTS = "July is summer in Australia. July is winter in China.\nPeople drink tea in England.\n"
-
-DIALOGUE = {
-    "id": "d1", "source": "dailydialog", "turns": ["I missed the bus .", "So you are late ."],
-}  # fmt: skip
 
 
 def write_inputs(folder: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from environments import Environment, environments, possible
 from machine import VARIABLES, Machine, describe_machine
 
 from grice.stats.correlations import correlation_value
@@ -46,15 +46,86 @@ TESTS = tuple(
 SECONDS = 3600
 
 
-class Outcome(NamedTuple):
-    """What came out in one environment.
+class Environment(NamedTuple):
+    """Variables of a process, instruction sets or ``x86-64`` that it needs, a title.
 
-    Attributes:
-        kernels: What multiplied matrices.
-        doctor: What the doctor says, by mode: ``kept``, or what is broken.
-        tests: ``passed``, or which tests failed; empty where none ran.
-        scores: By mode, the scores as they stand in the file.
+    Where it is ``tested``, the tests of the promise run in it, not the doctor alone.
     """
+
+    variables: str = ""
+    needs: tuple[str, ...] = ()
+    workers: int = 1
+    tested: bool = False
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        if self.label:
+            return self.label
+        if self.variables:
+            return f"`{self.variables}`"
+        return "default" if self.workers == 1 else f"{self.workers} workers"
+
+
+def environments() -> list[Environment]:
+    """Return the environments, the default one first."""
+    old = f"NPY_DISABLE_CPU_FEATURES={','.join(numpy_features())}"
+    return [
+        Environment(tested=True),
+        Environment(workers=2),
+        Environment("OMP_NUM_THREADS=4"),
+        Environment("CT2_FORCE_CPU_ISA=GENERIC", tested=True),
+        *(
+            Environment(f"CT2_FORCE_CPU_ISA={isa}", (need, "x86-64"))
+            for isa, need in (("AVX", "AVX"), ("AVX2", "AVX2"), ("AVX512", "AVX-512"))
+        ),
+        Environment("CT2_USE_MKL=1", ("x86-64",)),
+        Environment("CT2_USE_MKL=1 MKL_NUM_THREADS=4", ("x86-64",), tested=True),
+        *(
+            Environment(f"CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS={isa}", needs, tested=isa == "AVX2")
+            for isa, needs in (
+                ("SSE4_2", ("x86-64",)), ("AVX", ("AVX",)), ("AVX2", ("AVX2",)),
+                ("AVX512", ("AVX-512",)),
+            )
+        ),
+        *(
+            Environment(f"CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA={isa}", needs)
+            for isa, needs in (
+                ("SSE41", ("x86-64",)), ("AVX", ("AVX",)), ("AVX2", ("AVX2",)),
+                ("AVX512_CORE", ("AVX-512",)),
+            )
+        ),
+        *(
+            Environment(f"OPENBLAS_CORETYPE={core}", needs)
+            for core, needs in (
+                ("Prescott", ("x86-64",)), ("Nehalem", ("x86-64",)), ("Sandybridge", ("AVX",)),
+                ("Haswell", ("AVX2",)), ("Zen", ("AVX2",)), ("SkylakeX", ("AVX-512",)),
+            )
+        ),
+        Environment(old, ("x86-64",)),
+        Environment(
+            "CT2_FORCE_CPU_ISA=GENERIC CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=SSE41 "
+            f"OPENBLAS_CORETYPE=Prescott {old}",
+            ("x86-64",),
+            tested=True,
+            label="an old processor",
+        ),
+    ]  # fmt: skip
+
+
+def numpy_features() -> Iterable[str]:
+    """Return what numpy dispatches on here; it does without whatever it is told to disable."""
+    return np.show_config("dicts")["SIMD Extensions"].get("found", ())
+
+
+def possible(environment: Environment, instructions: Collection[str]) -> bool:
+    """Return whether a process can run so here: forcing what is not there would abort it."""
+    x86 = ("x86-64",) if platform.machine().lower() in ("x86_64", "amd64") else ()
+    return {*environment.needs} <= {*instructions, *x86}
+
+
+class Outcome(NamedTuple):
+    """Kernels, what the doctor and the tests say (empty where none ran), scores by mode."""
 
     kernels: str
     doctor: dict[str, str]
@@ -63,14 +134,9 @@ class Outcome(NamedTuple):
 
 
 class Movement(NamedTuple):
-    """How far scores of one metric are from those of another run.
+    """Number of replies judged in both runs, their absolute differences, rank correlation.
 
-    Attributes:
-        n: How many were judged in both.
-        largest: Largest absolute difference.
-        mean: Mean absolute difference.
-        rank: Spearman's rank correlation; NaN for constant scores.
-        status: How many have another status.
+    ``status`` is how many have another status.
     """
 
     n: int
