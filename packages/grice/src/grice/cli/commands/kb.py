@@ -58,32 +58,36 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the chosen action and return its exit status."""
-    actions: dict[str, Callable[[argparse.Namespace, StoredKnowledge], None]] = {
+    from grice.models.registry import SCHEMES
+
+    actions: dict[str, Callable[[argparse.Namespace, StoredKnowledge, str], None]] = {
         "info": _print_info,
         "find": _print_found,
         "tails": _print_tails,
     }
+    kb = arguments.kb if arguments.kb.partition(":")[0] in SCHEMES else f"file:{arguments.kb}"
     with opened_models(workers=1) as models:
-        actions[arguments.action](arguments, _opened(models, arguments.kb))
+        knowledge = _opened(models, kb)
+        actions[arguments.action](arguments, knowledge, models.bundle(kb).card.licence)
     return DONE
 
 
 def _opened(models: Models, kb: str) -> StoredKnowledge:
     from grice.knowledge.lookup import StoredKnowledge
-    from grice.models.registry import SCHEMES
 
-    knowledge = models.open(kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}")
+    knowledge = models.open(kb)
     if not isinstance(knowledge, StoredKnowledge):
         raise InputError(f"{kb}: holds no known triples")
     return knowledge
 
 
-def _print_info(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+def _print_info(arguments: argparse.Namespace, knowledge: StoredKnowledge, licence: str) -> None:
     store = knowledge.store
     facts: dict[str, str | int] = {
         "identity": store.identity,
         "schema": f"{store.schema.name} (version {store.schema.version})",
         "triples": len(store),
+        "licence": licence,
     }
     counts = {"relations": store.counts(), "sources": store.origins()}
     emit({**facts, **counts}, _info_view(facts, counts), as_json=arguments.json)
@@ -91,14 +95,18 @@ def _print_info(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> No
 
 def _info_view(facts: dict[str, str | int], counts: dict[str, dict[str, int]]) -> View:
     yield Lines([str(facts["identity"])], style="bold")
-    yield Lines([f"schema: {facts['schema']}", f"triples: {facts['triples']:,}"])
+    yield Lines(
+        f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}"
+        for name, value in facts.items()
+        if name != "identity"
+    )
     for title, each in counts.items():
         largest_first = sorted(each.items(), key=lambda entry: -entry[1])
         rows = [(name, f"{count:,}") for name, count in largest_first]
         yield Table((title.removesuffix("s"), "triples"), rows)
 
 
-def _print_found(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+def _print_found(arguments: argparse.Namespace, knowledge: StoredKnowledge, _: str) -> None:
     terms = [word for text in arguments.text for word in text.split()]
     if not terms:
         raise InputError("nothing to find: give words, such as grice kb find bake cake")
@@ -125,7 +133,7 @@ def _triple_view(triple: Triple) -> View:
     yield Lines([triple.source], style="dim", indent=4)
 
 
-def _print_tails(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+def _print_tails(arguments: argparse.Namespace, knowledge: StoredKnowledge, _: str) -> None:
     from grice.records import Triple
 
     if arguments.like is None:
