@@ -186,7 +186,7 @@ def command_parser(words: Sequence[str]) -> Parser:
             command = cast("Command", distributions.load(entry))
         except Exception as error:
             if chosen is None:  # the help page lists the other commands
-                subparsers.add_parser(name, help="(cannot be loaded)")
+                subparsers.add_parser(name, help=f"(cannot be loaded: grice {name} says why)")
                 continue
             if isinstance(error, GriceError) or entry.dist is None:
                 raise
