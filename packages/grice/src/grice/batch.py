@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import sys
 from contextlib import ExitStack
 from functools import partial
@@ -20,7 +21,7 @@ from grice.scoring.sink import NoSink, ScoreFile, ScoreStream, write_table
 from grice.scoring.summary import Sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from grice.models.embedded import Mode
@@ -224,8 +225,6 @@ def _drawn(
     """Return records that are scored, in input order, and which part of the input they are."""
     if drawn is None:
         return records, None
-    from grice.evaluation.sample import drawn as draw
-
     most, seed = drawn
     broken: list[RecordError] = []
     seen = 0
@@ -239,9 +238,28 @@ def _drawn(
                 seen += 1
                 yield record
 
-    placed = sorted(draw(conversations(), most, seed), key=lambda placed_record: placed_record[0])
+    placed = sorted(
+        _lowest(conversations(), most, seed), key=lambda placed_record: placed_record[0]
+    )
     chosen = [conversation for _, conversation in placed]
     return iter([*broken, *chosen]), Sampled(len(chosen), seen, seed)
+
+
+def _lowest(
+    conversations: Iterable[Conversation], most: int, seed: int
+) -> list[tuple[int, Conversation]]:
+    """Return the conversations whose hashed ids are lowest, the lowest first, with their places."""
+    from grice.evaluation.datasets import hashed
+
+    heap: list[tuple[int, str, int, Conversation]] = []
+    for place, conversation in enumerate(conversations):
+        entry = (-hashed(conversation.id, seed), conversation.id, place, conversation)
+        if len(heap) < most:
+            heapq.heappush(heap, entry)
+        elif entry[0] > heap[0][0]:
+            heapq.heapreplace(heap, entry)
+    heap.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
+    return [(place, conversation) for *_, place, conversation in heap]
 
 
 def _identity(

@@ -387,3 +387,9 @@ def _number(value: Json) -> float | None:
         except ValueError:
             return None
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def hashed(text: str, seed: int) -> int:
+    """Return 64 bits that look random and are the same everywhere."""
+    data = f"{seed} {text}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
+from grice.evaluation.datasets import hashed
 from grice.evaluation.labels import Aligned, Unit, align
-from grice.evaluation.sample import hashed
 from grice.stats.estimate import Estimate
 from grice.stats.inference import prediction_powered_mean
 from grice.stats.inputs import Floats, Integers

@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, plural
-from grice.evaluation.datasets import OWN, Item, Rated, RatedSet
-from grice.evaluation.sample import hashed
+from grice.evaluation.datasets import OWN, Item, Rated, RatedSet, hashed
 from grice.perturb.run import perturb
 from grice.readers import read
 from grice.records import Conversation, Turn
