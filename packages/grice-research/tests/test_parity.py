@@ -14,8 +14,8 @@ from grice.models.store.get import Description, make_bundle
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 
-pytest.importorskip("torch", reason="torch is not installed (grice[train])")
-pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
+pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (grice-research[train])")
 
 TEXTS = ["look 3 at soup. there is a spoon.", "the map", "you sang a long song, and then you sat"]
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}

@@ -9,7 +9,7 @@ PAD, END, UNKNOWN, START = "<pad>", "</s>", "<unk>", "<s>"
 
 
 def torch_and_transformers():
-    torch = pytest.importorskip("torch", reason="torch is not installed (grice[train])")
+    torch = pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch.set_num_threads(1)  # threads cost tiny networks more than they give
     return torch, transformers

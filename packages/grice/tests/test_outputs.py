@@ -195,7 +195,7 @@ ELSEWHERE = {
     "grice/models/conversion/encoder.py": "into an empty folder that its caller has made",
     "grice/models/conversion/heads.py": "into an empty folder that its caller has made",
     "grice/models/conversion/saturation.py": "rewrites the file that has just been written",
-    "grice/models/conversion/written.py": "into an empty folder that its caller has made",
+    "grice/models/conversion/convert.py": "into an empty folder that its caller has made",
     "grice/models/store/wheels.py": "keeps parts of downloads, and unpacks into a temporary folder",
     "grice/models/store/places.py": "renames whole folders inside the store, which is locked",
 }

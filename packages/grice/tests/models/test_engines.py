@@ -223,7 +223,7 @@ def kept(tmp_path, **config):
 
 @pytest.mark.parametrize(
     ("kind", "missing", "extra"),
-    [("transformers-nli", "torch", "train"), ("onnx-nli", "onnxruntime", "onnx")],
+    [("transformers-nli", "torch", "transformers"), ("onnx-nli", "onnxruntime", "onnx")],
 )
 def test_an_engine_that_is_not_installed_is_named_with_its_extra(
     tmp_path, monkeypatch, kind, missing, extra

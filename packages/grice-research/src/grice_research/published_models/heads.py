@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.conversion.convert import needed
 from grice.models.conversion.huggingface import read_published
-from grice.models.conversion.written import needed
 from grice_research.published_models.convert import convert_encoder
 from grice_research.published_models.pickled import checkpoint
 

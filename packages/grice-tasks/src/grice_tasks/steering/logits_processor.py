@@ -1,4 +1,4 @@
-"""A guide for models of transformers (``pip install "grice[train]"``): a logits processor."""
+"""A guide for models of transformers, as a logits processor (``grice[transformers]``)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ EXTRAS = {
     "spark": "--engine spark",
     "stores": "s3:// and other URLs",
     "stats": "correlations, intervals by Student's t, and fits",
-    "train": "models of kinds transformers-*",
+    "transformers": "models of kinds transformers-*",
 }
 """What is installed on demand, and for what; ``grice[all]`` is all of it but the engines."""
 

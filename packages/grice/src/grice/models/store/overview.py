@@ -1,4 +1,4 @@
-"""Which models there are, here and in the index, and whether those that are here are whole."""
+"""The models of the index, and those that are here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import BundleError
-from grice.models.bundle import Card, Quality, open_bundle, read_card
+from grice.models.bundle import Card, Quality, read_card
 from grice.models.store.index import known_models
 from grice.models.store.places import stored, stored_models
 
@@ -92,19 +92,13 @@ def known_and_stored(names: Sequence[str] = ()) -> list[Known]:
 
 
 def _known(entry: Entry, here: Stored | None) -> Known:
+    same = ("name", "summary", "kind", "licence", "training", "download", "memory", "measured")
     return Known(
-        name=entry.name,
-        summary=entry.summary,
-        kind=entry.kind,
-        licence=entry.licence,
-        training=entry.training,
+        **{name: getattr(entry, name) for name in same},
         source=entry.source.reference,
         folder=str(here.folder) if here else None,
         command="" if here else entry.command,
-        download=entry.download,
         disk=_size(here) if here else entry.disk,
-        memory=entry.memory,
-        measured=entry.measured,
     )
 
 
@@ -129,22 +123,3 @@ def _described(model: Stored) -> Known:
 
 def _size(model: Stored) -> int:
     return sum(path.stat().st_size for path in model.folder.rglob("*") if path.is_file())
-
-
-class Check(msgspec.Struct, frozen=True):
-    """Whether a model is as its card says: what is wrong with it, empty if nothing is."""
-
-    name: str
-    ok: bool
-    problem: str = ""
-
-
-def verify(names: Sequence[str]) -> Iterator[Check]:
-    """Yield whether models that are here are whole; all of them if none is named."""
-    for name in names or stored_models():
-        try:
-            open_bundle(stored(name).folder)
-        except BundleError as error:
-            yield Check(name, ok=False, problem=str(error))
-        else:
-            yield Check(name, ok=True)
