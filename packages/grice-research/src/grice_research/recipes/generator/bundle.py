@@ -26,8 +26,7 @@ from grice_research.recipes.generator.model import Shape, TailModel
 from grice_research.recipes.generator.train import WORK
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.card import SOURCES as TEACHER_SOURCES
-from grice_research.recipes.plausibility.data import ACCENT, training_examples
-from grice_research.recipes.plausibility.evaluate import read_population
+from grice_research.recipes.plausibility.data import ACCENT, read_population, training_examples
 from grice_research.recipes.plausibility.measure import weighted
 from grice_research.recipes.plausibility.texts import learned
 from grice_research.training_texts import record_selection, record_texts

@@ -15,8 +15,7 @@ FILES = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "judges.npz", "
 
 
 def write_card(
-    out: Path, instances: list[Instance], known: list[Triple], dropped: int,
-    figures: list[dict[str, object]],
+    out: Path, instances: list[Instance], known: list[Triple], dropped: int
 ) -> None:  # fmt: skip
     lines = [
         'name = "graphs"',
@@ -50,17 +49,6 @@ def write_card(
         "[files]",
         *(f'"{name}" = "{file_sha256(out / name)}"' for name in FILES),
     ]
-    for figure in figures:
-        lines += [
-            "",
-            "[[quality]]",
-            f'on = "{figure["on"]}"',
-            f'measure = "{figure["measure"]}"',
-            *(f"{key} = {figure[key]:.4f}" for key in ("value", "low", "high")),
-            f"n = {figure['n']}",
-            'command = "python -m grice_research.recipes.graphs.'
-            f'{"substance" if "substance" in str(figure["measure"]) else "validate"}"',
-        ]
     (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
     record_texts(out, _texts(instances, known))
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
-from scipy.optimize import minimize
 
 from grice.records import Triple
 from grice_research.recipes.graphs.data import Instance, denied, judged_graphs
 from grice_research.recipes.graphs.kernel import fit_kernel, scores
-from grice_tasks.explagraphs.baselines import graph_polarity
 from grice_tasks.explagraphs.features import Features, Reading
 from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.kernel import KernelHead
-from grice_tasks.explagraphs.reader import write_graph
 from grice_tasks.explagraphs.wording import opposite
 
 LABELS = {"support": 0, "counter": 1, "incorrect": 2}
@@ -136,85 +129,4 @@ def best_offset(odds: np.ndarray, labels: np.ndarray) -> float:
     return float(steps[int(np.argmax(right))])
 
 
-def offset_by_fold(odds: np.ndarray, rows: Rows) -> np.ndarray:
-    """Return for each judged row the offset that suits the other folds best."""
-    judged = rows.kinds == "judged"
-    offsets = np.zeros(len(rows.labels))
-    for fold in np.unique(rows.folds):
-        others = judged & (rows.folds != fold)
-        offsets[rows.folds == fold] = best_offset(odds[others], rows.labels[others])
-    return offsets
-
-
-def parity_agrees(examples: list[Example]) -> np.ndarray:
-    """Return for each accepted graph whether the parity of its negations says its stance."""
-    return np.array(
-        [
-            LABELS[graph_polarity(write_graph(example.reading.graph))] == example.label
-            for example in examples
-        ]
-    )
-
-
 # The baseline of word counts, as golden/explagraphs_stats.json describes it.
-
-
-def grams(text: str) -> list[str]:
-    words = re.findall(r"\b\w+\b", text.lower())
-    return words + [" ".join(pair) for pair in pairwise(words)]
-
-
-def tfidf(train: list[str], test: list[str]) -> list[scipy.sparse.csr_matrix]:
-    seen = Counter(gram for text in train for gram in set(grams(text)))
-    place = {gram: i for i, gram in enumerate(seen)}
-    idf = np.log((1 + len(train)) / (1 + np.array(list(seen.values())))) + 1
-    made = []
-    for texts in (train, test):
-        rows, columns, values = [], [], []
-        for number, text in enumerate(texts):
-            counts = Counter(place[gram] for gram in grams(text) if gram in place)
-            row = np.array([count * idf[column] for column, count in counts.items()])
-            rows += [number] * len(row)
-            columns += counts
-            values += (row / (np.linalg.norm(row) or 1)).tolist()
-        made.append(scipy.sparse.csr_matrix((values, (rows, columns)), (len(texts), len(place))))
-    return made
-
-
-def logistic(rows: scipy.sparse.csr_matrix, labels: np.ndarray, test: scipy.sparse.csr_matrix,
-             classes: int, weights: np.ndarray) -> np.ndarray:  # fmt: skip
-    width, goal = rows.shape[1], np.eye(classes)[labels]
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        weight, bias = flat[: width * classes].reshape(width, classes), flat[width * classes :]
-        out = rows @ weight + bias
-        out -= out.max(axis=1, keepdims=True)
-        norm = np.log(np.exp(out).sum(axis=1))
-        slope = weights[:, None] * (np.exp(out - norm[:, None]) - goal)
-        value = (weights * (norm - (out * goal).sum(axis=1))).sum() + 0.5 * (weight**2).sum()
-        return value, np.concatenate([(rows.T @ slope + weight).ravel(), slope.sum(axis=0)])
-
-    fitted = minimize(loss, np.zeros((width + 1) * classes), jac=True, method="L-BFGS-B",
-                     options={"maxiter": 200}).x  # fmt: skip
-    return test @ fitted[: width * classes].reshape(width, classes) + fitted[width * classes :]
-
-
-def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
-    folds = np.array([example.fold for example in examples])
-    labels = np.array([example.label for example in examples])
-    weights = np.array([WEIGHTS[example.kind] for example in examples])
-    beliefs = [example.reading.belief for example in examples]
-    others = [
-        f"{example.reading.argument or ''} {write_graph(example.reading.graph)}"
-        for example in examples
-    ]
-    out_of_fold = np.zeros((len(examples), classes))
-    for fold in np.unique(folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        sides = [
-            tfidf([texts[i] for i in train], [texts[i] for i in test])
-            for texts in (beliefs, others)
-        ]
-        first, second = (scipy.sparse.hstack(part).tocsr() for part in zip(*sides, strict=True))
-        out_of_fold[test] = logistic(first, labels[train], second, classes, weights[train])
-    return out_of_fold

@@ -1,14 +1,12 @@
 """Fits the judges, joins all that the bundle ``graphs`` holds, and writes its card.
 
 python -m grice_research.recipes.graphs.encode --data ../shared/data      (once)
-python -m grice_research.recipes.graphs.validate --data ../shared/data
 python -m grice_research.recipes.graphs.substance --data ../shared/data
 python -m grice_research.recipes.graphs.train --data ../shared/data
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -70,12 +68,7 @@ def main() -> None:
     np.savez_compressed(arguments.out / "judges.npz", allow_pickle=False, **arrays)
     for name in FITTED:
         shutil.copyfile(WORK / name, arguments.out / name)
-    figures = [
-        figure
-        for name in ("judges.json", "substance.json")
-        for figure in json.loads((WORK / name).read_text())
-    ]
-    write_card(arguments.out, corpus, lexical(arguments.data), dropped, figures)
+    write_card(arguments.out, corpus, lexical(arguments.data), dropped)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 from grice.models.bundle import file_sha256
 from grice_research.recipes.plausibility.data import ACCENT, RELATIONS, Example, held_out
@@ -25,16 +24,6 @@ SOURCES = {
     "defeasible_nli": "Defeasible-NLI (MIT)",
     "omcs": "OMCS events of CSKB Population trn (MIT; ConceptNet CC BY-SA 4.0)",
 }
-
-
-class Measured(NamedTuple):
-    on: str
-    measure: str
-    value: float
-    low: float
-    high: float
-    n: int
-    note: str = ""
 
 
 def write_card(
@@ -81,18 +70,3 @@ def write_card(
         *(f'"{name}" = "{file_sha256(out / name)}"' for name in FILES),
     ]
     (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
-
-
-def write_quality(out: Path, measured: list[Measured], command: str) -> None:
-    """Replace the figures of a card by those measured now."""
-    card = out / "card.toml"
-    text = card.read_text("utf-8").split("\n[[quality]]")[0].rstrip()
-    for figure in measured:
-        text += (
-            f'\n\n[[quality]]\non = "{figure.on}"\nmeasure = "{figure.measure}"\n'
-            f"value = {figure.value:.4f}\nlow = {figure.low:.4f}\nhigh = {figure.high:.4f}\n"
-            f'n = {figure.n}\ncommand = "{command}"'
-        )
-        if figure.note:
-            text += f'\nnote = "{figure.note}"'
-    card.write_text(text + "\n", "utf-8")

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
+import numpy as np
+
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
+from grice.records import Triple
 from grice_research.recipes.knowledge.atomic import (
     Barrier,
     barrier,
@@ -221,3 +224,14 @@ __all__ = [
     "ACCENT", "RELATIONS", "SCHEMA", "Barrier", "Example", "Labelled", "Rated", "deco", "held_out",
     "population", "training_examples", "worded",
 ]  # fmt: skip
+
+
+def read_population(data: Path, part: str) -> tuple[list[Triple], np.ndarray, np.ndarray]:
+    """Return the triples of CSKB Population, whether each is plausible, and its relation there."""
+    rows_of_part = rows(data / "cskb_population" / f"{part}.tsv.gz")
+    triples = [
+        Triple(r["head"], POPULATION_NAMES.get(r["relation"], r["relation"]), r["tail"])
+        for r in rows_of_part
+    ]
+    labels = np.array([int(r["label"]) for r in rows_of_part])
+    return triples, labels, np.array([r["relation"] for r in rows_of_part])

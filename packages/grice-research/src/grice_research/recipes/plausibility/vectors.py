@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from grice.models.protocols import Encoder
 
@@ -47,26 +47,3 @@ class Vectors:
     def table(self) -> np.ndarray:
         """Return all vectors as the encoder gave them."""
         return self.array.astype(np.float32)
-
-
-class KeptEncoder:
-    """An encoder that looks into the kept vectors first; what is new it keeps for this run."""
-
-    def __init__(self, vectors: Vectors, encoder: Encoder) -> None:
-        self.identity = encoder.identity
-        self._kept = vectors
-        self._encoder = encoder
-        self._new: dict[str, np.ndarray] = {}
-
-    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
-        unknown = [t for t in dict.fromkeys(texts) if not self._knows(t)]
-        self._new.update(zip(unknown, self._encoder.encode(unknown), strict=True))
-        return [self._vector(text) for text in texts]
-
-    def _knows(self, text: str) -> bool:
-        return text in self._kept.index or text in self._new
-
-    def _vector(self, text: str) -> np.ndarray:
-        if text in self._new:
-            return self._new[text]
-        return self._kept.array[self._kept.index[text]].astype(np.float32)
