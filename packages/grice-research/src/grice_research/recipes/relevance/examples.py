@@ -29,8 +29,6 @@ class Mix(NamedTuple):
     same_conversation: float = 0.0
     near_history: float = 0.0
     """Of ``candidates`` random replies of the corpus, the one most similar to the last turn."""
-    near_reply: float = 0.0
-    """Of ``candidates`` random replies, the one most similar to the true reply."""
     candidates: int = 16
 
 
@@ -137,22 +135,21 @@ def draw_negatives(
     replies[chosen] = rng.choice(examples.reply, chosen.sum())
     chosen = kinds == SAME_CONVERSATION
     replies[chosen] = _same_conversation(examples, rows[chosen], rng)
-    for kind, anchor in ((NEAR_HISTORY, examples.history[:, -1]), (NEAR_REPLY, examples.reply)):
-        chosen = kinds == kind
-        pool = corpus.draw(examples.corpus[rows[chosen]], mix.candidates, rng)
-        replies[chosen] = _nearest(anchor[rows[chosen]], pool, vectors)
+    chosen = kinds == NEAR_HISTORY
+    pool = corpus.draw(examples.corpus[rows[chosen]], mix.candidates, rng)
+    replies[chosen] = _nearest(examples.history[rows[chosen], -1], pool, vectors)
     same = replies == examples.reply[rows]
     replies[same] = rng.choice(examples.reply, same.sum())
     return replies
 
 
-OTHER_CORPUS, SAME_CONVERSATION, NEAR_HISTORY, NEAR_REPLY = range(4)
+OTHER_CORPUS, SAME_CONVERSATION, NEAR_HISTORY = range(3)
 NEAR_DUPLICATE = 0.85
 """A reply this close to its anchor may be as good as the true one, or be the turn itself."""
 
 
 def _kinds(mix: Mix, count: int, rng: np.random.Generator) -> Ints:
-    shares = np.cumsum(mix[:4])
+    shares = np.cumsum(mix[:3])
     return np.searchsorted(shares, rng.random(count), side="right")
 
 

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from torch import nn
 
 from grice.metrics.relevance.pairs import history_summary, pair_features
-from grice_research.recipes.relevance.examples import MISSING, Mix, draw_negatives, shorten
+from grice_research.recipes.relevance.examples import Mix, draw_negatives, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,26 +38,8 @@ class Settings(NamedTuple):
     """True replies per epoch; each comes with one false reply."""
     rated: int = 128
     """Messages rated by people that are added to every batch of 512 true replies."""
-    written: float = 0.0
-    """Share of the false replies that our own writer gave to the same history (``writer.py``)."""
-    echoed: float = 0.0
-    """Share of the false replies that say the last turn again, or the one before it."""
     one_turn: float = 0.3
     two_turns: float = 0.15
-
-
-class Written(NamedTuple):
-    """Replies of the writer.
-
-    Attributes:
-        rows: Which example's history each one answers.
-        reply: Index of its vector.
-        like: An example whose true reply has as many words, so that length tells nothing.
-    """
-
-    rows: Ints
-    reply: Ints
-    like: Ints
 
 
 class Material(NamedTuple):
@@ -69,8 +51,6 @@ class Material(NamedTuple):
         valid: Replies of held-out conversations.
         rated_train: Rated messages of training conversations.
         rated_valid: Rated messages of held-out conversations.
-        written_train: What the writer answered to histories of training conversations.
-        written_valid: The same, held-out conversations.
     """
 
     vectors: NDArray[np.float16]
@@ -79,8 +59,6 @@ class Material(NamedTuple):
     valid: Examples
     rated_train: Examples
     rated_valid: Examples
-    written_train: Written
-    written_valid: Written
 
 
 class Reader:
@@ -170,17 +148,12 @@ def _batches(
     train, rated = material.train, material.rated_train
     rows = rng.choice(len(train.reply), settings.per_epoch, p=material.weights)
     false = draw_negatives(train, rows, settings.mix, material.vectors, rng)
-    asked = rows
-    if settings.written or settings.echoed:  # else the draws are those of the shipped model
-        rows, asked, false = _machine_made(material, rows, false, settings, rng)
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
         people = rng.integers(0, len(rated.reply), settings.rated)
         before = _shorten(train.history[part], settings, rng)
-        others = asked[start : start + BATCH]
-        before_false = np.where((others == part)[:, None], before, train.history[others])
         rated_before = _shorten(rated.history[people], settings, rng)
-        history = np.concatenate([before, before_false, rated_before])
+        history = np.concatenate([before, before, rated_before])
         reply = np.concatenate(
             [train.reply[part], false[start : start + BATCH], rated.reply[people]]
         )
@@ -191,33 +164,8 @@ def _batches(
         )
 
 
-def _machine_made(
-    material: Material, rows: Ints, false: Ints, settings: Settings, rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
-    """Put written and echoed replies among the false ones.
-
-    Returned are the examples with the true replies, those with the histories of the false ones,
-    and the false replies.
-    """
-    rows, asked, false = rows.copy(), rows.copy(), false.copy()
-    chance = rng.random(len(rows))
-    made = chance < settings.written
-    written = material.written_train
-    chosen = rng.integers(0, len(written.rows), made.sum())
-    asked[made], false[made], rows[made] = (column[chosen] for column in written)
-    again = (chance >= settings.written) & (chance < settings.written + settings.echoed)
-    false[again] = _echo(material.train.history[rows[again]], rng)
-    return rows, asked, false
-
-
-def _echo(history: Ints, rng: np.random.Generator) -> Ints:
-    """Return for each history its last turn, or the one before it if there is one."""
-    own = (rng.random(len(history)) < 0.5) & (history[:, -2] != MISSING)
-    return np.where(own, history[:, -2], history[:, -1])
-
-
 def _shorten(history: Ints, settings: Settings, rng: np.random.Generator) -> Ints:
-    return shorten(history, rng, one=settings.one_turn, two=settings.two_turns)
+    return shorten(history, rng, first=settings.one_turn, two=settings.two_turns)
 
 
 def _logits(read: Reader, net: nn.Module, history: Ints, reply: Ints) -> Floats:
@@ -248,12 +196,6 @@ def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, 
     for name, mix in KINDS.items():
         false = draw_negatives(valid, rows, mix, material.vectors, np.random.default_rng(7))
         measured[name] = auc(true, _logits(read, net, valid.history, false))
-    made = material.written_valid
-    if len(made.rows):
-        lost = _logits(read, net, valid.history[made.rows], made.reply)
-        measured["written"] = auc(true[made.like], lost)
-    echo = _echo(valid.history, np.random.default_rng(7))
-    measured["echoed"] = auc(true, _logits(read, net, valid.history, echo))
     people = _logits(read, net, rated.history, rated.reply)
     measured["people"] = auc(people[rated.good == 1], people[rated.good == 0])
     return measured

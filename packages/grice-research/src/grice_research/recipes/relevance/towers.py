@@ -125,7 +125,7 @@ def _loss(
     settings: TowerSettings,
     rng: np.random.Generator,
 ) -> torch.Tensor:
-    history = shorten(train.history[rows], rng, one=settings.one_turn, two=settings.two_turns)
+    history = shorten(train.history[rows], rng, first=settings.one_turn, two=settings.two_turns)
     reply = train.reply[rows]
     summary = history_summary(vectors[history].astype(np.float32), decay=settings.decay)
     scaled = vectors[reply].astype(np.float32) * np.float32(np.sqrt(vectors.shape[1]))

@@ -28,7 +28,6 @@ from grice_research.recipes.relevance.fit import (
     Fitted,
     Material,
     Settings,
-    Written,
     fit,
 )
 from grice_research.recipes.relevance.towers import Towers, TowerSettings, fit_towers, layers_of
@@ -83,7 +82,6 @@ WRITTEN = {"valid": 2048, "train": 10240}
 """Histories that the writer answers."""
 
 
-NOTHING_WRITTEN = Written(*(np.array([], np.int64) for _ in range(3)))
 TOWERS = TowerSettings()
 CHOSEN = Settings(mix=Mix(other_corpus=0.1, same_conversation=0.1), rated=128)
 
@@ -202,8 +200,6 @@ def material(data: Path) -> Material:
         plain.where(plain.held_out),
         rated.where(~rated.held_out),
         rated.where(rated.held_out),
-        NOTHING_WRITTEN,
-        NOTHING_WRITTEN,
     )
 
 
