@@ -1,15 +1,8 @@
 """The trained baselines of ACCENT: a cross-encoder and an MLP regressor, as bundles.
 
-    python -m grice_research.recipes.accent_baselines.train [--data ../shared/data] [--research]
+    python -m grice_research.recipes.accent_baselines.train [--data ../shared/data]
 
-What ships learns from the messages of ConvAI 2017 that people called good or bad. ``--research``
-learns the ratings of DECO train, as the paper does; that may not ship, so it is written to
-``work`` and named with ``file:``. How each fares is told by ``grice bench deco`` and ``conture``::
-
-    grice bench deco
-    grice score --metrics cross_encoder --cross-encoder-model \\
-        file:weights/accent_baselines/cross-encoder chat.jsonl
-
+What ships learns from the messages of ConvAI 2017 that people called good or bad.
 Training stops where held-out conversations (of DECO train the fifth that the release marks) are
 foretold best. Inputs are brought to mean 0 and spread 1, which is then part of the first layer.
 """
@@ -18,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,14 +75,13 @@ class Rated(NamedTuple):
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--research", action="store_true", help="learn from DECO train")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    rated, dropped = (deco if arguments.research else convai)(arguments.data)
+    rated, dropped = convai(arguments.data)
     print(f"{len(rated.pairs)} replies, {rated.held_out.sum()} held out, {dropped} dropped")
     for baseline in BASELINES:
-        out = (WORK if arguments.research else BUNDLES) / baseline.name
+        out = BUNDLES / baseline.name
         out.mkdir(parents=True, exist_ok=True)
         read = JoinedTexts(encoder)
         if baseline.reads == "edges":
@@ -104,7 +95,7 @@ def main() -> None:
             print(f"{baseline.name}, seed {seed}: held-out correlation {held:.3f}", flush=True)
             if seed == SEEDS[0]:
                 network.save(out / "head.npz")
-        describe(out, baseline, rated, dropped, research=arguments.research)
+        describe(out, baseline, rated, dropped)
         record_texts(out, (text for pair in rated.pairs for text in (*pair.left, pair.right)))
 
 
@@ -120,18 +111,6 @@ def convai(data: Path) -> tuple[Rated, int]:
     pairs, ratings, held_out = zip(*kept, strict=True)
     rated = Rated(list(pairs), np.array(ratings, np.float32), np.array(held_out))
     return rated, len(messages) - len(kept)
-
-
-def deco(data: Path) -> tuple[Rated, int]:
-    """Return the replies of DECO train, rated from 1 to 5."""
-    lines = (data / "accent_deco" / "deco_train.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    pairs = [
-        Pair(tuple(t.strip() for t in row["history"].split("</UTT>") if t.strip()), row["response"])
-        for row in rows
-    ]
-    ratings = np.array([row["event_cs"] / 5 for row in rows], np.float32)
-    return Rated(pairs, ratings, np.array([bool(row["for_dev"]) for row in rows])), 0
 
 
 def concept_edges(data: Path) -> set[tuple[str, str]]:
@@ -186,16 +165,14 @@ def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[
     return Mlp(layers), float(correlation)
 
 
-def describe(out: Path, baseline: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:
-    learned = (
-        "DECO train (research only)" if research else "ConvAI 2017, rated messages (Apache-2.0)"
-    )
+def describe(out: Path, baseline: Baseline, rated: Rated, dropped: int) -> None:
+    learned = "ConvAI 2017, rated messages (Apache-2.0)"
     facts = {
         "name": baseline.name,
         "kind": "rating-regressor",
         "version": "1",
         "summary": baseline.summary,
-        "licence": "not to be shipped" if research else baseline.licence,
+        "licence": baseline.licence,
         "encoder": "encoder",
         "inputs": "a history and a reply",
         "outputs": "an expected rating, 0 to 1",
@@ -204,7 +181,7 @@ def describe(out: Path, baseline: Baseline, rated: Rated, dropped: int, *, resea
         "data": [text for text in (learned, baseline.data) if text],
         "selection": [f"{rated.held_out.sum()} held-out replies: when to stop"],
         "excluded": f"messages that stand in an evaluated set: {dropped}",
-        "command": f"{COMMAND} --research" if research else COMMAND,
+        "command": COMMAND,
         "seeds": list(SEEDS),
     }
     files = ["head.npz", *(["edges.txt.gz"] if baseline.reads == "edges" else [])]

@@ -98,14 +98,12 @@ class Rated(NamedTuple):
     by_person: tuple[bool, ...] = ()
 
 
-def intact(data: Path, *, research: str = "") -> list[Sample]:
+def intact(data: Path) -> list[Sample]:
     """Return the conversations of people that may train, with none of an evaluated text."""
     evaluated = evaluated_texts(data)
     counts: dict[str, int] = {}
     samples = []
-    for dialogue in read_dialogues(data, research=bool(research)):
-        if research and dialogue.source != research:
-            continue
+    for dialogue in read_dialogues(data):
         if not all(dialogue.by_person) or len(dialogue.turns) < FEWEST:
             continue
         if counts.get(dialogue.source, 0) >= CAPS.get(dialogue.source, 10**9):

@@ -1,10 +1,8 @@
 """Train the networks that tell whether a sentence contradicts another.
 
-    python -m grice_research.recipes.contradiction.fit [--ablate]
+    python -m grice_research.recipes.contradiction.fit
 
 The bundle holds a network per seed, whose log odds are averaged: a quarter of an hour of one core.
-With ``--ablate`` nothing is written: one network is trained that does not see the first sentence,
-and one without each source.
 """
 
 from __future__ import annotations
@@ -109,9 +107,8 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
 class Attention(nn.Module):
     """The network of :class:`grice.metrics.contradiction.attention.DecomposableAttention`."""
 
-    def __init__(self, dimensions: int, *, blind: bool) -> None:
+    def __init__(self, dimensions: int) -> None:
         super().__init__()
-        self.blind = blind
         wide = PROJECTED + FLAGS
         self.project = nn.Sequential(nn.Linear(dimensions, PROJECTED))
         self.attend = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(wide, HIDDEN))
@@ -128,9 +125,6 @@ class Attention(nn.Module):
         same &= hypothesis.real[:, :, None] & premise.real[:, None, :]
         before = self._projected(premise, same.any(1))
         after = self._projected(hypothesis, same.any(2))
-        if self.blind:
-            before = torch.zeros_like(before)
-            after = self._projected(hypothesis, torch.zeros_like(hypothesis.real))
         seen = functional.relu(self.attend(after)), functional.relu(self.attend(before))
         alike = seen[0] @ seen[1].transpose(1, 2) / HIDDEN**0.5
         pooled = [
@@ -139,8 +133,6 @@ class Attention(nn.Module):
                 before, _softmax(alike.transpose(1, 2), hypothesis.real) @ after, premise.real
             ),
         ]
-        if self.blind:
-            pooled[1] = torch.zeros_like(pooled[1])
         odds: torch.Tensor = self.decide(torch.cat(pooled, -1))[:, 0]
         return odds
 
@@ -150,9 +142,6 @@ class Attention(nn.Module):
 
     def _compared(self, own: torch.Tensor, other: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
         a, b = own[..., :-FLAGS], other[..., :-FLAGS]
-        if self.blind:
-            other = torch.zeros_like(other)
-            b = torch.zeros_like(b)
         both = [a, b, (a - b).abs(), a * b, own[..., -FLAGS:], other[..., -FLAGS:]]
         compared = functional.relu(self.compare(torch.cat(both, -1))) * real[..., None]
         mean = compared.sum(1) / real.sum(1, keepdim=True)
@@ -183,12 +172,12 @@ def _side(given: Read, texts: torch.Tensor) -> Side:
 
 
 def train(
-    given: Read, rows: Sequence[Sentences], learned: NDArray[np.int64], seed: int, *, blind: bool
+    given: Read, rows: Sequence[Sentences], learned: NDArray[np.int64], seed: int
 ) -> Attention:
     """Return a network that learned from some pairs; prints the loss of every epoch."""
     torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
-    net = Attention(given.states.shape[2], blind=blind)
+    net = Attention(given.states.shape[2])
     weights = torch.tensor([WEIGHTS.get(row.source, 1.0) for row in rows])
     optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
     count = len(learned) // BATCH
@@ -284,21 +273,8 @@ def write(folder: Path, nets: Sequence[Attention], figures: list[dict[str, objec
     write_card(folder, facts, training, {"networks": len(nets)}, figures, files=files)
 
 
-def ablate(
-    given: Read, rows: Sequence[Sentences], learned: NDArray[np.int64], judged: NDArray[np.int64]
-) -> None:
-    """Print the quality of a network that sees one sentence, and of one without each source."""
-    validation = [rows[i] for i in judged]
-    for left in ("", *dict.fromkeys(row.source for row in rows)):
-        part = np.array([i for i in learned if rows[i].source != left])
-        net = train(given, rows, part, SEEDS[0], blind=not left)
-        for figure in quality(validation, odds_of(net, given, judged), f"{COMMAND} --ablate"):
-            print(json.dumps({"without": left or "the first sentence", **figure}), flush=True)
-
-
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--ablate", action="store_true", help="measure, and write nothing")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
@@ -306,10 +282,7 @@ def main() -> None:
     sentences = read(rows, given.threads)
     kept = np.array([row.validation for row in rows])
     learned, judged = np.flatnonzero(~kept), np.flatnonzero(kept)
-    if given.ablate:
-        ablate(sentences, rows, learned, judged)
-        return
-    nets = [train(sentences, rows, learned, seed, blind=False) for seed in SEEDS]
+    nets = [train(sentences, rows, learned, seed) for seed in SEEDS]
     each = [odds_of(net, sentences, judged) for net in nets]
     validation = [rows[i] for i in judged]
     for seed, odds in zip(SEEDS, each, strict=True):

@@ -21,7 +21,7 @@ from grice_research.recipes.dialogue.turns import read_utterances
 from grice_research.recipes.generator.convert import write_engine
 from grice_research.recipes.generator.model import TailModel
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import EVALUATED, RESEARCH, SOURCES
+from grice_research.recipes.relevance.corpora import EVALUATED, SOURCES
 from grice_research.training_texts import record_texts
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ COMMAND = "python -m grice_research.recipes.dialogue.train --data ../shared/data
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--run", type=Path, default=WORK / "seed0")
-    parser.add_argument("--research", action="store_true", help="the run learned DailyDialog too")
     parser.add_argument("--out", type=Path, help="the folder; inside that of the run without it")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -46,9 +45,9 @@ def main() -> None:
     model = TailModel(shape_of(tokenizer), 0.0)
     model.load_state_dict(torch.load(options.run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, out)
-    corpus = read_utterances(options.data, research=options.research)
+    corpus = read_utterances(options.data)
     np.save(out / "usual.npy", usual(tokenizer, corpus))
-    describe(out, corpus, research=options.research)
+    describe(out, corpus)
     record_texts(out, (text for utterance in (*corpus.training, *corpus.validation)
                        for text in (*utterance.query.split(" | "), utterance.reply)))  # fmt: skip
     for path in sorted(out.iterdir()):
@@ -64,17 +63,15 @@ def usual(tokenizer: Tokenizer, corpus: Utterances) -> np.ndarray:
     return np.log(counts / counts.sum()).astype(np.float16)
 
 
-def describe(out: Path, corpus: Utterances, *, research: bool) -> None:
+def describe(out: Path, corpus: Utterances) -> None:
     """Write the card beside the files, whose sums it states."""
-    licences = {
-        source.name: source.licence for source in (*SOURCES, *(RESEARCH if research else ()))
-    }
+    licences = {source.name: source.licence for source in SOURCES}
     facts = {
-        "name": "dialogue_research" if research else "dialogue",
+        "name": "dialogue",
         "kind": "generator",
         "version": "1",
         "summary": "What people say after what was said: likelihoods of replies.",
-        "licence": "none: research only, not to be passed on" if research else "Apache-2.0",
+        "licence": "Apache-2.0",
         "inputs": "prompt: the last turn, then | and the turn before it; text: the reply",
         "outputs": "mean log probability of a word piece, at most 0; begin every reply with <s>",
     }

@@ -2,8 +2,7 @@
 
     python -m grice_research.recipes.dialogue.train --data ../shared/data
 
-A stopped run goes on where it was. ``--research`` goes on from the weights of the default run with
-DailyDialog among the corpora.
+A stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -171,29 +170,21 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=Plan().steps)
     parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--out", type=Path, default=WORK / "seed0")
-    parser.add_argument("--research", type=Path, help="weights to go on from, with DailyDialog")
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
-    corpus = read_utterances(options.data, research=options.research is not None)
-    tokenizer = _tokenizer(options.out if options.research is None else options.research.parent,
-                           [utterance.reply for utterance in corpus.training])  # fmt: skip
+    corpus = read_utterances(options.data)
+    tokenizer = _tokenizer(options.out, [utterance.reply for utterance in corpus.training])
     tokenizer.save(str(options.out / "tokenizer.json"))
     shape = shape_of(tokenizer)
     torch.manual_seed(options.seed)
     model = TailModel(shape, 0.0)
     plan = Plan(steps=options.steps)
-    if options.research is not None:
-        model.load_state_dict(torch.load(options.research, weights_only=True))
-        plan = plan._replace(rate=1e-3)
-    elif not (options.out / "state.pt").exists():
+    if not (options.out / "state.pt").exists():
         start_pieces(model, tokenizer, options.minilm)
     random = np.random.default_rng(0)
     some = random.permutation(len(corpus.validation))[:WATCHED]
     training = code(tokenizer, corpus.training, shape)
-    if options.research is not None:
-        daily = np.array([utterance.corpus == "dailydialog" for utterance in corpus.training])
-        training = training._replace(corpora=np.where(daily, 1.0, training.corpora * 0.15))
     watched = code(tokenizer, [corpus.validation[i] for i in some], shape)
     print(f"{len(corpus.training):,} replies, {len(corpus.validation):,} held out", flush=True)
     learn(model, training, watched, plan, options.seed, options.out)

@@ -49,16 +49,12 @@ class Trial(NamedTuple):
     author: str = "person"
 
 
-def trials(data: Path, *, research: bool = False, seed: int = 0) -> list[Trial]:
+def trials(data: Path, *, seed: int = 0) -> list[Trial]:
     """Return true replies of held-out conversations, others in their place, and rated messages."""
     random = np.random.default_rng(seed)
     evaluated = evaluated_texts(data)
     by_source: dict[str, list[Trial]] = {}
-    held = [
-        held_dialogue
-        for held_dialogue in read_dialogues(data, research=research)
-        if held_dialogue.held_out
-    ]
+    held = [held_dialogue for held_dialogue in read_dialogues(data) if held_dialogue.held_out]
     for dialogue in held:
         for place in range(1, len(dialogue.turns)):
             reply, before = dialogue.turns[place], dialogue.turns[max(0, place - TURNS) : place]

@@ -55,12 +55,12 @@ def asked(history: Sequence[str]) -> str:
     return BETWEEN.join(part for part in parts if part)
 
 
-def read_utterances(data: Path, *, research: bool = False) -> Utterances:
+def read_utterances(data: Path) -> Utterances:
     """Return every reply of a person that stands in no evaluated set; nor do its two turns."""
     evaluated = evaluated_texts(data)
     training: list[Utterance] = []
     validation: list[Utterance] = []
-    for dialogue in read_dialogues(data, research=research):
+    for dialogue in read_dialogues(data):
         (validation if dialogue.held_out else training).extend(_utterances(dialogue, evaluated))
     return Utterances(training, validation)
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVALUATED",
-    "RESEARCH",
     "SOURCES",
     "Dialogue",
     "Message",
@@ -63,19 +62,6 @@ SOURCES = (
     _source("convai2017", "convai2017/convai2017", "Apache-2.0"),
 )
 
-RESEARCH = (
-    _source("dailydialog", "dailydialog/train", "CC BY-NC-SA 4.0"),
-    _source("dream", "dream/train", "research only"),
-    _source("dream", "dream/dev", "research only"),
-    _source("mutual", "mutual/mutual_train", "none stated"),
-    _source(
-        "convai2_rated",
-        "convai2_rated/convai2_rated",
-        "none stated",
-        splits="volunteers intermediate",
-    ),
-)
-"""Added for the research variant, which is never part of the package."""
 
 # everyday_conversations is left out: it was written by Llama 3.1, whose licence asks that a model
 # trained on its output carry its name.
@@ -107,9 +93,9 @@ class Dialogue(NamedTuple):
     rated: tuple[Message, ...]
 
 
-def read_dialogues(data: Path, *, research: bool = False) -> Iterator[Dialogue]:
+def read_dialogues(data: Path) -> Iterator[Dialogue]:
     """Yield every conversation that may train, in a fixed order."""
-    for source in (*SOURCES, *RESEARCH) if research else SOURCES:
+    for source in SOURCES:
         for row in _rows(data / f"{source.file}.jsonl.gz"):
             if _is_used(source, row):
                 yield _dialogue(source, row)

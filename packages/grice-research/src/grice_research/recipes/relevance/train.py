@@ -18,7 +18,6 @@ from grice.models.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.relevance.corpora import (
     EVALUATED,
-    RESEARCH,
     SOURCES,
     evaluated_texts,
     read_dialogues,
@@ -57,15 +56,12 @@ FLUENT = WORK / "fluent"
 """The chosen seed with the weight of oddness, by ``grice_research.recipes.dialogue.weigh``."""
 SEEDS = (0, 1, 2)
 FILES = ("head.npz", "left.npz", "right.npz")
-CORPORA = tuple(dict.fromkeys(source.name for source in (*SOURCES, *RESEARCH)))
+CORPORA = tuple(dict.fromkeys(source.name for source in SOURCES))
 WEIGHTS = {
     "star": 0.5,
     "schema_guided": 0.5,
     "taskmaster4": 0.5,
     "irc": 0.7,
-    "dailydialog": 4.0,
-    "dream": 3.0,
-    "mutual": 2.0,
 }
 """How often a reply of a corpus is drawn, relative to 1 for the others."""
 

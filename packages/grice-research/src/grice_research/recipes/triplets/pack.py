@@ -19,9 +19,8 @@ import numpy as np
 
 from grice.models.bundle import file_sha256
 from grice.stats.systems import mean
-from grice_research.places import TASK_MODELS
+from grice_research.places import TASK_MODELS, work_folder
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.weak import nouns_of
 from grice_research.training_texts import record_texts
 from grice_tasks.cider.connectives import RELATIONS
@@ -30,6 +29,7 @@ from grice_tasks.cider.heads import LinkHead, LinkHeads, Sides
 from grice_tasks.cider.span_candidates import informative
 from grice_tasks.cider.structure import layout_of
 
+WORK = work_folder("triplets")
 CARD = """name = "triplets"
 kind = "triplet-heads"
 version = "2"
@@ -43,7 +43,7 @@ outputs = "three numbers per relation: log odds that it is entailed, how good th
 data = ["ConceptNet-100K train (CC BY-SA 4.0)", "COPA-SSE dev, rated 3.5 or more (MIT)", "ATOMIC-2020 sample (CC BY 4.0)", "persuasion_for_good (Apache-2.0), casino (CC BY 4.0), topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0): 560 conversations, labels: connectives between neighbouring spans, and pairs that knowledge holds", "how often each relation is annotated and how many turns lie between head and tail: tables 9 and 2 of the paper, printed counts"]
 selection = ["weakly labelled conversations and knowledge held out: epoch, level", "held-out knowledge in 320 further conversations of the same clean sources: how negatives are made and where knowledge is placed (grice_research.recipes.triplets.held)", "twelve conversations of topical_chat valid_freq, read: rules, share of pairs above a level", "about 180 links that connectives say in the 320 conversations, read: rules"]
 excluded = "conversations with a turn of over 20 letters that stands in CIDER: {dropped}; no text and no label of CIDER was looked at to fit or choose"
-command = "python -m grice_research.recipes.triplets.links --fold 0 --rows weak.npz --inputs context --name _weak --epochs 4 --most 90000 --seed {seed}"
+command = "python -m grice_research.recipes.triplets.links --seed {seed}"
 seeds = [{seed}]
 
 [settings]

@@ -1,7 +1,6 @@
 """What the default heads learn from: clean conversations, read, and knowledge.
 
 python -m grice_research.recipes.triplets.weak --part 0 [--parts 4]    # reads conversations
-python -m grice_research.recipes.triplets.weak --held                  # reads others, to compare
 
 Nothing of CIDER goes in. Conversations: Persuasion for Good (Apache 2.0), CaSiNo (CC BY),
 Topical-Chat valid (CDLA-Sharing). Knowledge: ConceptNet-100K train (CC BY-SA), COPA-SSE dev (MIT),
@@ -24,13 +23,14 @@ from grice.models.embedded import EmbeddedEncoder
 from grice.models.registry import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice.records import Conversation, Turn
+from grice_research.places import work_folder
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.triplets.data import WORK
 from grice_research.surface import published
 from grice_tasks.cider.connectives import Nouns
 from grice_tasks.cider.reading import read_texts
 from grice_tasks.cider.span_candidates import find_candidates, join_turns, slices
 
+WORK = work_folder("triplets")
 SOURCES = (
     ("persuasion_for_good/dialogues", 160),
     ("casino/dialogues", 80),
@@ -39,17 +39,13 @@ SOURCES = (
 )
 
 
-HELD = 80
-"""Further conversations of each source, none of which is learned from."""
-
-
-def conversations(data: Path, *, held: bool) -> list[Conversation]:
+def conversations(data: Path) -> list[Conversation]:
     talks = []
     for name, most in SOURCES:
         with gzip.open(data / f"{name}.jsonl.gz", "rt") as lines:
             rows = [json.loads(line) for line in lines]
         order = np.random.default_rng(0).permutation(len(rows))
-        for i in order[most : most + HELD] if held else order[:most]:
+        for i in order[:most]:
             turns = tuple(
                 Turn(str(t.get("speaker", "")), t["text"]) for t in rows[i]["turns"] if t["text"]
             )
@@ -168,13 +164,9 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--parts", type=int, default=4)
-    parser.add_argument("--held", action="store_true")
     options = parser.parse_args()
-    talks = conversations(options.data, held=options.held)
-    if options.held:
-        read(talks, WORK / "held.pkl")
-    else:
-        read(talks[options.part :: options.parts], WORK / f"weak_{options.part}.pkl")
+    talks = conversations(options.data)
+    read(talks[options.part :: options.parts], WORK / f"weak_{options.part}.pkl")
 
 
 if __name__ == "__main__":

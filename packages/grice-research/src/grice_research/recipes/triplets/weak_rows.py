@@ -22,16 +22,17 @@ import numpy as np
 
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice_research.places import work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.vectors import Vectors
 from grice_research.recipes.relevance.corpora import normalise
-from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.weak import knowledge, nouns_of
 from grice_tasks.cider.connectives import explicit_links
 from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.span_candidates import Joined
 from grice_tasks.cider.structure import layout_of, structure
 
+WORK = work_folder("triplets")
 SCHEMA = cider_schema()
 RELATIONS = tuple(SCHEMA.relations)
 NUMBER = {name: i for i, name in enumerate(RELATIONS)}
