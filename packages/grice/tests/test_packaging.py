@@ -52,3 +52,13 @@ def test_a_distribution_carries_the_terms_of_the_repository(name, file):
     copy = ROOT / "packages" / name / file
     assert copy.read_text("utf-8") == (ROOT / file).read_text("utf-8")
     assert not copy.is_symlink()  # an sdist would keep a link that leads nowhere
+
+
+def test_the_recipe_for_conda_requires_what_pip_does():
+    recipe = (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    wanted = {each.replace(" ", "") for each in PROJECTS["grice"]["dependencies"]}
+    wanted = {each for each in wanted if not each.startswith("grice-models")}
+    assert {line.strip("- ").replace(" ", "") for line in run.splitlines()} - {"python>=3.11"} == (
+        wanted
+    )
