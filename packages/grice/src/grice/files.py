@@ -67,12 +67,7 @@ def destination(path: Path) -> Path | None:
 
 
 def check_not_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write over a file that is read.
-
-    Args:
-        output: What is to be written.
-        inputs: Files that are read, and folders all of whose files are.
-    """
+    """Refuse to write over a file that is read."""
     if not output.is_file():
         return
     for source in inputs:
@@ -173,11 +168,7 @@ def keep_permissions(fresh: Path, replaced: Path) -> None:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Open a file that grice keeps for itself, and return its descriptor.
-
-    Args:
-        flags: As :func:`os.open` takes them.
-    """
+    """Open a file that grice keeps for itself, and return its descriptor."""
     planted = OutputError(
         f"{path}: is a link or no regular file, and nothing that grice has left there; remove it, "
         "or name another output"
@@ -220,13 +211,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
-    """Return what to raise where an output cannot be written.
-
-    Args:
-        path: The output as it was named.
-        error: What the system said.
-        advice: What is to be known beside that.
-    """
+    """Return what to raise where an output cannot be written."""
     missing = not path.parent.is_dir()
     reason = f"there is no folder {path.parent}" if missing else os_reason(error)
     return OutputError(f"{path}: cannot be written: {reason}{advice and f'; {advice}'}")

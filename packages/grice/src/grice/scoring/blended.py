@@ -71,12 +71,7 @@ class Blend(NamedTuple):
 
 
 def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
-    """Return a blend of metrics that are run.
-
-    Args:
-        stated: ``HOW:METRIC,METRIC``, such as ``mean:relevance,engagement``.
-        loaded: The metrics of the run.
-    """
+    """Return a blend of metrics that are run."""
     how, _, listed = stated.partition(":")
     names = [name.strip() for name in listed.split(",") if name.strip()]
     if how not in HOW:
@@ -147,13 +142,7 @@ def written_blend(signature: str) -> WrittenBlend | None:
 
 
 def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn:
-    """Return what is said of scores in a file, of a metric or of a blend.
-
-    Args:
-        name: The metric that they name.
-        signature: Their signature.
-        registry: The metrics that are installed.
-    """
+    """Return what is said of scores in a file, of a metric or of a blend."""
     blend = written_blend(signature)
     if blend is None:
         return column_of(registry.named(name), signature)

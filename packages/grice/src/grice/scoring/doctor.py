@@ -88,13 +88,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def diagnose(
     registry: Registry, names: Sequence[str] = (), *, mode: Mode = "fast", cache: Path
 ) -> Diagnosis:
-    """Check what is installed, and score the conversations in several arrangements.
-
-    Args:
-        registry: Where metrics are looked up.
-        names: Metrics to try; the default ones if empty.
-        cache: Folder of cached answers; only its size is read.
-    """
+    """Check what is installed, and score the conversations in several arrangements."""
     wanted = list(dict.fromkeys(names or registry.defaults()))
     for name in wanted:
         registry.named(name)

@@ -178,12 +178,7 @@ class LoadedMetric:
 
 
 def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -> LoadedMetric:
-    """Set a metric's options, open its models and write its signature.
-
-    Args:
-        models: Where models are opened.
-        options: Option values and model references by parameter name.
-    """
+    """Set a metric's options, open its models and write its signature."""
     options = _current(metric, options)
     known = {option.name: option for option in metric.options}
     for name in options:

@@ -130,12 +130,7 @@ def named_preset(name: str) -> Preset:
 
 
 def models_of(names: Iterable[str]) -> list[str]:
-    """Return the models that names stand for, each once.
-
-    Args:
-        names: Each is a preset, which stands for all models it needs, else a model; ``model:NAME``
-            is the model where a preset has the same name.
-    """
+    """Return the models that names stand for, each once."""
     presets = find_presets()
     models: dict[str, None] = {}
     for name in names:

@@ -113,13 +113,6 @@ def run(
 
     Conversations that an interrupted run has finished are not scored again: their scores are
     read back, so that summary and listeners see all of them.
-
-    Args:
-        records: Conversations, and an error in place of each that cannot be read.
-        scorer: The loaded metrics.
-        sink: Takes the scores.
-        listeners: See every conversation with its scores.
-        streams: Where the records come from; what came before a silence is scored in it.
     """
     summary = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
     windows = _Windows(scorer, sink, summary, listeners)

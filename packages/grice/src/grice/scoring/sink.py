@@ -75,12 +75,7 @@ def encode_scores(scores: Sequence[Score]) -> bytes:
 
 
 class ScoreStream:
-    """Scores as JSON lines on a stream, such as standard output.
-
-    Args:
-        run: Signatures and whatever else decides the numbers.
-        path: The device or pipe that the stream is; gzipped if its name ends in ``.gz``.
-    """
+    """Scores as JSON lines on a stream, such as standard output."""
 
     def __init__(self, stream: BinaryIO, run: str, path: Path | None = None) -> None:
         self._stream = stream
@@ -129,15 +124,7 @@ class NoSink:
 
 
 class ScoreFile:
-    """Scores as JSON lines in a file, gzipped if its name ends in ``.gz``.
-
-    Args:
-        run: Signatures and whatever else decides the numbers; an unfinished file of another
-            run is not continued.
-        resume: Continue an unfinished file; if false, start over.
-        complete: Makes the finished file of the unfinished one, which is then gone: gives it its
-            name, or writes a table of its lines (:func:`write_table`).
-    """
+    """Scores as JSON lines in a file, gzipped if its name ends in ``.gz``."""
 
     def __init__(
         self,

@@ -96,11 +96,6 @@ def triple_texts(
     The head's subject is PersonX; if the head is about a thing, the tail's subject is, and if
     both are, the responder.
 
-    Args:
-        tail_subject: Who the relation says the tail is about (PersonY for oReact, oWant and
-            oEffect, PersonX for the others). If the tail's subject has the other name, the two
-            names change places in the tail, as in ACCENT's rules. None leaves the names as said.
-
     >>> head = read_event("i applied for gifted with calden", said_by="previous")
     >>> tail = read_event("I hope you get in", said_by="responder")
     >>> triple_texts(head, tail)
@@ -120,9 +115,6 @@ def read_events(text: str, spans: Sequence[tuple[int, int]], *, said_by: Speaker
 
     An event without a subject takes that of the event before it if both stand in one sentence:
     "I go home and eat" has two events of the speaker.
-
-    Args:
-        spans: Characters of its events, in order.
     """
     events: list[Event] = []
     for i, (start, end) in enumerate(spans):
@@ -138,9 +130,6 @@ def reaction(text: str, *, said_by: Speaker) -> Event | None:
 
     People who write tuples do this (DECO's tails of xReact and oReact), since ATOMIC's reactions
     are feelings of persons.
-
-    Returns:
-        None where the text does not call something it, that or this by an adjective.
     """
     words = [word.lower() for word in statement(written_out(text))]
     if len(words) < 3 or words[0] not in {"it", "that", "this"}:
@@ -158,13 +147,7 @@ def reaction(text: str, *, said_by: Speaker) -> Event | None:
 
 
 def read_event(text: str, *, said_by: Speaker, inherited: Party | None = None) -> Event:
-    """Read one event.
-
-    Args:
-        text: The event as it was said.
-        inherited: The subject to take if none is said. Without it an order ("bring your own
-            skateboard") is about the listener, everything else about the speaker.
-    """
+    """Read one event."""
     words = statement(written_out(text))
     if not words:
         return Event((), inherited or said_by, explicit=False)

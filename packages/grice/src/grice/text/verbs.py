@@ -85,14 +85,7 @@ def past_participle(word: str) -> str:
 
 
 def simple_present(words: list[str]) -> tuple[list[str], list[str]]:
-    """Bring a predicate to the simple present, third person.
-
-    Args:
-        words: The predicate behind its subject, contractions written out.
-
-    Returns:
-        The verb group, such as ``["doesn't", "like"]``, and the words behind it.
-    """
+    """Bring a predicate to the simple present, third person."""
     adverbs: list[str] = []
     negated = able = False
     i = 0
