@@ -61,8 +61,7 @@ def score_on(
 
     Raises:
         InputError: If the engine is unknown or not installed, the address does not answer, a worker
-            has another version of grice, the files do not fit each other, or the folder holds
-            shards of another run.
+            has another version of grice, or the folder holds shards of another run.
     """
     if engine not in ENGINES:
         raise InputError(f"no engine {engine!r}{did_you_mean(engine, ENGINES)}")
