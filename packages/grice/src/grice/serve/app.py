@@ -6,17 +6,18 @@ import asyncio
 import hmac
 import time
 from contextlib import asynccontextmanager
+from functools import partial
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client import generate_latest as prometheus_text
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from grice import __version__
@@ -33,8 +34,12 @@ from grice.serve.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+    from typing import TypeAlias
 
     from grice.scoring.api import Grader
+
+    Kind: TypeAlias = type[bodies.Talk]
+    Answer: TypeAlias = Callable[[Any], Awaitable[Response]]
 
 JSON = "application/json"
 
@@ -115,23 +120,46 @@ class Service:
         self._check_key(request)
         return Response(prometheus_text(self.counts), media_type="text/plain; version=0.0.4")
 
-    async def answered(
-        self, answer: Callable[[Request], Awaitable[Response]], request: Request
-    ) -> Response:
-        """Return what a path answers to a request, or why it does not."""
+    async def answered(self, path: str, answer: Answer, kind: Kind, request: Request) -> Response:
+        """Return the answer of a path to a body of a kind, or why there is none."""
         started = time.perf_counter()
         self.under_way += 1
         try:
             self._check_head(request)
-            response = await answer(_Sent(request.scope, request.receive))
-        except (GriceError, HTTPException, RecursionError, RequestValidationError) as error:
+            response = await answer(kind.model_validate(await self._record(request)))
+        except (GriceError, HTTPException, RecursionError, ValidationError) as error:
             response = _refusal(bodies.refusal_of(error))
         finally:
             self.under_way -= 1
-        path = request.url.path
         self._requests.labels(path, response.status_code).inc()
         self._seconds.labels(path).observe(time.perf_counter() - started)
         return response
+
+    async def _record(self, request: Request) -> dict[str, Any]:
+        """Return the JSON object that a request holds, which must be short and not slow."""
+        data, size, limits = bytearray(), 0, self.limits
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                async for part in request.stream():
+                    size += len(part)
+                    if size <= limits.body:
+                        data += part
+                    elif size > 8 * limits.body:  # what is too long is taken in up to here, so
+                        break  # that the answer is read; then the connection is cut
+        except TimeoutError:
+            what = f"the body did not come within {limits.body_seconds:g} seconds"
+            raise Refused(408, what, where="body", do="send it at once") from None
+        if size > limits.body:
+            what = f"more than {limits.body:,} bytes"
+            raise Refused(413, what, where="body", do="send it in several requests")
+        do = "send one JSON object in UTF-8; see /docs"
+        try:
+            record = decode(bytes(data))
+        except Bad as error:
+            raise Refused(400, error.problem, where="body", do=do) from None
+        if not isinstance(record, dict):
+            raise Refused(400, "JSON, but no object", where="body", do=do)
+        return record
 
     def _check_head(self, request: Request) -> None:
         if self.under_way > self.limits.concurrency:
@@ -157,51 +185,13 @@ class Service:
             raise Refused(401, what, where=where, do=do)
 
 
-class _Sent(Request):
-    """A request whose body must be one JSON object, short and not slow."""
-
-    async def body(self) -> bytes:
-        data, size = bytearray(), 0
-        limits: Limits = self.app.state.service.limits
-        try:
-            async with asyncio.timeout(limits.body_seconds):
-                async for part in self.stream():
-                    size += len(part)
-                    if size <= limits.body:
-                        data += part
-                    elif size > 8 * limits.body:  # what is too long is taken in up to here, so
-                        break  # that the answer is read; then the connection is cut
-        except TimeoutError:
-            what = f"the body did not come within {limits.body_seconds:g} seconds"
-            raise Refused(408, what, where="body", do="send it at once") from None
-        if size > limits.body:
-            what = f"more than {limits.body:,} bytes"
-            raise Refused(413, what, where="body", do="send it in several requests")
-        self._body = bytes(data)
-        return self._body or b" "  # without a body there is no JSON to refuse
-
-    async def json(self) -> dict[str, Any]:
-        do = "send one JSON object in UTF-8; see /docs"
-        try:
-            record = decode(self._body)
-        except Bad as error:
-            raise Refused(400, error.problem, where="body", do=do) from None
-        if not isinstance(record, dict):
-            raise Refused(400, "JSON, but no object", where="body", do=do)
-        return record
-
-
 class _Route(APIRoute):
-    """A path whose refusals are those of the service."""
+    """A path of a service, which reads bodies by its own limits and refuses in its own words."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        answer = super().get_route_handler()
-
-        async def answered(request: Request) -> Response:
-            service: Service = request.app.state.service
-            return await service.answered(answer, request)
-
-        return answered
+        service: Service = self.endpoint.__self__  # type: ignore[attr-defined] # a method of it
+        kind = get_type_hints(self.endpoint)["body"]
+        return partial(service.answered, self.path, self.endpoint, kind)
 
 
 def application(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.exceptions import HTTPException
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grice.errors import RecordError, did_you_mean, plural
 from grice.evaluation.rerank import Blend, Ranked, Rule
@@ -198,12 +198,12 @@ def refusal_of(error: Exception, inside: str = "") -> Refused:
             '{"messages": [{"role": "user", "content": "…"}, …]}; see /docs'
         )
         return Refused(400, error.problem, where=where, do=do)
-    if not isinstance(error, RequestValidationError):
+    if not isinstance(error, ValidationError):
         return Refused(400, str(error), do="correct the request; see /docs")
     first = error.errors()[0]
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"][1:])
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     found = first["input"]
     shown = f"{found!r:.60}" if isinstance(found, str) else kind(found)
     what = first["msg"] if first["type"] == "missing" else f"{first['msg']}, found {shown}"
-    do = f"correct {first['loc'][1]}; see /docs"
+    do = f"correct {first['loc'][0]}; see /docs"
     return Refused(400, what, where="".join(parts).removeprefix("."), do=do)
