@@ -38,7 +38,7 @@ def third_word(logits):
 
 def test_the_likeliest_token_each_time_is_what_the_model_writes(model):
     chosen = model.choose(PROMPTS, [likeliest] * 3, stop="~", max_tokens=6)
-    written = model.generate(PROMPTS, stop="~", max_tokens=6)
+    written = model.alternatives(PROMPTS, count=1, stop="~", max_tokens=6)
     assert [each.text for each in chosen] == [texts[0].text for texts in written]
 
 

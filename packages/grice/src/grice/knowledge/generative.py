@@ -51,7 +51,7 @@ class TailGenerator(Protocol):
     def generate(
         self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
     ) -> list[tuple[Generated, ...]]:
-        """Return texts per prompt; see :class:`~grice.models.protocols.Generator`."""
+        """Return texts per prompt; see :class:`~grice.models.embedded.EmbeddedGenerator`."""
         ...
 
     def log_probabilities(

@@ -13,7 +13,7 @@ import math
 import zlib
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import ctranslate2
 import msgspec
@@ -76,13 +76,6 @@ def open_decoder(bundle: Bundle, mode: Mode, threads: int) -> ctranslate2.Genera
     )
 
 
-class _Asked(NamedTuple):
-    width: int
-    shown: str
-    stop: str
-    max_tokens: int
-
-
 class EmbeddedCausalLM:
     """A causal language model."""
 
@@ -117,29 +110,19 @@ class EmbeddedCausalLM:
         """
         return mean_log_probabilities(self, prompts, texts)
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        count: int = 1,
-        shown: str = "",
-        stop: str = "\n",
-        max_tokens: int = 64,
-    ) -> list[tuple[Generated, ...]]:
-        """Return continuations; see :class:`~grice.models.protocols.CausalGenerator`.
-
-        Of a prompt the end is read, a quarter of a window, and of ``shown`` too: what then is left.
-        A prompt without a token is not continued.
-        """
-        asked = _Asked(count, shown, stop, max_tokens)
-        return self._remembered("generate", prompts, asked, self._continued)
-
     def alternatives(
         self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
     ) -> list[tuple[Generated, ...]]:
         """Return continuations; see :class:`~grice.models.protocols.CausalGenerator`."""
-        asked = _Asked(count, "", stop, max_tokens)
-        return self._remembered("alternatives", prompts, asked, self._parted)
+        self._check(count, max_tokens)
+        return remember(
+            self._memo,
+            f"{self.identity}/alternatives {count} {max_tokens}",
+            [("", prompt, stop) for prompt in prompts],
+            lambda items: self._parted([item[1] for item in items], count, stop, max_tokens),
+            msgspec.json.encode,
+            msgspec.json.Decoder(tuple[Generated, ...]).decode,
+        )
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -257,46 +240,11 @@ class EmbeddedCausalLM:
                 f"of 1 to {self._max_tokens // 2} tokens"
             )
 
-    def _remembered(
-        self,
-        name: str,
-        prompts: Sequence[str],
-        asked: _Asked,
-        write: Callable[[Sequence[str], _Asked], list[tuple[Generated, ...]]],
+    def _parted(
+        self, prompts: Sequence[str], count: int, stop: str, max_tokens: int
     ) -> list[tuple[Generated, ...]]:
-        """Return continuations of each prompt; what was written before is not written again."""
-        self._check(asked.width, asked.max_tokens)
-        return remember(
-            self._memo,
-            f"{self.identity}/{name} {asked.width} {asked.max_tokens}",
-            [(asked.shown, prompt, asked.stop) for prompt in prompts],
-            lambda items: write([prompt for _, prompt, _ in items], asked),
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[Generated, ...]).decode,
-        )
-
-    def _continued(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
-        """Return continuations of each prompt, one prompt at a time."""
-        room = self._max_tokens // 4
-        left = self._max_tokens - room - asked.max_tokens
-        shown = self._tokenizer.last_tokens(asked.shown, left)
-        ends = self._tokenizer.ends(asked.stop)
-
-        def continuations(prompt: str) -> tuple[Generated, ...]:
-            tokens = self._tokenizer.last_tokens(prompt, room)
-            if not tokens:
-                return ()
-            result = self._search(tokens, shown, asked.width, asked.max_tokens, ends)
-            return tuple(
-                Generated(self._tokenizer.text(ids).partition(asked.stop)[0].strip(), score)
-                for ids, score in zip(result.sequences_ids, result.scores, strict=True)
-            )
-
-        return run_apart(continuations, prompts, self._threads)
-
-    def _parted(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
         """Return for each prompt the texts that begin with its likeliest next tokens."""
-        ends = self._tokenizer.ends(asked.stop)
+        ends = self._tokenizer.ends(stop)
         written: list[tuple[Generated, ...]] = [()] * len(prompts)
 
         def compute(batch: list[int]) -> None:
@@ -304,16 +252,16 @@ class EmbeddedCausalLM:
                 before = self._tokenizer.last_tokens(prompts[i], self._max_tokens // 4)
                 if not before:
                     continue
-                first = self._search(before, (), asked.width, 1, ends)
+                first = self._search(before, (), count, 1, ends)
                 texts = []
                 for (token,), (begun,), score in zip(
                     first.sequences, first.sequences_ids, first.scores, strict=True
                 ):
                     if begun in ends:
                         continue  # nothing would be said
-                    rest = self._search([token], before, 1, max(1, asked.max_tokens - 1), ends)
-                    ids = [begun, *rest.sequences_ids[0]][: asked.max_tokens]
-                    text = self._tokenizer.text(ids).partition(asked.stop)[0].strip()
+                    rest = self._search([token], before, 1, max(1, max_tokens - 1), ends)
+                    ids = [begun, *rest.sequences_ids[0]][:max_tokens]
+                    text = self._tokenizer.text(ids).partition(stop)[0].strip()
                     texts.append(Generated(text, score))
                 written[i] = tuple(texts)
 

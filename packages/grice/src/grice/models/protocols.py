@@ -139,19 +139,8 @@ class SpanTagger(Protocol):
 
 
 @runtime_checkable
-class Generator(Protocol):
-    """Writes texts from prompts."""
-
-    identity: str
-
-    def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
-        """Return at most ``count`` different texts per prompt, the most probable first."""
-        ...
-
-
-@runtime_checkable
 class TextScorer(Protocol):
-    """Says how probable texts are after prompts; a generator that scores is both."""
+    """Says how probable texts are after prompts."""
 
     identity: str
 
@@ -171,25 +160,7 @@ class CausalLM(Reader, TextScorer, Protocol):
 
 @runtime_checkable
 class CausalGenerator(CausalLM, Protocol):
-    """A causal language model that also writes; it is a :class:`Generator` too."""
-
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        count: int = 1,
-        shown: str = "",
-        stop: str = "\n",
-        max_tokens: int = 64,
-    ) -> list[tuple[Generated, ...]]:
-        """Return at most ``count`` different continuations per prompt, the most probable first.
-
-        Args:
-            count: How many texts, and how wide the search; 1 takes the best token each time.
-            shown: What stands before every prompt, such as examples; it is read once.
-            stop: Characters before which a text ends.
-        """
-        ...
+    """A causal language model that also writes."""
 
     def alternatives(
         self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
