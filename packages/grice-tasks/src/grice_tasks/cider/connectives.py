@@ -109,12 +109,7 @@ _DENIAL = re.compile(r"n't\b|n’t\b|\b(?:not|no|never|cannot|cant|dont|didnt|to
 def explicit_links(
     joined: Joined, candidates: Sequence[SpanCandidate], nouns: Nouns
 ) -> Iterator[ExplicitLink]:
-    """Yield the links that connectives say, in the order of the text.
-
-    Args:
-        candidates: Its stretches, in order, longer ones before those they hold.
-        nouns: What nouns name; without any, nothing is located or used.
-    """
+    """Yield the links that connectives say, in the order of the text."""
     for i, first in enumerate(candidates):
         for j in range(i + 1, min(i + 1 + 2 * AHEAD, len(candidates))):
             second = candidates[j]

@@ -66,14 +66,7 @@ class _Row(msgspec.Struct):
 def read_dialogues(
     path: Path, *, invalid: Invalid = "refuse", relations: Collection[str] | None = None
 ) -> ReadDialogues:
-    """Return the dialogues of a file in order.
-
-    Args:
-        invalid: What happens to a triplet whose spans are reversed, overlap or do not match
-            the text, or whose relation is unknown.
-        relations: Names of relations that are known; default: those of CIDER's raw annotation
-            (:func:`known_relations`).
-    """
+    """Return the dialogues of a file in order."""
     known = known_relations() if relations is None else relations
     decoder = msgspec.json.Decoder(_Row)
     dialogues: list[Dialogue] = []
@@ -247,11 +240,6 @@ def from_brat(
     """Return a dialogue of a text with its annotation, and what was left out of it.
 
     Events and notes are no triplets and are passed over. A span in several pieces cannot be.
-
-    Args:
-        name: Id of the dialogue, also named in errors.
-        invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
-        relations: Names of relations that are known; default: those of CIDER's raw annotation.
     """
     file = f"{name}.ann"
     known = known_relations() if relations is None else relations
@@ -308,9 +296,6 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
     """Return the dialogues of a folder of ``ID.txt`` with ``ID.ann``, by name.
 
     Source and fold of a dialogue have no place in brat's files and come back empty.
-
-    Args:
-        invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
     """
     content = ReadDialogues([], [])
     for path in sorted(folder.glob("*.ann")):
@@ -342,12 +327,7 @@ def write_brat(folder: Path, dialogues: Iterable[Dialogue]) -> None:
 def read_annotated(
     paths: Sequence[Path], *, invalid: Literal["refuse", "skip"] = "refuse"
 ) -> tuple[list[Dialogue], list[str]]:
-    """Return the annotated dialogues of all files, and what is wrong with what was left out.
-
-    Args:
-        paths: CIDER's JSON lines, or folders of brat's ``.txt`` and ``.ann`` files.
-        invalid: A triplet that cannot be is refused, or left out.
-    """
+    """Return the annotated dialogues of all files, and what is wrong with what was left out."""
     dialogues: list[Dialogue] = []
     problems: list[str] = []
     for path in paths:

@@ -54,12 +54,7 @@ def span_vectors(
     both: bool,
     places: Sequence[Place | None] | None = None,
 ) -> Sides:
-    """Return spans with their vectors: their mean state in the text.
-
-    Args:
-        alone: Gives vectors of texts, for spans that do not stand in the text.
-        both: Whether the vector of each span on its own is added behind the first.
-    """
+    """Return spans with their vectors: their mean state in the text."""
     located = [locate(reading.text, span) for span in spans] if places is None else list(places)
     absent = [span for span, place in zip(spans, located, strict=True) if both or place is None]
     own = dict(zip(absent, alone(absent), strict=True)) if absent else {}
@@ -76,9 +71,6 @@ class LinkHead:
 
     It gives three numbers per relation: how sure the triplet is entailed, how good the tail is
     among several, and which relation it is if there is one.
-
-    Args:
-        path: An ``.npz`` with a weight and a bias of ``head``, ``tail``, ``hidden`` and ``out``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,11 +125,7 @@ class LinkHead:
 
 
 class LinkHeads:
-    """Several heads as one: the mean of their numbers.
-
-    Args:
-        heads: One or more; they may differ in what they read of a span.
-    """
+    """Several heads as one: the mean of their numbers."""
 
     def __init__(self, heads: Sequence[LinkHead]) -> None:
         self._heads = tuple(heads)

@@ -27,11 +27,7 @@ BATCH = 4096
 
 
 class TokenLikeness:
-    """Greedy matching of token vectors, F1, 0 to 1; call it with a predicted and a gold fact.
-
-    Args:
-        facts: Facts that will be asked for; encoded at once, others one by one.
-    """
+    """Greedy matching of token vectors, F1, 0 to 1; call it with a predicted and a gold fact."""
 
     def __init__(self, encoder: EmbeddedEncoder, facts: Iterable[str] = ()) -> None:
         self._encoder = encoder
@@ -85,11 +81,6 @@ def bert_likeness(
     """Return BERTScore F1 of two facts, as the official script takes it.
 
     Neither idf nor rescaling. A pair is computed when it is first asked for.
-
-    Args:
-        model: A name the package knows, or a folder of a model of transformers; by default that
-            of the language ``en``, as in the official script.
-        layers: Which layer's vectors are compared; needed for a folder.
     """
     try:
         package = import_module("bert_score")

@@ -47,12 +47,7 @@ SHOWN = 24
 
 
 class GraphGenerator:
-    """Proposes graphs; it knows neither stances nor classifiers.
-
-    Args:
-        weights: By which a phrase looks like a concept.
-        outside: Words that people use beside both texts, with the logarithm of how often.
-    """
+    """Proposes graphs; it knows neither stances nor classifiers."""
 
     def __init__(
         self,
@@ -136,11 +131,7 @@ def generate_graphs(
     *,
     stances: Sequence[Stance] | None = None,
 ) -> list[Prediction]:
-    """Return a stance and a graph for each sample; neither gold is looked at.
-
-    Args:
-        stances: The stances to explain; by default the classifiers predict them.
-    """
+    """Return a stance and a graph for each sample; neither gold is looked at."""
     texts = [(sample.belief, sample.argument) for sample in samples]
     if stances is None:
         stances = [stance for stance, _ in classifiers.stances(texts)]

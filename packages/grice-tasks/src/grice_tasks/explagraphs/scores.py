@@ -60,9 +60,6 @@ def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
 
     >>> round(match_facts([[0.9, 0.8, 0.1], [0.85, 0.2, 0.1]]).f1, 3)
     0.66
-
-    Args:
-        likeness: One row per predicted fact, one column per gold fact; all of them 0 to 1.
     """
     if not likeness or not likeness[0]:
         return Match(0.0, 0.0, 0.0)
@@ -91,11 +88,7 @@ ORDERS = 4
 
 
 def bleu(predicted: str, gold: str) -> float:
-    """Return BLEU-4 of a predicted fact, its semicolons being words; 0 without shared 4-gram.
-
-    Args:
-        predicted: A fact as it is written, without its brackets: ``zoos; is a; place``.
-    """
+    """Return BLEU-4 of a predicted fact, its semicolons being words; 0 without shared 4-gram."""
     total = 0.0
     # Most pairs share no 4-gram, so that the look at the longest settles it.
     for order in range(ORDERS, 0, -1):
@@ -207,10 +200,6 @@ def score_sample(
 
     With several gold graphs each measure takes the one with the largest F1, and the distance
     the smallest, as the released script does.
-
-    Args:
-        gate: What has to hold before the graph is compared.
-        likeness: Likeness of two facts, 0 to 1, by the name of the measure.
     """
     if gate not in ("paper", "structure", "none"):
         raise InputError(f"gate={gate!r}{did_you_mean(gate, ('paper', 'structure', 'none'))}")

@@ -51,13 +51,7 @@ def build_benchmark(
     least_contrast: float = 0.5,
     seed: int = 17,
 ) -> Built:
-    """Return a benchmark from questions with answers, or statements.
-
-    Args:
-        judge: Drops pairs that do not depend on their contexts; None keeps them all.
-        search: All pairs, or those of neighbouring cells; by the number of statements if not said.
-        least_contrast: What the judge must say for a pair to stay.
-    """
+    """Return a benchmark from questions with answers, or statements."""
     ready = [record for record in given if isinstance(record, Statement)]
     asked = [record for record in given if not isinstance(record, Statement)]
     turned = to_statements(asked, clauses)
@@ -95,9 +89,6 @@ def _named(split: str, samples: Sequence[Sample]) -> list[Sample]:
 
 def keep_apart(splits: dict[str, list[Sample]]) -> tuple[dict[str, list[Sample]], int]:
     """Return the splits without what has the keywords of a sentence of a later one.
-
-    Args:
-        splits: Samples by split, the one whose samples all stay last.
 
     Returns:
         The splits, and how many samples were left out.

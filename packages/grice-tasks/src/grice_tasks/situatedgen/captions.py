@@ -118,9 +118,6 @@ class CiderD:
     """CIDEr-D against references whose document frequencies are those of the scored corpus.
 
     A value therefore depends on which items are scored together.
-
-    Args:
-        references: The references of each item of the corpus.
     """
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:

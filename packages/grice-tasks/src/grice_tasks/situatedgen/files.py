@@ -151,13 +151,7 @@ def build_folder(
     sources: Sequence[str] = (),
     command: str,
 ) -> Built:
-    """Build a benchmark from a file of questions or statements, with its datasheet.
-
-    Args:
-        folder: Where the splits and ``DATASHEET.md`` are written; made if it is not there.
-        contrast: Drop pairs that do not depend on their context.
-        command: What the datasheet names as the way to build it again.
-    """
+    """Build a benchmark from a file of questions or statements, with its datasheet."""
     built = build_benchmark(
         read_given(path),
         clauses=models.context.clauses,

@@ -68,12 +68,7 @@ class Part(NamedTuple):
 
 
 class Frames:
-    """Writes clauses.
-
-    Args:
-        classes: Lines of a kind and the nouns of this kind, packed: ``classes.txt.gz``. The kind
-            ``land`` has the names of countries and states, with "_" for a blank.
-    """
+    """Writes clauses."""
 
     def __init__(self, classes: Path) -> None:
         lines = gzip.decompress(classes.read_bytes()).decode().split("\n")

@@ -68,12 +68,7 @@ class Template(msgspec.Struct, frozen=True):
 
 
 class Recomposer:
-    """Writes two sentences from keywords.
-
-    Args:
-        frames: Writes a clause where no statement fits.
-        grouping: File of the network that says whether two keywords share a sentence.
-    """
+    """Writes two sentences from keywords."""
 
     def __init__(
         self,

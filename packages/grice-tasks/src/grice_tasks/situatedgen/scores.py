@@ -72,9 +72,6 @@ def score_outputs(
     """Return a row over all samples, then one for each kind of context that samples name.
 
     A sample without an output counts as an empty one, so that leaving out hard ones earns nothing.
-
-    Args:
-        extra: More measures: a value per sample.
     """
     unknown = outputs.keys() - {sample.id for sample in samples}
     if unknown:

@@ -220,10 +220,6 @@ def yes_no_statement(question: str, answer: bool, start: int) -> str:  # noqa: F
 
     >>> yes_no_statement("Is July in Chile cold?", True, 17)
     'July in Chile is cold'
-
-    Args:
-        answer: Whether it holds.
-        start: Where its predicate starts.
     """
     text = question.rstrip("? ")
     auxiliary, _, _ = text.partition(" ")

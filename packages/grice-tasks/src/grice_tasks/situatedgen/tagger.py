@@ -64,12 +64,7 @@ class Tagger(Protocol):
 
 
 class Names:
-    """Lists of names that are looked up word by word, the longest first.
-
-    Args:
-        lines: A mark (``P`` place, ``E`` event, ``T`` time, ``C`` city), a tab and a name in lower
-            case.
-    """
+    """Lists of names that are looked up word by word, the longest first."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._marks: dict[tuple[str, ...], set[str]] = {}
@@ -151,11 +146,7 @@ def token_features(
 
 
 class ContextTagger:
-    """The tagger that ships.
-
-    Args:
-        hidden: Gives for each text the token states and the characters each token covers.
-    """
+    """The tagger that ships."""
 
     def __init__(
         self,

@@ -80,13 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def open_base(arguments: argparse.Namespace, reference: str, stack: ExitStack) -> SteerableLM:
-    """Return a language model that can be steered, which is closed by the stack.
-
-    Args:
-        arguments: Mode, workers and cache, of :func:`grice.cli.options.add_metric_options`.
-        reference: The model.
-        stack: Closes what was opened.
-    """
+    """Return a language model that can be steered, which is closed by the stack."""
     from grice.models.protocols import SteerableLM
 
     models = models_as_asked(arguments)

@@ -114,13 +114,7 @@ class TokenSpace:
 
 
 class Guide:
-    """Estimates the probability that the finished reply satisfies a label, for every next token.
-
-    Args:
-        settings: What it was trained for.
-        space: The states of the base model and the vectors of its tokens.
-        network: Gives of features a vector and a constant, ``k + 1`` numbers.
-    """
+    """Estimates the probability that the finished reply satisfies a label, for every next token."""
 
     def __init__(self, settings: GuideSettings, space: TokenSpace, network: Mlp) -> None:
         self.settings = settings
@@ -227,15 +221,7 @@ def likeliest(logits: Vector, before: Sequence[int]) -> int:
 
 
 class GuidedChoice:
-    """Chooses the tokens of a reply with a guide; see :class:`grice.models.stepwise.Chooser`.
-
-    Args:
-        guide: The guide.
-        strength: Exponent of its estimate; 0 is the base, 1 the distribution given the label.
-        draw: Gives a number from 0 to 1 for each token, by which it is drawn; None takes the
-            likeliest token.
-        first: How many likelier tokens are passed over at the beginning.
-    """
+    """Chooses the tokens of a reply with a guide; see :class:`grice.models.stepwise.Chooser`."""
 
     def __init__(
         self,
@@ -259,13 +245,7 @@ class GuidedChoice:
 
 
 class GuidedGenerator:
-    """Writes alternatives as a causal generator does, under a guide.
-
-    Args:
-        model: The base model.
-        guide: What steers it.
-        strength: Exponent of the guide's estimate.
-    """
+    """Writes alternatives as a causal generator does, under a guide."""
 
     def __init__(self, model: SteerableLM, guide: Guide, strength: float = 1.0) -> None:
         guide.check(model)
@@ -278,12 +258,6 @@ class GuidedGenerator:
         """Return texts that begin with the likeliest guided tokens and go on with the best.
 
         No log probability is known of them: it is 0.
-
-        Args:
-            prompts: What is continued.
-            count: How many texts of each.
-            stop: Characters before which a text ends.
-            max_tokens: Longest text.
         """
         if count < 1:
             raise InputError(f"{count} texts: at least one is needed")

@@ -76,13 +76,7 @@ class Positions(NamedTuple):
 
 
 def token_space(model: SteerableLM, samples: Sequence[Labelled], components: int) -> TokenSpace:
-    """Return the principal components of the logits before the tokens of some replies.
-
-    Args:
-        model: The base model.
-        samples: The first few are read.
-        components: How many; fewer where there are fewer positions.
-    """
+    """Return the principal components of the logits before the tokens of some replies."""
     read = samples[:: max(1, len(samples) // SPACE_REPLIES)][:SPACE_REPLIES]
     logits = np.concatenate(
         model.read_logits(
@@ -110,14 +104,7 @@ def read_positions(
     space: TokenSpace,
     temperature: float,
 ) -> Positions:
-    """Return what is learned from, a row of each token of each reply.
-
-    Args:
-        model: The base model.
-        samples: Replies, each of which is read once.
-        space: The states of the model.
-        temperature: Of the base distribution.
-    """
+    """Return what is learned from, a row of each token of each reply."""
 
     def features(logits: Array, ids: list[int]) -> tuple[Array, NDArray[np.int64], Array]:
         vectors = space.vectors[ids]
@@ -215,15 +202,7 @@ def train_guide(
     sampling: Sampling,
     fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
 ) -> tuple[Guide, GuideReport]:
-    """Return a guide that was fitted to labelled replies, and what that gave.
-
-    Args:
-        samples: Replies of the base model.
-        model: The base model.
-        metrics: All of these have to be satisfied; others that were run do not count.
-        sampling: How the replies were drawn.
-        fitting: How the guide is fitted.
-    """
+    """Return a guide that was fitted to labelled replies, and what that gave."""
     (trained,) = train_guides(samples, model, [metrics], sampling, fitting)
     return trained
 
@@ -235,11 +214,7 @@ def train_guides(
     sampling: Sampling,
     fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
 ) -> list[tuple[Guide, GuideReport]]:
-    """Return a guide for each set of metrics, as :func:`train_guide` does; replies are read once.
-
-    Args:
-        labels: Metrics that have to be satisfied, for each guide.
-    """
+    """Return a guide for each set of metrics, as :func:`train_guide` does; replies are read once."""
     for metrics in labels:
         _check(samples, metrics, sampling)
     space = token_space(model, samples, fitting.components)
@@ -446,15 +421,7 @@ def _roc_area(labels: NDArray[np.bool_], values: Array) -> float:
 def save_guide(
     folder: Path, guide: Guide, report: GuideReport, data: Sequence[str], *, seed: int
 ) -> None:
-    """Write a guide, which :func:`grice_tasks.steering.guide.load_guide` reads.
-
-    Args:
-        folder: Made if it is not there; it may hold such a model, which is replaced.
-        guide: The guide.
-        report: What its training gave.
-        data: What it was trained on, in words.
-        seed: Of its training.
-    """
+    """Write a guide, which :func:`grice_tasks.steering.guide.load_guide` reads."""
     check_folder(folder)
     make_folder(folder)
     metrics = " and ".join(guide.settings.metrics)

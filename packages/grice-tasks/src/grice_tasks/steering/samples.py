@@ -74,17 +74,7 @@ class Labelled(NamedTuple):
 def draw_contexts(
     records: Iterable[Conversation | RecordError], *, seed: int, most_turns: int = MOST_TURNS
 ) -> Iterator[Conversation | RecordError]:
-    """Yield one context of each conversation: consecutive turns at a random position.
-
-    Args:
-        records: Conversations; one of so many turns or fewer is a context as it is.
-        seed: Of the positions.
-        most_turns: Turns of a context.
-
-    Yields:
-        Contexts whose last turn is to be answered; a ``RecordError`` for a record that was not
-        read or has no turn.
-    """
+    """Yield one context of each conversation: consecutive turns at a random position."""
     random = np.random.default_rng(seed)
     for record in records:
         if isinstance(record, RecordError):
@@ -104,12 +94,6 @@ def labelled_samples(
     """Return replies that a model draws for contexts, each with the labels of all metrics.
 
     A reply that a metric does not judge, or fails on, is left out.
-
-    Args:
-        contexts: Their last turns are answered.
-        model: Draws the replies.
-        scorer: The metrics.
-        sampling: How they are drawn and labelled.
     """
     if not contexts:
         raise InputError("no context to learn from: each needs a turn to answer")
