@@ -214,7 +214,7 @@ def train_guides(
     sampling: Sampling,
     fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
 ) -> list[tuple[Guide, GuideReport]]:
-    """Return a guide for each set of metrics, as :func:`train_guide` does; replies are read once."""
+    """Return a guide for each set of metrics by :func:`train_guide`; replies are read once."""
     for metrics in labels:
         _check(samples, metrics, sampling)
     space = token_space(model, samples, fitting.components)
