@@ -18,8 +18,8 @@ from grice.metrics.repetition import _texts as texts_of
 from grice.metrics.repetition import _value as repetition_value
 from grice.perturb.irrelevancy import base, exchanged, placeholder
 from grice.stats.correlations import complete
+from grice_tasks.cider.reading import EDGES
 from grice_tasks.cider.statistics import published
-from grice_tasks.cider.structure import EDGES
 from grice_tasks.explagraphs.baselines import STOP_WORDS
 from grice_tasks.explagraphs.kernel import projections, random_features
 from grice_tasks.situatedgen.contrast import sample_contexts

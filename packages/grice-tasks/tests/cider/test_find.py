@@ -23,9 +23,16 @@ from grice_tasks.cider.find import (
 )
 from grice_tasks.cider.heads import LinkHead, LinkHeads, span_vectors
 from grice_tasks.cider.models import TripletModels
-from grice_tasks.cider.reading import NEW, read_texts, stretches
+from grice_tasks.cider.reading import (
+    NEW,
+    STRUCTURE,
+    layout_of,
+    locate,
+    read_texts,
+    stretches,
+    structure,
+)
 from grice_tasks.cider.span_candidates import find_candidates, join_turns, slices, things
-from grice_tasks.cider.structure import STRUCTURE, layout_of, locate, structure
 
 WIDTH = 8
 

@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.records import Triple
-from grice_tasks.explagraphs.graph import Graph, links_of
-from grice_tasks.explagraphs.order import depth, depth_first, is_linear, topological
+from grice_tasks.explagraphs.graph import (
+    Graph,
+    depth,
+    depth_first,
+    is_linear,
+    links_of,
+    topological,
+)
 from grice_tasks.explagraphs.reader import read_graph, write_graph
 from grice_tasks.explagraphs.samples import read_samples
 

@@ -10,9 +10,7 @@ from grice.errors import InputError, RecordError
 from grice_tasks.situatedgen.examples import (
     describe,
     finished,
-    prompt,
     source_table,
-    training_pairs,
 )
 from grice_tasks.situatedgen.records import (
     Entity,
@@ -114,15 +112,6 @@ def test_swapping_needs_two_entities_of_one_kind():
     assert swap_contexts(text, (spain, year)) is None
     turned = swap_contexts(text, (spain, (*year, Entity("Chile", "GPE"))))
     assert turned == ("July is hot in Chile.", "In 1990 it snowed in Spain.")
-
-
-def test_prompts_of_the_paper(july):
-    assert prompt(july.keywords) == "July, China, winter, Australia, summer, July"
-    assert prompt(july.keywords, model="t5").startswith("generate two sentences with: July, ")
-    pairs = training_pairs([july])
-    assert [pair.target for pair in pairs] == [
-        july.reference, "July is winter in Australia. July is summer in China.",
-    ]  # fmt: skip
 
 
 def test_statements_are_finished_as_published():

@@ -16,7 +16,7 @@ from grice.errors import BundleError
 from grice.models.registry import Settings, model_kind
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
-from grice_tasks.explagraphs.order import depth_first
+from grice_tasks.explagraphs.graph import depth_first
 from grice_tasks.explagraphs.reader import read_graph, write_graph
 from grice_tasks.explagraphs.samples import GraphPredictor, Prediction
 

@@ -8,8 +8,7 @@ from grice.models.conversion.huggingface import read_config
 from grice.models.registry import model_kind
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
-from grice_tasks.situatedgen.examples import prompt
-from grice_tasks.situatedgen.protocols import KeywordWriter
+from grice_tasks.situatedgen.models import KeywordWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 SEARCH = Search(beams=4, returned=1, max_pieces=128)
 """The paper's beam and longest text."""
+T5_PREFIX = "generate two sentences with: "
+"""What the published T5 models read before the keywords; BART reads nothing before them."""
 
 
 class WriterSettings(Seq2SeqSettings, frozen=True):
@@ -32,6 +33,15 @@ class WriterSettings(Seq2SeqSettings, frozen=True):
 def convert_keyword_writer(source: Path, target: Path) -> dict[str, CardValue]:
     """Convert an encoder-decoder whose prompt hangs on its family, and return what it states."""
     return {**convert_seq2seq(source, target), "family": str(read_config(source)["model_type"])}
+
+
+def prompt(keywords: Sequence[str], *, model: str = "bart") -> str:
+    """Return what a keyword-to-text model reads: ``bart`` or ``t5``.
+
+    >>> prompt(["July", "China", "winter"], model="t5")
+    'generate two sentences with: July, China, winter'
+    """
+    return (T5_PREFIX if "t5" in model else "") + ", ".join(keywords)
 
 
 class PublishedWriter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice_tasks.cider.structure import locate
+from grice_tasks.cider.reading import locate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,8 @@ import numpy as np
 from grice.records import Triple
 from grice_tasks.cider.find import candidates_of
 from grice_tasks.cider.heads import span_vectors
-from grice_tasks.cider.reading import read_texts
+from grice_tasks.cider.reading import layout_of, locate, read_texts
 from grice_tasks.cider.span_candidates import Joined, informative
-from grice_tasks.cider.structure import layout_of, locate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -14,10 +14,9 @@ from grice.numeric import sigmoid
 from grice.records import Span
 from grice_tasks.cider.connectives import explicit_links
 from grice_tasks.cider.heads import Sides
-from grice_tasks.cider.reading import read_texts
+from grice_tasks.cider.reading import layout_of, read_texts
 from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.span_candidates import find_candidates, informative, join_turns, slices
-from grice_tasks.cider.structure import layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,8 +12,8 @@ import numpy as np
 
 from grice.errors import BundleError, InputError
 from grice.models.blas import single_threaded
+from grice_tasks.cider.reading import STRUCTURE, locate, structure
 from grice_tasks.cider.records import cider_schema
-from grice_tasks.cider.structure import STRUCTURE, locate, structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_tasks.cider.reading import TextReading
+    from grice_tasks.cider.reading import Layout, TextReading
     from grice_tasks.cider.records import Place
-    from grice_tasks.cider.structure import Layout
 
     Array: TypeAlias = NDArray[np.float32]
 

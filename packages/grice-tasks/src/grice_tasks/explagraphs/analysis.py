@@ -14,8 +14,7 @@ import msgspec
 from grice.errors import InputError
 from grice_tasks.explagraphs.baselines import graph_polarity, word_polarity
 from grice_tasks.explagraphs.check import is_internal
-from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of
-from grice_tasks.explagraphs.order import depth, depth_first, is_linear
+from grice_tasks.explagraphs.graph import Graph, depth, depth_first, find_cycle, is_linear, links_of
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.wording import is_negative
 

@@ -17,14 +17,13 @@ from grice.models.registry import NoSettings, encoder_of, model_kind
 from grice.numeric import sigmoid
 from grice_tasks.explagraphs.features import Features, Reading, Space, texts_of
 from grice_tasks.explagraphs.generator import GraphGenerator, generate_graphs
-from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.graph import Graph, depth_first
 from grice_tasks.explagraphs.informativeness import (
     Informativeness,
     fact_logits,
     informativeness_features,
 )
 from grice_tasks.explagraphs.kernel import KernelHead
-from grice_tasks.explagraphs.order import depth_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

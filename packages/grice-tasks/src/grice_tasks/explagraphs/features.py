@@ -14,8 +14,7 @@ import numpy as np
 
 from grice.text.tokens import LETTERS
 from grice_tasks.explagraphs.baselines import NEGATION, STOP_WORDS
-from grice_tasks.explagraphs.graph import find_cycle, links_of
-from grice_tasks.explagraphs.order import depth, is_linear
+from grice_tasks.explagraphs.graph import depth, find_cycle, is_linear, links_of
 from grice_tasks.explagraphs.wording import fact_text, is_negative, relation_names
 
 if TYPE_CHECKING:

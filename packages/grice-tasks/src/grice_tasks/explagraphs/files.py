@@ -163,7 +163,7 @@ def _likeness(
 def _classifiers(how: ScoreOptions) -> FurtherMeasures | None:
     if how.classifiers is None:
         return None
-    from grice_tasks.explagraphs.classified import classifier_measures
+    from grice_tasks.explagraphs.scores import classifier_measures
 
     return partial(classifier_measures, classifiers=how.classifiers, rules=how.rules, gate=how.gate)
 

@@ -19,9 +19,8 @@ from grice.records import Triple
 from grice_tasks.explagraphs.candidates import Candidate, candidates, origin
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.features import Reading
-from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.graph import Graph, depth_first
 from grice_tasks.explagraphs.informativeness import with_one
-from grice_tasks.explagraphs.order import depth_first
 from grice_tasks.explagraphs.reader import write_graph
 from grice_tasks.explagraphs.samples import Prediction
 from grice_tasks.explagraphs.templates import Templates, fill

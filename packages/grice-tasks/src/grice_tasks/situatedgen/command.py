@@ -2,19 +2,325 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.cli.output import emit, write_or_print_lines
+from grice.cli.output import emit, emit_rows, write_or_print_lines
 from grice.cli.parser import Action, add_actions, run_action
-from grice.tables import Table
-from grice_tasks.situatedgen import build_command, score_command
-from grice_tasks.situatedgen.build_command import add_file, add_input
-from grice_tasks.situatedgen.score_command import add_writer, opened_writer
+from grice.errors import plural
+from grice.tables import Lines, Table, bounds, estimate_fields, number
+from grice_tasks.flags import add_model, add_rules
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from grice.tables import View
+    from grice_tasks.situatedgen.files import SituatedModels
+    from grice_tasks.situatedgen.models import KeywordWriter
+    from grice_tasks.situatedgen.scores import Row
+
+SHIPPED = "bundle:situated"
+
+MEASURES = (
+    "match_first",
+    "match_exclusive",
+    "coverage",
+    "bleu4",
+    "bleu4_best",
+    "rouge2",
+    "rouge2_best",
+    "rouge_l",
+    "rouge_l_best",
+    "meteor",
+    "meteor_best",
+    "cider_d",
+    "cider_d_best",
+    "plausibility",
+)
+BASELINES = ("halved", "swapped", "reference")
+"""What stands beside a system's figures."""
+LEGEND = (
+    "match_first: the reading of the paper's example; match_exclusive: the one that",
+    "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
+    "swapped: the references with places or times exchanged, false by construction.",
+    "..._best: in the better order of both sentences. --json has every interval.",
+)
+
+
+def _configure_score(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="samples: JSON lines with keywords, keywords_pos, statements",
+    )
+    parser.add_argument(
+        "outputs",
+        type=Path,
+        metavar="OUTPUTS",
+        help="JSON lines with id and output, or plain lines in order",
+    )
+    parser.add_argument(
+        "--plausibility",
+        choices=("shipped", "none"),
+        default="shipped",
+        help="also the learned score (default), or not",
+    )
+    flags.add_seed(parser, "resamples behind intervals")
+    flags.add_json(parser)
+
+
+@contextmanager
+def opened_shipped() -> Iterator[SituatedModels]:
+    """Open what ships for contrasting sentences."""
+    from grice.cli.models import opened_models
+    from grice_tasks.situatedgen.files import open_models
+
+    with opened_models(keep=False) as models:
+        yield open_models(models)
+
+
+def add_writer(parser: argparse.ArgumentParser) -> None:
+    """Add the model that writes sentences and statements."""
+    add_model(parser, SHIPPED)
+
+
+@contextmanager
+def opened_writer(arguments: argparse.Namespace) -> Iterator[KeywordWriter]:
+    """Open the model of :func:`add_writer`."""
+    from grice.cli.models import opened_models
+    from grice_tasks.situatedgen.models import KeywordWriter
+
+    reference = arguments.model or SHIPPED
+    if reference == SHIPPED:
+        with opened_shipped() as shipped:
+            yield shipped
+    else:
+        with opened_models() as models:
+            yield models.open(reference, KeywordWriter)
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    """Print the scores of the system and of the baselines."""
+    from grice.cli.terminal import warn
+    from grice_tasks.situatedgen.files import score_files
+
+    with opened_shipped() if arguments.plausibility == "shipped" else nullcontext() as models:
+        systems = score_files(arguments.file, arguments.outputs, models=models, seed=arguments.seed)
+    own = systems[0][0]
+    total = own.measures["match_first"].n
+    for problem, count in sorted(own.problems.items()):
+        warn(f"{count:,} of {total:,}: {problem}")
+    rows = [row for system in systems for row in system]
+    emit_rows(_records(rows), _score_view(rows), as_json=arguments.json)
+    return 0
+
+
+def _records(rows: Sequence[Row]) -> Iterator[dict[str, object]]:
+    for row in rows:
+        place = {"row": row.name, "context": row.context}
+        for measure, estimate in row.measures.items():
+            yield {**place, "measure": measure, **estimate_fields(estimate)}
+        yield {**place, "problems": row.problems}
+
+
+def _score_view(rows: Sequence[Row]) -> View:
+    """Yield a table for each kind of context: the system with its intervals, baselines beside."""
+    for context in dict.fromkeys(row.context for row in rows):
+        own, *baselines = (row.measures for row in rows if row.context == context)
+        if len(baselines) < len(BASELINES):  # no context is known that could be exchanged
+            baselines.insert(BASELINES.index("swapped"), {})
+        yield Lines([f"{context}: {plural(own['match_first'].n, 'sample')}"], style="bold")
+        table = [
+            (
+                measure,
+                number(own[measure].value),
+                bounds(own[measure]),
+                *(number(other[measure].value if other else None) for other in baselines),
+            )
+            for measure in MEASURES
+            if measure in own
+        ]
+        yield Table(("", "value", "95 %", *BASELINES), table)
+    yield Lines(LEGEND, style="dim")
+
+
+LINES = ("FILE.jsonl", "a record a line; default: standard output")
+
+QUESTIONS = (
+    "JSON lines with id, question, answer, form (claim, yes_no, choice, fact); or id, statement; "
+    "or plain lines, each a statement"
+)
+TITLE = "A benchmark of place and time"
+SEED = 17
+"""What splits were drawn with before seeds began at 0 elsewhere: they stay as they are."""
+
+
+def add_file(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the file that an action reads."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=about)
+
+
+def add_input(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the file that an action reads, and the one that it writes."""
+    add_file(parser, about)
+    flags.add_output(parser, *LINES)
+
+
+def _configure_build(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, QUESTIONS)
+    add_rules(parser, "paper")
+    parser.add_argument("--title", default=TITLE, help=f"of the datasheet ({TITLE})")
+    flags.add_list(parser, "--source", "TEXT", "where the file is from, with its licence")
+    parser.add_argument(
+        "--contrast",
+        choices=("shipped", "none"),
+        default="shipped",
+        help="drop pairs that do not depend on their context (default)",
+    )
+    _add_folder(parser)
+    flags.add_json(parser)
+
+
+def _configure_statements(parser: argparse.ArgumentParser) -> None:
+    add_input(parser, QUESTIONS)
+
+
+def _configure_mark(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "what `statements` wrote")
+    flags.add_output(parser, *LINES)
+
+
+def _configure_mine(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "what `mark` wrote")
+    parser.add_argument(
+        "--search",
+        choices=("exact", "nearby"),
+        help="all pairs, or neighbouring cells; default: by size",
+    )
+    add_rules(parser, "paper")
+    flags.add_seed(parser, "the first centres of cells")
+    flags.add_output(parser, *LINES)
+
+
+def _configure_split(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "what `mine` wrote")
+    parser.add_argument("marked", type=Path, metavar="MARKED", help="what `mark` wrote")
+    _add_folder(parser)
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    flags.add_seed(parser, "splits and the order of keywords", SEED)
+    flags.add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from grice_tasks.situatedgen.files import build_folder
+
+    settings = f"--rules {arguments.rules} --seed {arguments.seed}"
+    with opened_shipped() as models:
+        built = build_folder(
+            arguments.file,
+            arguments.output,
+            models,
+            contrast=arguments.contrast == "shipped",
+            rules=arguments.rules,
+            seed=arguments.seed,
+            title=arguments.title,
+            sources=arguments.source,
+            command=f"grice situatedgen build {arguments.file.name} {settings}",
+        )
+    sizes = {name: len(samples) for name, samples in built.splits.items()}
+    steps = Lines(f"{count:>9,}  {what}" for what, count in built.counts.items())
+    pairs = Lines((f"{size:>9,}  pairs in {name}" for name, size in sizes.items()), style="bold")
+    row = {"output": str(arguments.output), "counts": built.counts, "splits": sizes}
+    emit(row, [steps, pairs], as_json=arguments.json)
+    return 0
+
+
+def _statements(arguments: argparse.Namespace) -> int:
+    from grice_tasks.situatedgen.files import statements_of_file
+
+    with opened_shipped() as models:
+        statements, lost = statements_of_file(arguments.file, models.context.clauses)
+    warn_of(lost, "question", "without a statement: false claim or unknown form")
+    write_or_print_lines(statements, arguments.output)
+    return 0
+
+
+def _mark(arguments: argparse.Namespace) -> int:
+    from grice_tasks.situatedgen.marking import mark_statements
+    from grice_tasks.situatedgen.records import Statement, read_records
+
+    with opened_shipped() as models:
+        statements = read_records(arguments.file, Statement)
+        marked, without = mark_statements(statements, models.context.tagger)
+    warn_of(len(without), "statement", "without context")
+    write_or_print_lines(marked, arguments.output)
+    return 0
+
+
+def _mine(arguments: argparse.Namespace) -> int:
+    from grice_tasks.situatedgen.files import mine_file
+
+    with opened_shipped() as models:
+        pairs, refused = mine_file(
+            arguments.file,
+            models.encoder,
+            rules=arguments.rules,
+            search=arguments.search,
+            seed=arguments.seed,
+        )
+    for reason, count in sorted(refused.items()):
+        warn_of(count, "pair", f"refused: {reason}")
+    write_or_print_lines(pairs, arguments.output)
+    return 0
+
+
+def _split(arguments: argparse.Namespace) -> int:
+    from grice_tasks.situatedgen.files import split_files
+
+    between = split_files(arguments.file, arguments.marked, arguments.output, seed=arguments.seed)
+    warn_of(between, "pair", "between communities")
+    return 0
+
+
+def warn_of(count: int, noun: str, problem: str) -> None:
+    """Say how many of something have a problem, if any has."""
+    from grice.cli.terminal import note
+
+    if count:
+        note(f"{plural(count, noun)} {problem}")
+
+
+BUILD_ACTIONS = (
+    Action(
+        "build",
+        "a benchmark from your questions or statements, in one go",
+        _configure_build,
+        _build,
+    ),
+    Action(
+        "statements",
+        "step 1: statements from questions with answers",
+        _configure_statements,
+        _statements,
+    ),
+    Action(
+        "mark",
+        "step 2: context, keywords and masked sentences of statements",
+        _configure_mark,
+        _mark,
+    ),
+    Action("mine", "step 3: pairs of marked statements that are alike", _configure_mine, _mine),
+    Action("split", "step 4: samples in splits that share no statement", _configure_split, _split),
+)
+"""A benchmark in one go, and step by step."""
+
 
 HELP = "build, score and answer tests of contrasting sentences of place and time"
 
@@ -27,8 +333,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action(
                 "score",
                 "a system's sentences against references, under every reading, baselines below",
-                score_command.configure,
-                score_command.run,
+                _configure_score,
+                _score,
             ),
             Action(
                 "generate",
@@ -36,7 +342,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _configure_generate,
                 _generate,
             ),
-            *build_command.ACTIONS,
+            *BUILD_ACTIONS,
             Action(
                 "describe",
                 "tables 1 and 2 and figure 3 of a file of samples",

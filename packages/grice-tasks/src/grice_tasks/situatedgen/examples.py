@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from grice_tasks.situatedgen.records import MinedPair
-
-T5_PREFIX = "generate two sentences with: "
-"""What the published T5 models read before the keywords; BART reads nothing before them."""
-
-
-class TextPair(NamedTuple):
-    """An input and the text to be written for it."""
-
-    source: str
-    target: str
 
 
 class SplitStatistics(msgspec.Struct, frozen=True):
@@ -103,24 +93,6 @@ def _used(statement: Marked) -> list[str]:
             used.append(keyword)
         text = changed
     return used
-
-
-def prompt(keywords: Sequence[str], *, model: str = "bart") -> str:
-    """Return what a keyword-to-text model reads: ``bart`` or ``t5``.
-
-    >>> prompt(["July", "China", "winter"], model="t5")
-    'generate two sentences with: July, China, winter'
-    """
-    return (T5_PREFIX if "t5" in model else "") + ", ".join(keywords)
-
-
-def training_pairs(samples: Iterable[Sample], *, model: str = "bart") -> list[TextPair]:
-    """Return two training pairs per sample: its sentences in either order."""
-    return [
-        TextPair(prompt(sample.keywords, model=model), " ".join(order))
-        for sample in samples
-        for order in (sample.statements, sample.statements[::-1])
-    ]
 
 
 def describe(samples: Sequence[Sample]) -> SplitStatistics:

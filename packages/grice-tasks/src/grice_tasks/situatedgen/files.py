@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from grice.models.models import Models
     from grice_tasks.situatedgen.build import Built
     from grice_tasks.situatedgen.mining import Search
-    from grice_tasks.situatedgen.protocols import KeywordWriter
+    from grice_tasks.situatedgen.models import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
     from grice_tasks.situatedgen.statements import Clauses
 

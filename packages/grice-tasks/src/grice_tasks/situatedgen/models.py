@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from grice.models.registry import Opener
     from grice_tasks.situatedgen.records import Sample
     from grice_tasks.situatedgen.tagger import Tagger
+
+
+@runtime_checkable
+class KeywordWriter(Protocol):
+    """Writes two sentences from keywords."""
+
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
+        """Return two sentences for each list of keywords; an empty text for an empty list."""
+        ...
 
 
 class ContextModels(NamedTuple):

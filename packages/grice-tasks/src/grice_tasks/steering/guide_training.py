@@ -203,54 +203,37 @@ def train_guide(
     fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
 ) -> tuple[Guide, GuideReport]:
     """Return a guide that was fitted to labelled replies, and what that gave."""
-    (trained,) = train_guides(samples, model, [metrics], sampling, fitting)
-    return trained
-
-
-def train_guides(
-    samples: Sequence[Labelled],
-    model: SteerableLM,
-    labels: Sequence[Sequence[str]],
-    sampling: Sampling,
-    fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
-) -> list[tuple[Guide, GuideReport]]:
-    """Return a guide for each set of metrics by :func:`train_guide`; replies are read once."""
-    for metrics in labels:
-        _check(samples, metrics, sampling)
+    _check(samples, metrics, sampling)
     space = token_space(model, samples, fitting.components)
     positions = read_positions(model, samples, space, sampling.temperature)
     chosen = np.random.default_rng(fitting.seed).permutation(np.unique(positions.contexts))
     left_out = np.isin(positions.contexts, chosen[: max(1, round(fitting.left_out * len(chosen)))])
-
-    def trained(metrics: Sequence[str]) -> tuple[Guide, GuideReport]:
-        satisfied = np.array([sample.satisfies(metrics) for sample in samples], np.float32)
-        labelled = positions._replace(labels=satisfied[positions.replies])
-        fitted = _fit(labelled.at(~left_out), labelled.at(left_out), space, fitting)
-        settings = GuideSettings(
-            base=model.identity.partition("/")[0],
-            vocabulary=vocabulary_digest(model.vocabulary),
-            metrics=tuple(metrics),
-            threshold=sampling.threshold,
-            temperature=sampling.temperature,
-            consistency=fitting.consistency,
-            training_loss=tuple(round(loss, 4) for loss in fitted.training),
-            validation_loss=tuple(round(loss, 4) for loss in fitted.validation),
-        )
-        shares = {name: float(np.mean([each.labels[name] for each in samples])) for name in metrics}
-        report = GuideReport(
-            len({sample.context for sample in samples}),
-            len(samples),
-            len(positions.tokens),
-            {**shares, "all": float(satisfied.mean(dtype=float))},
-            settings.training_loss,
-            settings.validation_loss,
-            round(fitted.prior, 4),
-            fitted.epoch,
-            _auc(fitted.network, labelled.at(left_out), space),
-        )
-        return Guide(settings, space, fitted.network), report
-
-    return [trained(metrics) for metrics in labels]
+    satisfied = np.array([sample.satisfies(metrics) for sample in samples], np.float32)
+    labelled = positions._replace(labels=satisfied[positions.replies])
+    fitted = _fit(labelled.at(~left_out), labelled.at(left_out), space, fitting)
+    settings = GuideSettings(
+        base=model.identity.partition("/")[0],
+        vocabulary=vocabulary_digest(model.vocabulary),
+        metrics=tuple(metrics),
+        threshold=sampling.threshold,
+        temperature=sampling.temperature,
+        consistency=fitting.consistency,
+        training_loss=tuple(round(loss, 4) for loss in fitted.training),
+        validation_loss=tuple(round(loss, 4) for loss in fitted.validation),
+    )
+    shares = {name: float(np.mean([each.labels[name] for each in samples])) for name in metrics}
+    report = GuideReport(
+        len({sample.context for sample in samples}),
+        len(samples),
+        len(positions.tokens),
+        {**shares, "all": float(satisfied.mean(dtype=float))},
+        settings.training_loss,
+        settings.validation_loss,
+        round(fitted.prior, 4),
+        fitted.epoch,
+        _auc(fitted.network, labelled.at(left_out), space),
+    )
+    return Guide(settings, space, fitted.network), report
 
 
 def _check(samples: Sequence[Labelled], metrics: Sequence[str], sampling: Sampling) -> None:

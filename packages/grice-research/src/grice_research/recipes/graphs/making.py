@@ -30,10 +30,9 @@ from grice_research.recipes.graphs.space import WORK, Kept
 from grice_tasks.explagraphs.candidates import phrase_row
 from grice_tasks.explagraphs.features import Features, Reading, texts_of
 from grice_tasks.explagraphs.generator import GraphGenerator
-from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.graph import Graph, depth_first
 from grice_tasks.explagraphs.informativeness import with_one
 from grice_tasks.explagraphs.kernel import KernelHead
-from grice_tasks.explagraphs.order import depth_first
 from grice_tasks.explagraphs.templates import Template, Templates
 from grice_tasks.explagraphs.wording import opposite, phrases, relation_names
 

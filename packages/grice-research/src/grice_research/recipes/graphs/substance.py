@@ -38,10 +38,9 @@ from grice_research.recipes.graphs.making import (
 from grice_research.recipes.graphs.space import WORK, Kept, make_space, topic_folds, topics
 from grice_research.recipes.options import parser_of
 from grice_tasks.explagraphs.features import Features, Reading
-from grice_tasks.explagraphs.graph import Graph
+from grice_tasks.explagraphs.graph import Graph, depth_first
 from grice_tasks.explagraphs.informativeness import fact_logits, informativeness_features
 from grice_tasks.explagraphs.kernel import KernelHead
-from grice_tasks.explagraphs.order import depth_first
 
 SETTINGS = {"width": 0.35, "ridge": 1.0, "features": 1536}
 

@@ -26,8 +26,8 @@ from grice_research.training_texts import record_texts
 from grice_tasks.cider.connectives import RELATIONS
 from grice_tasks.cider.find import fitting, near_pairs
 from grice_tasks.cider.heads import LinkHead, LinkHeads, Sides
+from grice_tasks.cider.reading import layout_of
 from grice_tasks.cider.span_candidates import informative
-from grice_tasks.cider.structure import layout_of
 
 WORK = work_folder("triplets")
 CARD = """name = "triplets"
