@@ -21,7 +21,7 @@ from grice_tasks.cider.find import (
     links_of_records,
     wanted_links,
 )
-from grice_tasks.cider.heads import LinkHead, LinkHeads, span_vectors
+from grice_tasks.cider.heads import LinkHead, span_vectors
 from grice_tasks.cider.models import TripletModels
 from grice_tasks.cider.reading import (
     NEW,
@@ -89,7 +89,7 @@ def links_file(tmp_path):
 @pytest.fixture
 def models(links_file):
     return TripletModels(
-        LinkHeads([LinkHead(links_file)]),
+        LinkHead(links_file),
         -500.0,
         FakeEncoder(),
         tagger=lambda hidden: FakeTagger(),

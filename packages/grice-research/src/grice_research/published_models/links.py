@@ -48,7 +48,7 @@ class PublishedLinkSettings(Settings, frozen=True):
 
 
 class PublishedLinks:
-    """Stands in the place of :class:`~grice_tasks.cider.heads.LinkHeads`.
+    """Stands in the place of :class:`~grice_tasks.cider.heads.LinkHead`.
 
     Args:
         relations: Tells one of the 31 relations.

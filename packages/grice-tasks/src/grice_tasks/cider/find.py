@@ -336,14 +336,9 @@ def wanted_links(
     implicit: bool = True,
 ) -> Wanted:
     """Return which links are wanted; see :class:`grice_tasks.cider.find.Wanted`."""
-    check_relations(relations)
-    return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
-
-
-def check_relations(relations: Iterable[str]) -> None:
-    """Raise InputError if a relation is none of CIDER's."""
     for name in relations:
         cider_schema()[name]
+    return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
 
 
 def links_of_records(

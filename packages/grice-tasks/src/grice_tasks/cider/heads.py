@@ -81,14 +81,14 @@ class LinkHead:
             name: weights[f"{name}_weight"].shape for name in ("head", "tail", "hidden", "out")
         }
         self.inputs = shapes["head"][0]
+        self.both = bool(self.inputs > 384)
         wanted = 3 * shapes["head"][1] + STRUCTURE, 3 * len(self.relations)
         if (shapes["hidden"][0], shapes["out"][1]) != wanted or shapes["tail"] != shapes["head"]:
             raise BundleError(f"{path}: the arrays do not fit each other: {shapes}")
 
-    @property
-    def both(self) -> bool:
-        """Whether it reads each span also on its own."""
-        return bool(self.inputs > 384)
+    def in_context(self) -> LinkHead | None:
+        """Return itself if it reads spans in their text alone, else None."""
+        return None if self.both else self
 
     def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the numbers of each pair, shape ``(pairs, 3, relations)``.
@@ -121,25 +121,3 @@ class LinkHead:
         """Return the place of a relation among the numbers; an unknown one is an InputError."""
         cider_schema()[relation]
         return self.relations.index(relation)
-
-
-class LinkHeads:
-    """Several heads as one: the mean of their numbers."""
-
-    def __init__(self, heads: Sequence[LinkHead]) -> None:
-        self._heads = tuple(heads)
-        self.relations = heads[0].relations
-        self.both = any(head.both for head in heads)
-        self.index = heads[0].index
-
-    def in_context(self) -> LinkHeads | None:
-        """Return those of the heads that read spans in their text alone; None if there is none."""
-        contextual = [head for head in self._heads if not head.both]
-        return LinkHeads(contextual) if contextual else None
-
-    def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
-        """Return the mean numbers of each pair; see :class:`LinkHead`."""
-        outputs = self._heads[0](sides, pairs)
-        for head in self._heads[1:]:
-            outputs = outputs + head(sides, pairs)
-        return np.asarray(outputs / np.float32(len(self._heads)), np.float32)

@@ -11,7 +11,7 @@ from grice.models.memo import MemoEncoder
 from grice.models.registry import Settings, encoder_of, model_kind, read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_tasks.cider.connectives import Nouns
-from grice_tasks.cider.heads import LinkHead, LinkHeads
+from grice_tasks.cider.heads import LinkHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +99,7 @@ def triplet_heads(bundle: Bundle, settings: TripletSettings, opener: Opener) -> 
     def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanTagger:
         return SpanHead(spans, events.folder, hidden, events.digest)
 
-    links = LinkHeads([LinkHead(bundle.path("links.npz"))])
+    links = LinkHead(bundle.path("links.npz"))
     if len(settings.levels) != len(links.relations):
         raise BundleError(
             f"{bundle.folder / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "

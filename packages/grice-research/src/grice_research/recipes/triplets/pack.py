@@ -25,7 +25,7 @@ from grice_research.recipes.triplets.weak import nouns_of
 from grice_research.training_texts import record_texts
 from grice_tasks.cider.connectives import RELATIONS
 from grice_tasks.cider.find import fitting, near_pairs
-from grice_tasks.cider.heads import LinkHead, LinkHeads, Sides
+from grice_tasks.cider.heads import LinkHead, Sides
 from grice_tasks.cider.reading import layout_of
 from grice_tasks.cider.span_candidates import informative
 
@@ -67,7 +67,7 @@ NEVER = 50.0
 
 def relation_levels(path: Path) -> list[float]:
     """Return for each relation the log odds that only few pairs of clean talk are above."""
-    links = LinkHeads([LinkHead(path)])
+    links = LinkHead(path)
     odds = []
     for part in sorted(WORK.glob("weak_[0-9].pkl")):
         for _, joined, spotted, vectors in pickle.loads(part.read_bytes())[:CONVERSATIONS]:
