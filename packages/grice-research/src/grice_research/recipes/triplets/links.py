@@ -17,7 +17,6 @@ from torch import nn
 from torch.nn import functional
 
 from grice_research.places import work_folder
-from grice_tasks.cider.reading import layout_of, structure
 
 MOST, EPOCHS, RATE = 90_000, 4, 1.5e-3
 """Rows to learn from, epochs, and the largest rate."""
