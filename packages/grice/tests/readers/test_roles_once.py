@@ -25,7 +25,7 @@ ALLOWED = {
     ("evaluation/ratings.py", "human"): RATINGS,
     ("models/endpoint/chat.py", "user"): "role of a message that grice itself sends to a server",
     ("readers/_build.py", "agent"): SPEAKER_FIELD,
-    ("readers/_chat.py", "system"): "field of a request to Anthropic's interface",
+    ("readers/_calls.py", "system"): "field of a request to Anthropic's interface",
     ("readers/otel.py", "agent"): META_FIELD,
     ("readers/otel.py", "user"): META_FIELD,
     ("readers/label_studio.py", "user"): SPEAKER_FIELD,

@@ -10,7 +10,7 @@ import msgspec
 
 from grice.errors import RecordError
 from grice.readers import messages, turns
-from grice.readers._chat import history_of
+from grice.readers._calls import history_of
 from grice.readers._format import Bad, Line
 from grice.readers._registry import named
 from grice.readers.roles import ASSISTANT, TOOL, role_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from grice.readers._calls import Call, dialogue_of, export_format, text_in
-from grice.readers._chat import json_of
+from grice.readers._calls import Call, dialogue_of, export_format, json_of, text_in
 from grice.readers._format import Bad
 from grice.readers._json import field_names
 

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import RecordError
-from grice.readers._calls import Call, conversations
-from grice.readers._chat import history_of, json_of, replies_of
+from grice.readers._calls import Call, conversations, history_of, json_of, replies_of
 from grice.readers._format import Bad, Format, Line
 from grice.readers._json import confidence, object_of, parsed_lines
 from grice.readers.roles import ASSISTANT, OTEL_EVENTS

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.readers._build import ID, take
-from grice.readers._chat import history_of, replies_of, turns_in
+from grice.readers._calls import history_of, replies_of, turns_in
 from grice.readers._format import Bad, Format, Line, stem
 from grice.readers._json import confidence, field_names, object_of, parsed_lines
 from grice.records import Conversation
