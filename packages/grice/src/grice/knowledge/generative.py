@@ -99,11 +99,6 @@ class GenerativeKnowledge:
         self._generator = generator
         self.schema: Schema = load_schema(settings.schema)
 
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """The relations whose tails it has learned."""
-        return tuple(self.schema.relations)
-
     def tails(
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:

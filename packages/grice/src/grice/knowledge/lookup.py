@@ -230,13 +230,6 @@ class StoredKnowledge:
             [head_text(event) for event in events], count, encoder=self._encoder
         )
 
-    def origin(self, head: str, relation: str, tail: str) -> str | None:
-        """Return where a triple comes from; None if it is not known."""
-        for triple in self.store.tails_of(head, relation):
-            if (triple.head, triple.tail) == (head, tail):
-                return triple.source
-        return None
-
 
 def best_known(
     store: TripleStore, triples: Sequence[Triple], *, encoder: Encoder, heads: int, tails: int

@@ -112,11 +112,6 @@ class BundledStore:
         """The heads' coordinates in steps, as products need them; shape ``(heads, kept)``."""
         return self._heads.astype(np.float32)
 
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """The relations of which the store knows triples."""
-        return tuple(self._relations)
-
     def __len__(self) -> int:
         """Return the number of triples."""
         (count,) = self._connection.execute("SELECT count(*) FROM triples").fetchone()
@@ -158,13 +153,6 @@ class BundledStore:
         )
         given = (*(like(word) for word in words), count)
         return list(self._rows_of(f" WHERE {condition} LIMIT ?", given))
-
-    def triples(self, relations: Sequence[str]) -> Iterator[Triple]:
-        """Yield every triple of some relations, in the order of the store."""
-        marks = ", ".join("?" * len(relations))
-        yield from self._rows_of(
-            f" WHERE relations.name IN ({marks}) ORDER BY head, relation, tail", tuple(relations)
-        )
 
     def exact(self, text: str, count: int) -> list[Triple]:
         """Return triples whose head or tail is exactly this text, in any case."""
