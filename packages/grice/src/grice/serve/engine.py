@@ -53,7 +53,6 @@ class Engine:
 
     Attributes:
         scorer: The loaded metrics.
-        ready: Whether requests are taken.
     """
 
     def __init__(self, scorer: Scorer, limits: Limits, counts: CollectorRegistry) -> None:
@@ -64,7 +63,7 @@ class Engine:
         self._come: asyncio.Event
         self._thread: ThreadPoolExecutor
         self._task: asyncio.Task[None] | None = None
-        self.ready = False
+        self._open = False
         self._turns_per_second = 200.0  # until it is measured
         self._together = 1
         self._batches = Counter("grice_batches", "Batches scored.", registry=counts)
@@ -73,17 +72,22 @@ class Engine:
         waiting = Gauge("grice_waiting_turns", "Turns accepted, not scored.", registry=counts)
         waiting.set_function(lambda: self._waiting)
 
+    @property
+    def ready(self) -> bool:
+        """Whether requests are taken and scored."""
+        return self._open and self._task is not None and not self._task.done()
+
     def start(self) -> None:
         """Begin to score, in the running event loop."""
         self._come = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "grice-score")
-        self.ready = True
+        self._open = True
         self._task = asyncio.create_task(self._work())
 
     async def close(self) -> None:
         """Finish all that was accepted, and take nothing more."""
         if self._task is not None:
-            self.ready = False
+            self._open = False
             self._come.set()
             await self._task
             self._thread.shutdown()
@@ -126,7 +130,7 @@ class Engine:
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        while self._jobs or self.ready:
+        while self._jobs or self._open:
             if not self._jobs:
                 self._come.clear()
                 await self._come.wait()
