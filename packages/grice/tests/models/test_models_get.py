@@ -149,13 +149,9 @@ def test_the_name_of_a_preset_fetches_all_that_it_needs(in_parts, models, config
 
 def test_a_preset_with_a_model_of_no_index_fetches_nothing(mirror, models, config, capsys):
     (config / "presets").mkdir()
-    (config / "presets" / "team.toml").write_text(
-        'summary = "x"\nmodels = ["tiny", "own"]\n[add]\nown = "grice models add OWN/"\n'
-    )
+    (config / "presets" / "team.toml").write_text('summary = "x"\nmodels = ["tiny", "own"]\n')
     assert get("team") == 2
-    assert "needs the model 'own', which is not here: grice models add OWN/" in (
-        capsys.readouterr().err
-    )
+    assert "the index has no model 'own'" in capsys.readouterr().err
     assert mirror.asked == []
 
 

@@ -9,9 +9,6 @@ A preset is a TOML file:
     [options.relevance]               # a metric, and its options by their names
     model = "model:medium"
 
-    [add]                             # how a model comes here that is in no index
-    mine = "grice models add FOLDER --kind seq2seq --licence MIT --name mine"
-
 ``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
 folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
 than a preset. Every value stands in the signature of its metric, so that scores of two presets are
@@ -28,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from grice import distributions
-from grice.errors import InputError, ModelError, did_you_mean, os_reason
+from grice.errors import InputError, did_you_mean, os_reason
 from grice.files import make_folder, write_text
 from grice.folders import config_folder
 
@@ -58,7 +55,6 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         models: Names of models that it needs.
         metrics: Metrics that run beside the default ones where a run names none.
         options: Options and model references by name of the metric.
-        add: Commands that take its models from where they are published, by name of the model.
     """
 
     summary: str
@@ -66,7 +62,6 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
-    add: dict[str, str] = {}
     name: str = ""
 
     def check_models(self) -> None:
@@ -74,19 +69,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.models:
             from grice.models.store.places import check_stored
 
-            self.check_added()
             check_stored(self.models, self.name if self.name in find_presets() else "")
-
-    def check_added(self) -> None:
-        """Check that the models are here that no index has."""
-        from grice.models.store.places import find_stored
-
-        for name in self.models:
-            if name in self.add and find_stored(name) is None:
-                raise ModelError(
-                    f"the preset {self.name} needs the model {name!r}, which is not here: "
-                    f"{self.add[name]}"
-                )
 
     def with_options(
         self, given: Mapping[str, Mapping[str, object]]
@@ -135,9 +118,7 @@ def models_of(names: Iterable[str]) -> list[str]:
     models: dict[str, None] = {}
     for name in names:
         if name in presets:
-            preset = named_preset(name)
-            preset.check_added()
-            models |= dict.fromkeys(preset.models)
+            models |= dict.fromkeys(named_preset(name).models)
         else:
             models[name.removeprefix(MODEL)] = None
     return list(models)
