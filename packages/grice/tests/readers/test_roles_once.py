@@ -22,7 +22,7 @@ META_FIELD = "name of a field of the meta"
 RATINGS = "human ratings are called human"
 ALLOWED = {
     ("cli/settings.py", "tool"): "a table of pyproject.toml",
-    ("evaluation/ratings.py", "human"): RATINGS,
+    ("evaluation/datasets.py", "human"): RATINGS,
     ("models/endpoint/chat.py", "user"): "role of a message that grice itself sends to a server",
     ("readers/_build.py", "agent"): SPEAKER_FIELD,
     ("readers/_calls.py", "system"): "field of a request to Anthropic's interface",
