@@ -1,29 +1,15 @@
 """Flaws that the text of a reply shows beyond doubt: rules without a model.
 
-Each rule has a code, a title and a measured precision (``certain_flaws`` of grice-research).
+Each rule has a code, a title and a measured precision (``bench/certain_flaws.py``).
 A rule that is not sure stays silent.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grice.detectors.conversation import Background, Reply
 from grice.detectors.language import other_language_in
-from grice.detectors.rules import (
-    CUT_OFF,
-    EMPTY,
-    LEAKED_TOKENS,
-    OTHER_LANGUAGE,
-    RAW_HTML,
-    RAW_JSON,
-    RULES,
-    STACK_TRACE,
-    SYSTEMATIC,
-    TEMPLATE,
-    Rule,
-    in_words,
-)
 from grice.detectors.text import (
     cut_off_in,
     empty_in,
@@ -37,11 +23,57 @@ from grice.records import Finding, Span
 from grice.scoring.items import responses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from grice.records import Conversation
 
 __all__ = ["EMPTY", "RULES", "SYSTEMATIC", "Rule", "certain_flaws", "in_words"]
+
+
+class Rule(NamedTuple):
+    """A rule: its flaw by a title, and one and several replies with it, for counts."""
+
+    code: str
+    title: str
+    one: str
+    several: str
+
+
+EMPTY = Rule("empty-reply", "empty reply", "empty reply", "empty replies")
+STACK_TRACE = Rule("stack-trace", "stack trace", "stack trace", "stack traces")
+RAW_JSON = Rule("raw-json", "raw JSON", "raw JSON reply", "raw JSON replies")
+RAW_HTML = Rule("raw-html", "raw HTML", "raw HTML reply", "raw HTML replies")
+TEMPLATE = Rule("template-left-in", "template left in", "template left in", "templates left in")
+LEAKED_TOKENS = Rule(
+    "leaked-tokens", "leaked tokens", "reply with leaked tokens", "replies with leaked tokens"
+)
+OTHER_LANGUAGE = Rule(
+    "other-language", "another language", "reply in another language", "replies in another language"
+)
+CUT_OFF = Rule("cut-off", "cut-off reply", "cut-off reply", "cut-off replies")
+RULES = {
+    rule.code: rule
+    for rule in (
+        EMPTY, STACK_TRACE, RAW_JSON, RAW_HTML, TEMPLATE, LEAKED_TOKENS, OTHER_LANGUAGE, CUT_OFF,
+    )
+}  # fmt: skip
+"""Every rule by its code, in the order in which findings are listed."""
+SYSTEMATIC = frozenset(rule.code for rule in (RAW_JSON, RAW_HTML, LEAKED_TOKENS, OTHER_LANGUAGE))
+"""Rules that a log may break throughout by its format or its users, and not by single replies."""
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """Return counts of findings by code as words.
+
+    >>> in_words({"cut-off": 1, "empty-reply": 3})
+    '3 empty replies, 1 cut-off reply'
+    """
+    return ", ".join(
+        f"{counts[code]:,} {rule.one if counts[code] == 1 else rule.several}"
+        for code, rule in RULES.items()
+        if counts.get(code)
+    )
+
 
 SPANS = 10
 """Places that a finding names at most."""
