@@ -20,7 +20,6 @@ from grice_research.triplets.choices import distance_balanced, nearest
 from grice_research.triplets.cider import load_cider
 from grice_research.triplets.scores import score_entailment, score_labels, score_spans
 from grice_research.triplets.tasks import answer_tasks
-from grice_tasks.cider.records import cider_schema
 from grice_tasks.cider.statistics import turn_starts
 
 if TYPE_CHECKING:
@@ -59,14 +58,6 @@ NOT_COMPARABLE = "printed on other negatives, with the epoch chosen on the test 
 CHOSEN = "printed with the checkpoint chosen on the test fold"
 WHY = {"nli": NOT_COMPARABLE, "span": CHOSEN}
 
-PUBLISHED_BASELINES = (
-    ("structure only, boosted trees", "nli", "macro_f1", 0.6300),
-    ("bag of words, no dialogue", "nli", "macro_f1", 0.5737),
-    ("distances and lengths, boosted trees", "choice", "accuracy", 0.5706),
-    ("linear model on the spans", "relation", "accuracy", 0.3368),
-    ("linear model on the spans", "relation", "macro_f1", 0.1203),
-)
-"""Baselines fitted with another library than grice uses; recorded with the protocol of the data."""
 
 Scored = dict[tuple[str, str], float]
 """Value of each task and measure on one fold."""
@@ -98,15 +89,6 @@ def measure(context: BenchContext) -> Iterator[Row]:
     by_fold = [_scored(folds[number], answers, shipped.level) for number in FOLDS]
     yield from _rows("", by_fold, "ours", fingerprint, "heads that saw no text of CIDER: transfer")
     yield from _baselines(cider, folds)
-    for name, task, what, value in PUBLISHED_BASELINES:
-        yield Row(
-            row=f"{task}: {name}",
-            measure=what,
-            estimate=None,
-            kind="baseline",
-            published=value,
-            why="recorded with the protocol, five folds; not computed here",
-        )
 
 
 def _fold(cider: Cider, number: int) -> _Fold:
@@ -152,7 +134,6 @@ def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
     if answers.spans:
         spans = [_answer(answers, question) for question in fold.questions]
         scored |= _span_scores(fold.questions, spans)
-    scored |= _by_category(fold, answers, level)
     return scored
 
 
@@ -173,39 +154,6 @@ def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Score
         scored["span, any valid tail", name] = getattr(best, name)
         scored["span, without pasted answers", name] = getattr(without_pasted, name)
     return scored
-
-
-def _by_category(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
-    """Return macro F1, F1 and accuracy of each category, as table 7 has them."""
-    schema = cider_schema()
-    by_category: Scored = {}
-    categories = dict.fromkeys(relation.category for relation in schema.relations.values())
-    for category in categories:
-
-        def within(relation: str, category: str = category) -> bool:
-            return schema[relation].category == category
-
-        rows = [(key, True) for key in fold.positives if within(key[1].relation)]
-        rows += [(key, False) for key in fold.negatives if within(key[1].relation)]
-        if any(gold for _, gold in rows):
-            scores = score_entailment(
-                [gold for _, gold in rows], [answers.entailed[key] > level for key, _ in rows]
-            )
-            by_category[f"nli, {category}", "macro_f1"] = scores.macro_f1
-        right = [
-            answers.options[choice.id] == choice.label
-            for choice in fold.choices
-            if within(choice.relation)
-        ]
-        if right:
-            by_category[f"choice, {category}", "accuracy"] = sum(right) / len(right)
-        asked = [question for question in fold.questions if within(question.item.relation)]
-        if asked and answers.spans:
-            scored = score_spans(
-                [[q.valid[0]] for q in asked], [_answer(answers, q) for q in asked]
-            )
-            by_category[f"span, {category}", "f1"] = scored.f1
-    return by_category
 
 
 def _rows(

@@ -39,12 +39,7 @@ def query(head: str, relation: str) -> str:
     convert=convert_seq2seq,
 )
 def comet(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
-    """Open a COMET.
-
-    Raises:
-        BundleError: If its vocabulary has neither ``[GEN]`` nor the names of relations: it may be
-            the language model that COMET is made of.
-    """
+    """Open a COMET."""
     model = EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
     if not model.knows(GENERATE) and not model.knows(RELATION):
         raise BundleError(

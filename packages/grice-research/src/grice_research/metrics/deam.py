@@ -37,12 +37,6 @@ class DeamClassifier:
 
     The turns are joined by one blank: the model sees neither speakers nor where a turn ends. It
     says nothing of single turns, each of which gets the value of the conversation.
-
-    Args:
-        bundle: The opened bundle.
-        settings: What its card states.
-        memo: What was read before.
-        threads: How many conversations are read at the same time.
     """
 
     def __init__(self, bundle: Bundle, settings: DeamSettings, memo: Memo, *, threads: int) -> None:

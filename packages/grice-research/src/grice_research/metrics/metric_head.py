@@ -40,14 +40,6 @@ class MetricClassifier:
 
     What a metric has nothing to judge in has its neutral value. A metric of conversations judges
     the history with the reply.
-
-    Args:
-        metric: With its default options.
-        models: Opened, by parameter.
-        identity: Version and models.
-
-    Raises:
-        MetricError: If the values of the metric have no bounds.
     """
 
     def __init__(self, metric: Metric, models: dict[str, object], identity: str) -> None:
@@ -74,12 +66,7 @@ class MetricClassifier:
 
 
 def metric_classifier(name: str, opener: Opener) -> MetricClassifier:
-    """Return a metric, with the models that it has by default.
-
-    Raises:
-        MetricError: If there is none of that name, or its values have no bounds.
-        BundleError: If one of its models is not there.
-    """
+    """Return a metric, with the models that it has by default."""
     metric = find_metrics().named(name)
     models: dict[str, object] = {
         parameter: opener.open(reference, metric.protocols.get(parameter, object))

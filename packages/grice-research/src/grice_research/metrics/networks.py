@@ -43,14 +43,7 @@ def pooled(tokens: np.ndarray, how: str) -> np.ndarray:
 
 
 class ReplyNetwork:
-    """A :class:`~grice.models.protocols.PairClassifier`; for ``engagement`` it weighs, too.
-
-    Args:
-        bundle: The opened bundle.
-        settings: What its card states.
-        memo: What was judged before.
-        threads: How many texts are read at the same time.
-    """
+    """A :class:`~grice.models.protocols.PairClassifier`; for ``engagement`` it weighs, too."""
 
     def __init__(
         self, bundle: Bundle, settings: NetworkSettings, memo: Memo, *, threads: int

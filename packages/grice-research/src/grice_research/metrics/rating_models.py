@@ -94,11 +94,7 @@ class Reading(Protocol):
 
 
 class JoinedTexts:
-    """The vectors of the history, the reply and both as one text, and the product of the first two.
-
-    Args:
-        encoder: Gives unit vectors.
-    """
+    """Vectors of history, reply and both as one text, and the first two's product."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -120,11 +116,7 @@ class JoinedTexts:
 
 
 class CountedEdges:
-    """How many pairs of words of history and reply are joined by one edge and by two; length.
-
-    Args:
-        edges: Neighbours of each word, in both directions.
-    """
+    """How many pairs of words of history and reply are joined by one edge and by two; length."""
 
     def __init__(self, edges: dict[str, frozenset[str]]) -> None:
         self._edges = edges
@@ -157,14 +149,7 @@ class RegressorSettings(Settings, frozen=True):
 
 
 class Regressor:
-    """A :class:`~grice.models.protocols.PairClassifier` that learned ratings.
-
-    Args:
-        bundle: A bundle of kind ``rating-regressor``: ``head.npz``, and ``edges.txt.gz`` if it
-            reads edges.
-        settings: What its card states.
-        encoder: For ``texts``.
-    """
+    """A :class:`~grice.models.protocols.PairClassifier` that learned ratings."""
 
     def __init__(self, bundle: Bundle, settings: RegressorSettings, encoder: Encoder) -> None:
         self._read: Reading

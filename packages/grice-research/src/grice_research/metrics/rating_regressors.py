@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Count
     from grice.records import Response
 
-__all__ = ["cross_encoder", "mlp_regressor"]
-
 EXAMPLE = Example(["What do you do for a living?", "I teach maths at a school."], 0.0, 1.0)
 
 
@@ -40,11 +38,7 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
     def judge(
         responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
     ) -> Iterator[Judgement]:
-        """Return the rating that a model expects people to give the reply.
-
-        Args:
-            history: How many turns before the reply are read.
-        """
+        """Return the rating that a model expects people to give the reply."""
 
         def judged(spoken: Sequence[Response]) -> Iterator[Judgement]:
             pairs = [

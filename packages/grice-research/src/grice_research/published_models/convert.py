@@ -60,13 +60,7 @@ def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
 
 
 def convert_encoder(source: Path, target: Path, *, drop: int = 0) -> int:
-    """Convert an encoder without any head, and return how many tokens it reads at once.
-
-    Args:
-        source: The checkpoint, its weights as safetensors.
-        target: An empty folder.
-        drop: Layers left out at the top.
-    """
+    """Convert an encoder without any head, and return how many tokens it reads at once."""
     config = read_config(source)
     layers = int(config.get("num_hidden_layers", 0))
     if layers <= drop:
@@ -91,12 +85,7 @@ published_encoder = encoder._replace(name="published-encoder", convert=convert_p
 def _converted(
     source: Path, target: Path, config: dict[str, Any], families: tuple[str, ...], what: str
 ) -> Tokenizer:
-    """Write a checkpoint in the run-time format, and return its tokenizer.
-
-    Raises:
-        BundleError: If it is of another family, cut off or damaged.
-        ModelError: If transformers or torch is not installed.
-    """
+    """Write a checkpoint in the run-time format, and return its tokenizer."""
     family = str(config.get("model_type"))
     if family not in families:
         raise BundleError(

@@ -90,13 +90,7 @@ class PublishedGraphSettings(Settings, frozen=True):
 
 
 class PublishedGraphs:
-    """A :class:`~grice_tasks.explagraphs.samples.GraphPredictor`.
-
-    Args:
-        generator: Writes graphs.
-        classifier: Tells stances; of a reasoning pair it reads the graph, too.
-        order: Which of the two comes first.
-    """
+    """A :class:`~grice_tasks.explagraphs.samples.GraphPredictor`."""
 
     def __init__(self, generator: Seq2Seq, classifier: TextClassifier, order: str) -> None:
         self.identity = f"{generator.identity}/{classifier.identity}/{order}"

@@ -31,14 +31,6 @@ def convert_classifier(
 
     The head is a dense layer with tanh on the first state, and a linear one: that of RoBERTa, or
     BERT's pooler and classifier.
-
-    Args:
-        source: The checkpoint.
-        target: An empty folder.
-        labels: What its labels must stand for, in that order; empty takes any.
-
-    Raises:
-        BundleError: If it cannot be converted, or the head is missing or of other labels.
     """
     with checkpoint(source) as whole:
         published = read_published(whole)
@@ -85,16 +77,6 @@ def _convert_network(
     The weights of the network stand in ``network.safetensors`` under any names that begin with
     ``network.``; its layers are told by their sizes. ``config.json`` may state ``pooling`` and
     ``layer``, the layer it stands on.
-
-    Args:
-        source: The encoder with the network beside it.
-        target: An empty folder.
-        quadratic: Whether it reads both vectors with their quadratic feature between them, as
-            RUBER does, or their mean.
-        outputs: Numbers that the last layer gives.
-
-    Raises:
-        BundleError: As of :func:`convert_classifier`; or if the layers do not fit each other.
     """
     with checkpoint(source) as whole:
         published = read_published(whole)

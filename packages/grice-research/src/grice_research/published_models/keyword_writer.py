@@ -45,12 +45,7 @@ def prompt(keywords: Sequence[str], *, model: str = "bart") -> str:
 
 
 class PublishedWriter:
-    """A :class:`KeywordWriter`.
-
-    Args:
-        model: The encoder-decoder.
-        family: Its architecture.
-    """
+    """A :class:`KeywordWriter`."""
 
     def __init__(self, model: Seq2Seq, family: str) -> None:
         self._model = model

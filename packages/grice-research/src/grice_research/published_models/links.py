@@ -48,12 +48,7 @@ class PublishedLinkSettings(Settings, frozen=True):
 
 
 class PublishedLinks:
-    """Stands in the place of :class:`~grice_tasks.cider.heads.LinkHead`.
-
-    Args:
-        relations: Tells one of the 31 relations.
-        entailment: Tells whether a hypothesis is entailed.
-    """
+    """Stands in the place of :class:`~grice_tasks.cider.heads.LinkHead`."""
 
     both = False
 

@@ -35,10 +35,6 @@ def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
 
     A network that was published by itself, such as that of predictive engagement, is taken from
     ``network.pt`` beside its encoder.
-
-    Raises:
-        ModelError: If the weights are a pickle that is not trusted, or torch is missing.
-        BundleError: If the pickle holds something else than weights.
     """
     stored = sorted(source.glob("*.safetensors"))
     files = [] if stored else sorted(source.glob(PICKLES))
@@ -66,12 +62,7 @@ def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
 
 
 def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
-    """Return the tensors of a pickle by name; nothing else than tensors is read from it.
-
-    Raises:
-        ModelError: If it is not trusted, or torch is missing.
-        BundleError: If it holds something else.
-    """
+    """Return the tensors of a pickle by name; nothing else than tensors is read from it."""
     if not trusted:
         raise ModelError(
             f"{path}: a pickle, which can run code of its author when it is read; if you know "

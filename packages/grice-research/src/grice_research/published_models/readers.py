@@ -55,14 +55,7 @@ class TextClassifier(Protocol):
 
 
 class PublishedReader:
-    """The encoder with its head; a :class:`TextClassifier`.
-
-    Args:
-        bundle: The opened bundle.
-        settings: What its card states.
-        memo: What was read before.
-        threads: How many texts are read at the same time.
-    """
+    """The encoder with its head; a :class:`TextClassifier`."""
 
     def __init__(
         self,

@@ -63,11 +63,7 @@ class Seq2Seq(Protocol):
     identity: str
 
     def write(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
-        """Return texts per prompt, the best first, with their mean log probabilities.
-
-        Raises:
-            InputError: If more texts are asked for than the search is wide.
-        """
+        """Return texts per prompt, the best first, with their mean log probabilities."""
         ...
 
     def knows(self, piece: str) -> bool:
@@ -119,11 +115,7 @@ class Engine(Protocol):
 
 
 class EmbeddedSeq2Seq:
-    """A :class:`Seq2Seq` whose answers are kept.
-
-    Args:
-        mode: ``exact`` computes in float32, ``fast`` in int8 unless the card states float32.
-    """
+    """A :class:`Seq2Seq` whose answers are kept."""
 
     def __init__(
         self, bundle: Bundle, settings: Seq2SeqSettings, memo: Memo, *, mode: Mode, threads: int
