@@ -195,14 +195,13 @@ def _print_place(model: Stored, *, as_json: bool) -> None:
 
 def _verify(arguments: argparse.Namespace) -> int:
     from grice.errors import BundleError
-    from grice.models.bundle import open_bundle
-    from grice.models.store.places import stored, stored_models
+    from grice.models.store.places import stored_model, stored_models
 
     right = True
     for name in arguments.names or stored_models():
-        folder, problem = stored(name).folder, ""
+        problem = ""
         try:
-            open_bundle(folder)
+            stored_model.find(name)
         except BundleError as error:
             right, problem = False, str(error)
         row = {"name": name, "ok": not problem, "problem": problem}
