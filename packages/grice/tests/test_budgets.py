@@ -11,12 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 BUDGETS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["budgets"]
-STILL_OVER = {
-    "packages/grice/src": 66_000,
-    "packages/grice-research/src": 47_000,
-    "packages/grice/src/grice/readers": 5_300,
-    "packages/*/tests": 45_000,
-    "bench/*.py docs/*.py": 4_400,
+STILL_OVER: dict[str, int] = {
+    "packages/grice/src": 47_400,
+    "packages/grice-research/src": 27_400,
+    "packages/*/tests": 37_600,
 }
 """Lines that folders over their budget may have until they are cut; empty when all are."""
 
