@@ -126,12 +126,6 @@ def test_contrasting_sentences_are_scored_beside_halves_and_swaps(bench):
     assert value(rows, "swapped reference", "match_first") == pytest.approx(1 / 2)
     assert value(rows, "swapped reference", "coverage") == 1
     assert value(rows, "halved keywords", "bleu4") == pytest.approx(0, abs=1e-6)
-    honest, baselines = ("reference", "embedded"), ("halved keywords", "swapped reference")
-    for measure in ("rouge_l", "plausibility"):
-        above = [value(rows, system, measure) > value(rows, other, measure)
-                 for system in honest for other in baselines]  # fmt: skip
-        share = value(rows, "ranking", f"ranked_rightly on {measure}")
-        assert share == pytest.approx(sum(above) / 4)
     whole = value(rows, "plausibility", "swap_detection")
     sides = [value(rows, "plausibility", f"swap_detection on {kind} pairs")
              for kind in ("GEO", "TEMP")]  # fmt: skip
@@ -150,11 +144,6 @@ def test_the_steps_to_contrasting_sentences_are_compared_with_what_was_released(
     assert lengths == {"commonsenseqa": 5, "arc": 5, "multiple choice": 10}
     for source in made_tasks.SOURCES:
         assert value(rows, "pipeline", f"context_f1 on {source}") > 0.8
-    assert rows["pipeline", "keywords_f1"]["n"] == 24
-    assert value(rows, "pipeline", "keywords_f1") > 0.9
-    assert rows["pipeline", "pairs_recall"]["n"] == 12
-    for split in ("train", "dev", "test"):
-        assert rows["pipeline", f"contrast_kept on released {split}"]["n"] == 4
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -187,5 +176,3 @@ def test_every_row_says_how_it_compares(folder):
     finally:
         models.close()
     assert all("4 of the paper's 2,012 pairs" in row.why for row in rows)
-    order = next(row.why for row in rows if (row.row, row.on) == ("ranking", "rouge_l"))
-    assert order.startswith("reference 1.000 > ")

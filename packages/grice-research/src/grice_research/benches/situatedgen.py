@@ -6,14 +6,11 @@ one to one with a printed one, and the verdicts say no more than which is higher
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 import msgspec
-import numpy as np
 
 from grice.errors import BundleError, InputError
-from grice.models.protocols import TaggedSpan
 from grice.stats.estimate import Estimate
 from grice.stats.systems import mean
 from grice_research.benches._situatedgen import (
@@ -25,18 +22,13 @@ from grice_research.benches._situatedgen import (
     evaluated_statements,
     found_in,
     named_entities,
-    ratio,
     rows_of,
     statements_file,
     with_entities,
 )
 from grice_research.rows import Row
 from grice_tasks.situatedgen.captions import rouge_l
-from grice_tasks.situatedgen.marking import keywords_of, mask
-from grice_tasks.situatedgen.mining import alike, mine_pairs, split_pairs
 from grice_tasks.situatedgen.records import (
-    Entity,
-    Marked,
     Question,
     Sample,
     read_samples,
@@ -53,7 +45,6 @@ if TYPE_CHECKING:
     from grice_research.rows import Kind
     from grice_tasks.situatedgen.contrast import ContrastHead
     from grice_tasks.situatedgen.models import ContextModels, ContrastModels
-    from grice_tasks.situatedgen.tagger import Tagger
 
 TITLE = "Contrasting sentences of place and time (SituatedGen)"
 PAPER = (
@@ -109,53 +100,10 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
             ),
         ),
     }
-    figures: list[Row] = []
     for name, (kind, texts) in written.items():
-        rows = list(_system(name, kind, samples, texts, contrast.judge, fingerprint))
-        figures += (row for row in rows if not row.on)
-        yield from rows
-    yield from _ranking(figures)
+        yield from _system(name, kind, samples, texts, contrast.judge, fingerprint)
     yield from _swaps(samples, contrast.judge, fingerprint)
     yield from _steps(folder, context_models, models.fingerprint("bundle:context"))
-    yield from _mined(folder, context_models.tagger, contrast, models.fingerprint("bundle:context"))
-
-
-def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
-    """Yield for each score how often it ranks an honest system above a trivial baseline.
-
-    Honest are the references and the embedded baseline; trivial are halved keywords and references
-    with their contexts exchanged. A figure is the proportion of such pairs that are in this order.
-    """
-    measured = [row for row in figures if row.estimate is not None]
-    for measure_name in dict.fromkeys(row.measure for row in measured):
-        rows = [row for row in measured if row.measure == measure_name]
-        values = {row.row: cast("Estimate", row.estimate) for row in rows}
-        pairs = [
-            values[honest.row].value > values[baseline.row].value
-            for honest in rows
-            if honest.kind == "ours"
-            for baseline in rows
-            if baseline.kind == "baseline"
-        ]
-        order = sorted(values, key=lambda name: -values[name].value)
-        estimate = Estimate(
-            sum(pairs) / len(pairs),
-            None,
-            None,
-            0.95,
-            values[order[0]].n,
-            "share of pairs of an honest system and a trivial baseline, the honest one above",
-            note="an order of four figures has no interval; theirs are in their rows",
-        )
-        why = " > ".join(f"{name} {values[name].value:.3f}" for name in order)
-        yield Row(
-            row="ranking",
-            measure="ranked_rightly",
-            estimate=estimate,
-            kind="ours",
-            on=measure_name,
-            why=why,
-        )
 
 
 def _system(
@@ -290,95 +238,6 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
         yield from _context_rows(f"{name}, dev and test statements", part, fingerprint)
         unseen += part
     yield from _context_rows("all sources, dev and test statements", unseen, fingerprint)
-
-
-def _mined(
-    folder: Path, tagger: Tagger, contrast: ContrastModels, fingerprint: str
-) -> Iterator[Row]:
-    """Yield agreement of keywords, pairs and splits, from the released statements and entities."""
-    marked = _marked(folder, tagger)
-    known = {statement.id: statement for statement in marked}
-    pairs = {name: read_samples(folder / f"{name}.jsonl.gz") for name in ("train", "dev", "test")}
-    gold: dict[str, set[str]] = {}
-    for row in chain(*pairs.values()):
-        for side, name in enumerate(row.ids):
-            gold[name] = {
-                word.lower()
-                for word, place in zip(row.keywords, row.keywords_pos, strict=True)
-                if place == side
-            }
-    mine = {name: {word.lower() for word in known[name].keywords} for name in gold}
-    right = [2.0 * len(mine[name] & gold[name]) for name in gold]
-    both = [float(len(mine[name]) + len(gold[name])) for name in gold]
-    why = "nouns from the shipped tagger, entities as released"
-    yield Row(
-        row="pipeline",
-        measure="keywords_f1",
-        estimate=ratio(right, both),
-        kind="ours",
-        why=why,
-        signature=fingerprint,
-    )
-    vectors = np.stack(contrast.encoder.encode([statement.masked for statement in marked]))
-    mined, _ = mine_pairs(marked, alike(vectors), "released")
-    have = {frozenset(pair.ids) for pair in mined}
-    splits, _ = split_pairs(mined)
-    home = {name: k for k, part in enumerate(splits.values()) for pair in part for name in pair.ids}
-    wanted = [row.ids for row in chain(*pairs.values())]
-    hits = [float(frozenset(ids) in have) for ids in wanted]
-    why = f"{len(mined):,} pairs mined by the released code's rules; 12,689 in the paper"
-    yield Row(
-        row="pipeline",
-        measure="pairs_recall",
-        estimate=mean(hits),
-        kind="ours",
-        why=why,
-        signature=fingerprint,
-    )
-    together = [float(home.get(a, -1) == home.get(b, -2)) for a, b in wanted]
-    yield Row(
-        row="pipeline",
-        measure="pairs_in_one_split",
-        estimate=mean(together),
-        kind="ours",
-        why="released pairs that our own split does not cut",
-        signature=fingerprint,
-    )
-    entities = {statement.id: statement.entities for statement in marked}
-    for name, rows in pairs.items():
-        given = [with_entities(row, entities) for row in rows]
-        judged = contrast.judge.judge_outputs(given, [row.reference for row in given])
-        passed = [
-            float(judgement.contrast is not None and judgement.contrast >= 0.5)
-            for judgement in judged
-        ]
-        share = mean_of_samples(passed, given)
-        yield Row(
-            row="pipeline",
-            measure="contrast_kept",
-            estimate=share,
-            kind="ours",
-            on=f"released {name}",
-            why="pairs the context-dependence test keeps; people cleaned test alone",
-            signature=fingerprint,
-        )
-
-
-def _marked(folder: Path, tagger: Tagger) -> list[Marked]:
-    """Return the released statements with their entities and the shipped tagger's nouns."""
-    rows = list(chain(*(rows_of(statements_file(folder, name)) for name in SOURCES)))
-    texts = [str(row["statement"]).strip() for row in rows]
-    marked = []
-    for row, text, tagged in zip(rows, texts, tagger.find(texts), strict=True):
-        entities = tuple(Entity(*entity) for entity in named_entities(row))
-        spans = []
-        for entity in entities:
-            start = text.find(entity.text)
-            if start >= 0:
-                spans.append(TaggedSpan(start, start + len(entity.text), entity.label, 1.0))
-        keywords = keywords_of(text, spans, tagged.nouns)
-        marked.append(Marked(str(row["id"]), text, entities, keywords, mask(text, keywords)))
-    return marked
 
 
 def _context_rows(on: str, read: Sequence[Read], fingerprint: str) -> Iterator[Row]:
