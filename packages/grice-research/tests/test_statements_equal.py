@@ -1,6 +1,6 @@
 """Statements of a release are compared up to case and punctuation."""
 
-from grice_research.benches._situatedgen import equal_up_to
+from grice_research.benches.situatedgen import equal_up_to
 
 
 def test_equal_up_to_case_and_marks():

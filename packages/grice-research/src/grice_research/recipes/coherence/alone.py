@@ -33,13 +33,7 @@ SEEDS, FOLDS = (0, 1, 2), 5
 
 
 class Alone(NamedTuple):
-    """What the networks say.
-
-    Attributes:
-        layers: Of all seeds as one network, whose output is their mean.
-        rated: Outputs for the turns of each rated conversation; of those that train, by networks
-            that did not see them.
-    """
+    """What the networks say."""
 
     layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]
     rated: list[NDArray[np.float32]]

@@ -44,22 +44,7 @@ WORDED_WAYS, MOVED_WAYS = 4, 2
 
 
 class Item(NamedTuple):
-    """A conversation as it is learned from.
-
-    Attributes:
-        kind: How it was broken; empty if it is intact, or a rated one.
-        rows: Rows of its turns.
-        own: Where the speaker of each turn spoke last.
-        numbers: Plain numbers of its turns, half precision.
-        broken: Turns that were broken.
-        twin: Place of the intact conversation among the intact ones.
-        quality: People's mean rating; 0 where there is none.
-        good: For each turn whether its message was called good.
-        held_out: Whether it is never trained on.
-        speakers: 0 or 1 for each turn.
-        beside: What the networks do not read of its turns; none of those that they learn from.
-        alone: How its turns sound, each by itself; none of those that they learn from.
-    """
+    """A conversation as it is learned from."""
 
     kind: str
     rows: NDArray[np.int64]

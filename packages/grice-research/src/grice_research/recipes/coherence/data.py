@@ -57,17 +57,7 @@ LEFT_OUT = 4
 
 
 class Sample(NamedTuple):
-    """A conversation, intact or broken.
-
-    Attributes:
-        id: Of the intact one.
-        source: Its corpus.
-        turns: Texts.
-        speakers: 0 or 1 for each turn.
-        broken: Indices of the turns that were broken.
-        kind: How it was broken; empty if it is intact.
-        held_out: Whether it is never trained on.
-    """
+    """A conversation, intact or broken."""
 
     id: str
     source: str
@@ -79,16 +69,7 @@ class Sample(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """A conversation with a chatbot or a person, with people's ratings.
-
-    Attributes:
-        turns: Texts.
-        speakers: 0 or 1.
-        quality: Mean of the ratings given to its participants, 1 to 5.
-        good: For each turn whether its message was called good; None where nobody said.
-        by_person: For each turn whether a person wrote it.
-        held_out: Whether it is never trained on.
-    """
+    """A conversation with a chatbot or a person, with people's ratings."""
 
     turns: tuple[str, ...]
     speakers: tuple[int, ...]

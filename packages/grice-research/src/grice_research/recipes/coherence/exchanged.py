@@ -35,14 +35,7 @@ _WITH_BLANKS = re.compile(r"\S+\s*")
 
 
 class Exchanged(NamedTuple):
-    """A turn as it was said and with other words.
-
-    Attributes:
-        kind: What was done.
-        original: The turn.
-        text: What became of it.
-        spans: Which characters of the text do not belong; where words are missing those beside.
-    """
+    """A turn as it was said and with other words."""
 
     kind: str
     original: str

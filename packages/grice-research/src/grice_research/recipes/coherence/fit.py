@@ -33,15 +33,7 @@ WHOLE = 1.5
 
 
 class Settings(NamedTuple):
-    """What is varied between trainings.
-
-    Attributes:
-        epochs: How often each conversation is seen.
-        kinds: What conversations are broken with; all if empty.
-        most: How many conversations.
-        people: Whether people's ratings are learned beside.
-        only: Numbers of the conversations that are learned from; all if empty.
-    """
+    """What is varied between trainings."""
 
     epochs: int = EPOCHS
     kinds: Collection[str] = ()

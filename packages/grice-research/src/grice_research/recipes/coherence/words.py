@@ -56,15 +56,7 @@ SHARD, AT_ONCE = 4096, 256
 
 
 class Twin(NamedTuple):
-    """A turn as it was said and as it became, as the network reads them.
-
-    Attributes:
-        kind: What was done.
-        held_out: Whether it is never trained on.
-        original: States of the tokens of the turn, half precision.
-        states: States of the tokens of what became of it.
-        labels: Which of those do not belong.
-    """
+    """A turn as it was said and as it became, as the network reads them."""
 
     kind: str
     held_out: bool

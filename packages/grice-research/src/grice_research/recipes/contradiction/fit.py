@@ -45,17 +45,7 @@ COMMAND = "python -m grice_research.recipes.contradiction.fit"
 
 
 class Read(NamedTuple):
-    """The tokens of every distinct sentence, shape ``(sentences, MOST, …)``, and pairs of them.
-
-    Attributes:
-        states: Of the tokens, half precision.
-        words: A number per distinct word, 0 where there is none.
-        negates: Whether a token is a negation.
-        counts: Tokens of each sentence.
-        premises: The sentence that is the premise of each pair.
-        hypotheses: The sentence that is the hypothesis of each pair.
-        labels: Whether each pair contradicts.
-    """
+    """The tokens of every distinct sentence, shape ``(sentences, MOST, …)``, and pairs of them."""
 
     states: torch.Tensor
     words: torch.Tensor

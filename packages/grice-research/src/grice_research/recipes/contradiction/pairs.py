@@ -38,13 +38,7 @@ SHORTEST, LONGEST = 4, 14
 
 
 class Sentences(NamedTuple):
-    """Two sentences, the earlier one first.
-
-    Attributes:
-        contradicts: Whether the second contradicts the first.
-        source: Where the pair is from.
-        validation: Whether it is kept back, with all pairs of its premise or group.
-    """
+    """Two sentences, the earlier one first."""
 
     premise: str
     hypothesis: str

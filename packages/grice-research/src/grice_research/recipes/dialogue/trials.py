@@ -30,16 +30,7 @@ PIECES = re.compile(r"\s*\S+")
 
 
 class Trial(NamedTuple):
-    """A reply to a history.
-
-    Attributes:
-        kind: ``true``, ``random``, ``damaged``, ``written`` or ``message``.
-        history: Turns before, oldest first, at most four.
-        reply: The text.
-        label: 1 for a true reply and a message that a person called good.
-        group: The conversation.
-        author: ``person`` or ``bot``, of messages.
-    """
+    """A reply to a history."""
 
     kind: str
     history: tuple[str, ...]

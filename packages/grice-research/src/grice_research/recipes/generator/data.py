@@ -42,14 +42,7 @@ class Head(NamedTuple):
 
 
 class Material(NamedTuple):
-    """Heads to learn from and heads to measure on, and how each row was used.
-
-    Attributes:
-        training: Distinct heads.
-        validation: Heads of groups that are held out.
-        sources: Distinct triples by source.
-        dropped: Rows by the reason they are left out.
-    """
+    """Heads to learn from and heads to measure on, and how each row was used."""
 
     training: tuple[Head, ...]
     validation: tuple[Head, ...]

@@ -32,16 +32,7 @@ FILE, TOKENIZER = "prepared.npz", "tokenizer.json"
 
 
 class Prepared(NamedTuple):
-    """Everything in numbers.
-
-    Attributes:
-        texts: Pieces of the texts whose sentence vector is learned first.
-        rows: Row of each one's vector in ``table``.
-        table: Sentence vectors.
-        training: Heads with their tails.
-        validation: Held-out heads.
-        tokenizer: The vocabulary.
-    """
+    """Everything in numbers."""
 
     texts: list[np.ndarray]
     rows: np.ndarray

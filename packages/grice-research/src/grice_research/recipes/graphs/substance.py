@@ -46,15 +46,7 @@ SETTINGS = {"width": 0.35, "ridge": 1.0, "features": 1536}
 
 
 class Part(NamedTuple):
-    """One of the two judges of which ``substance`` is the lower answer.
-
-    Attributes:
-        name: Of its arrays.
-        right: The kind of graph it should place high.
-        shares: How much each kind that it should place low counts.
-        against: The kinds beside which 0.5 means as likely right as wrong.
-        counts: Part of the distance of two graphs that the counts make up, 0 to 1.
-    """
+    """One of the two judges of which ``substance`` is the lower answer."""
 
     name: str
     right: str

@@ -32,14 +32,7 @@ POPULATION_NAMES = {
 
 
 class Example(NamedTuple):
-    """A worded triple.
-
-    Attributes:
-        tail: Tail without what the relation says already.
-        event: Tail as somebody would say it, for the typing of event pairs.
-        label: 1 plausible, 0 not.
-        group: Key of the head; a group is either learned from or held out, never both.
-    """
+    """A worded triple."""
 
     head: str
     relation: str

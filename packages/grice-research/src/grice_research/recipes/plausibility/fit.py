@@ -36,15 +36,7 @@ def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
 
 
 class Pairs(NamedTuple):
-    """Worded triples as rows of the array of vectors.
-
-    Attributes:
-        head, tail: Rows of the vectors, shape ``(n,)``.
-        relation: Number of the relation.
-        label: 1 plausible, 0 not.
-        judged: Whether people wrote or chose the example as right or wrong beside others of the
-            same event; only such examples are ranked against each other.
-    """
+    """Worded triples as rows of the array of vectors."""
 
     head: np.ndarray
     tail: np.ndarray

@@ -33,16 +33,7 @@ class Mix(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Parallel arrays, one entry per reply, conversations in a row.
-
-    Attributes:
-        history: Index of each turn's vector, oldest first, -1 where missing, shape (n, 4).
-        reply: Index of the reply's vector.
-        corpus: Number of the corpus.
-        conversation: Number of the conversation.
-        held_out: Whether the conversation is kept from training.
-        good: Whether a person called the reply good; -1 if nobody was asked.
-    """
+    """Parallel arrays, one entry per reply, conversations in a row."""
 
     history: Ints
     reply: Ints

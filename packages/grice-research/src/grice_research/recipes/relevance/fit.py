@@ -43,15 +43,7 @@ class Settings(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What heads are fitted on and measured on.
-
-    Attributes:
-        vectors: Half precision, the last row zeros.
-        train: Replies of training conversations; ``weights`` are their chances to be drawn.
-        valid: Replies of held-out conversations.
-        rated_train: Rated messages of training conversations.
-        rated_valid: Rated messages of held-out conversations.
-    """
+    """What heads are fitted on and measured on."""
 
     vectors: NDArray[np.float16]
     train: Examples

@@ -71,14 +71,7 @@ CHOSEN_BY = (
 
 
 class Reply(NamedTuple):
-    """A reply that people judged.
-
-    Attributes:
-        corpus: Where it comes from; the chatbots of ``dbdc3`` are a corpus each.
-        group: The conversation.
-        pair: The turns before it and the reply.
-        rating: What they said; only the order counts, within a corpus.
-    """
+    """A reply that people judged."""
 
     corpus: str
     group: str

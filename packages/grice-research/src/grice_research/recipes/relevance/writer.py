@@ -56,12 +56,7 @@ class Plan(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The word pieces it writes: those of the encoder that its texts need most.
-
-    Attributes:
-        tokenizer: The encoder's.
-        ids: The encoder's number of each piece; the first two stand for end and unknown.
-    """
+    """The word pieces it writes: those of the encoder that its texts need most."""
 
     tokenizer: Tokenizer
     ids: list[int]

@@ -26,13 +26,7 @@ WINDOW = 20
 
 
 class Asked(NamedTuple):
-    """A witness as it is asked for.
-
-    Attributes:
-        metric: Whose scores are read.
-        flaw: What is wrong where it is low; empty if its evidence names the flaw.
-        feature: The figure of the evidence; empty for the value.
-    """
+    """A witness as it is asked for."""
 
     metric: str
     flaw: str

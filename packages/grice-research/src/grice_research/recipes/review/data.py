@@ -31,17 +31,7 @@ BAD, GOOD = 1, 2
 
 
 class Marked(NamedTuple):
-    """A chatbot turn that people judged.
-
-    Attributes:
-        corpus: ``dbdc3``, ``convai2017``, ``pairs`` or ``logs``.
-        system: Which chatbot, as far as it is known; of written items the kind of flaw.
-        group: What must not be parted: the conversation, or the item of a written pair.
-        talk: Its conversation.
-        turn: Its index there.
-        flawed: The share of people who marked it.
-        votes: How many people judged it.
-    """
+    """A chatbot turn that people judged."""
 
     corpus: str
     system: str

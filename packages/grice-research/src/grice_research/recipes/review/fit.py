@@ -75,17 +75,7 @@ LEAST = 20
 
 
 class Table(NamedTuple):
-    """Everything that is known of the turns, one row each.
-
-    Attributes:
-        columns: Values of the witnesses; NaN where they abstain.
-        controls: Length, position, and the source.
-        flawed: The share of people who marked the turn.
-        weight: Each source weighs alike.
-        corpus: Name of the corpus.
-        source: The corpus, or the chatbot of dbdc3: what is left out as a whole.
-        group: Conversations, or items of written pairs: drawn as a whole.
-    """
+    """Everything that is known of the turns, one row each."""
 
     columns: Floats
     controls: Floats

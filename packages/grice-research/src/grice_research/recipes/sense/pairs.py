@@ -57,14 +57,7 @@ class Reading(NamedTuple):
 
 
 class Item(NamedTuple):
-    """Readings that are compared.
-
-    Attributes:
-        kind: The flaw, as it was written.
-        readings: What is read.
-        comparisons: Places of the better and the worse of two readings.
-        validation: Whether the item is kept back: every tenth, by its first history.
-    """
+    """Readings that are compared."""
 
     kind: str
     readings: tuple[Reading, ...]

@@ -52,15 +52,7 @@ Link: TypeAlias = tuple[int, int, int]
 
 
 class Group(NamedTuple):
-    """Spans of one conversation with their links.
-
-    Attributes:
-        spans: What they say.
-        vectors: A row per span.
-        links: The links between them.
-        joined: The conversation; None for knowledge.
-        places: Where they stand; None for knowledge.
-    """
+    """Spans of one conversation with their links."""
 
     spans: list[str]
     vectors: np.ndarray
