@@ -267,14 +267,6 @@ def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys
     assert (records / "llm_judges.md").read_text().startswith("# llm_judges\n")
 
 
-def test_a_bench_is_found_by_its_old_name_with_a_warning(tmp_path, capsys):
-    made_sets.fed_turn(tmp_path)
-    assert main(["bench", "later", "--data", str(tmp_path), "--no-cache", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert {json.loads(line)["bench"] for line in captured.out.splitlines()} == {"llm_judges"}
-    assert "bench later is now called llm_judges" in captured.err
-
-
 def test_records_of_the_old_words_are_refused(tmp_path):
     record = Path(__file__).parents[3] / "docs" / "results" / "deam.json"
     old = record.read_text().replace('"kind":"baseline"', '"kind":"floor"')

@@ -13,10 +13,9 @@ from grice.errors import InputError
 from grice.evaluation.datasets import Item, Rated, known_sets, load_rated
 from grice.records import Conversation, Turn
 from grice.stats import correlation
-from grice_research.context import BenchContext, Skipped
+from grice_research.context import BenchContext, Skipped, released
 from grice_research.measures import MEASURES, measured
 from grice_research.people import of_people
-from grice_research.released import released
 
 
 @pytest.fixture

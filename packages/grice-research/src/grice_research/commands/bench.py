@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 HELP = "measure published tables again, beside our metrics and trivial baselines"
 
-RENAMED = {"anchors": "best_known", "later": "llm_judges"}
-"""Benches by the name that they had before."""
-
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
@@ -57,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice_research.published import bench_names, load_bench
 
     known = bench_names()
-    asked = [_current_name(name) for name in arguments.names if name != "list"]
+    asked = [name for name in arguments.names if name != "list"]
     if arguments.metrics:
         raise InputError("a bench computes the metrics of its tables: leave out -m")
     if arguments.page and not arguments.record:
@@ -114,16 +111,6 @@ def _bench_context(
 
     folder = data_folder(arguments.data)
     return BenchContext(folder, loaded, arguments.registry.metrics, arguments.without, models)
-
-
-def _current_name(name: str) -> str:
-    """Return the name that a bench has now, with a warning if it is asked for by its old one."""
-    if name not in RENAMED:
-        return name
-    from grice.cli.terminal import warn
-
-    warn(f"bench {name} is now called {RENAMED[name]}; the old name goes in the next version")
-    return RENAMED[name]
 
 
 def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContext) -> int:

@@ -17,7 +17,7 @@ from grice.models.registry import Settings, model_kind
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 from grice_tasks.explagraphs.graph import depth_first
-from grice_tasks.explagraphs.reader import read_graph, write_graph
+from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.samples import GraphPredictor, Prediction
 
 if TYPE_CHECKING:
@@ -43,11 +43,6 @@ def sequence_prompt(belief: str, argument: str, stance: Stance | None = None) ->
     """  # noqa: E501 - the format is one line
     text = f"Generate an Explanation Graph for Belief: {belief} </s> Argument: {argument}"
     return text if stance is None else f"{text} </s> Stance: {stance}"
-
-
-def sequence_target(graph: Graph) -> str:
-    """Return the output they were trained on: the graph in lower case and depth-first order."""
-    return write_graph(depth_first(graph.lower()))
 
 
 def stance_input(belief: str, argument: str, graph: Graph | None = None) -> tuple[str, str]:
