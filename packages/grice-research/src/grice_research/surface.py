@@ -2,37 +2,28 @@
 
 What a module of grice declares in ``__all__`` is imported from there; one that has none is for the
 package alone. The rest may be renamed at any time: then this file breaks and no other, and a test
-says so. Helpers of the command line are
-imported by the modules of :mod:`grice_research.commands` and :mod:`grice_research.terminal` alone.
+says so. Helpers of the command line are for :mod:`grice_research.commands` and
+:mod:`grice_research.terminal` alone.
 """
 
 from __future__ import annotations
 
 from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.dialogues import LOWEST
-from grice.metrics.commonsense import TURNS
-from grice.metrics.engagement.replies import WIDTH
 from grice.metrics.repetition import _likenesses as likenesses_of
 from grice.metrics.repetition import _signs as repetition_signs
 from grice.metrics.repetition import _texts as texts_of
 from grice.metrics.repetition import _value as repetition_value
 from grice.perturb.irrelevancy import base, exchanged, placeholder
-from grice.stats.correlations import complete
-from grice_tasks.cider.reading import EDGES
 from grice_tasks.cider.statistics import published
 from grice_tasks.explagraphs.baselines import STOP_WORDS
 from grice_tasks.explagraphs.kernel import projections, random_features
-from grice_tasks.situatedgen.contrast import sample_contexts
 
 __all__ = [
-    "EDGES",
     "LOWEST",
     "STOP_WORDS",
-    "TURNS",
-    "WIDTH",
     "Scale",
     "base",
-    "complete",
     "exchanged",
     "likenesses_of",
     "placeholder",
@@ -41,6 +32,5 @@ __all__ = [
     "random_features",
     "repetition_signs",
     "repetition_value",
-    "sample_contexts",
     "texts_of",
 ]
