@@ -11,7 +11,10 @@ from grice.knowledge.store import Axes, BundledStore
 from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
 from grice.records import Triple
-from grice_research.recipes.knowledge.triples import packed, write_triples
+
+recipe = pytest.importorskip(
+    "grice_research.recipes.knowledge.triples", reason="grice-research writes stores of triples"
+)
 
 KNOWN = [
     Triple("PersonX bakes a cake", "xWant", "to eat the cake", source="atomic2020"),
@@ -29,10 +32,10 @@ def build(tmp_path, encoder, write_card):
     def make(triples):
         folder = tmp_path / "tiny"
         folder.mkdir()
-        heads = write_triples(folder, triples)
+        heads = recipe.write_triples(folder, triples)
         vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
         axes = Axes(np.eye(encoder.dimensions, dtype=np.float32), 1 / 127)
-        np.save(folder / "heads.npy", packed(axes, vectors))
+        np.save(folder / "heads.npy", recipe.packed(axes, vectors))
         np.savez(folder / "axes.npz", axes=axes.axes, scale=np.float32(axes.scale))
         return write_card(folder, "knowledge", SETTINGS)
 
