@@ -10,7 +10,7 @@ from grice.cli.output import emit
 from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
-from grice_research.commands import train_guide
+from grice_research.commands import train_guide, train_published
 
 if TYPE_CHECKING:
     import argparse
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice_research.training.adapt import Report
 
-HELP = "train a model of your own: a metric, or a guide for a chatbot"
+HELP = "train a model of your own: a metric, a guide for a chatbot, or a published system"
 
 ANY = "fit any metric of replies or conversations to your own labels"
 ADAPTED = "adapt {} to your own labelled conversations"
@@ -34,6 +34,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     actions.append(Action("metric", ANY, partial(_configure, name=None), _adapt))
     guide = partial(train_guide.configure, words=words)
     actions.append(Action("guide", train_guide.ABOUT, guide, train_guide.run))
+    actions += [
+        Action(
+            system,
+            train_published.about(system),
+            partial(train_published.configure, system=system),
+            train_published.run,
+        )
+        for system in train_published.SYSTEMS
+    ]
     add_actions(parser, actions)
 
 
