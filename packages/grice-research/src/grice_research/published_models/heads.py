@@ -1,4 +1,4 @@
-"""What stands on a published encoder: classifiers, small networks of both sides."""
+"""What stands on a published encoder: classifiers, span readers, small networks of both sides."""
 
 from __future__ import annotations
 
@@ -57,6 +57,23 @@ def convert_classifier(
 def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardValue]:
     """Convert an encoder with DEAM's head of two labels, and return what its card states."""
     return convert_classifier(source, target, labels=("incoherent", "coherent"))
+
+
+def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert a RoBERTa or BERT that answers by spans, and return what its card states.
+
+    Raises:
+        BundleError: As of :func:`convert_classifier`.
+    """
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        try:
+            out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
+        except BundleError as error:
+            raise BundleError(f"{source}: no reader of spans: {error}") from None
+        positions = convert_encoder(whole, target)
+        np.savez(target / HEAD, out=out, out_bias=bias)
+        return {"max_tokens": positions}
 
 
 def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:

@@ -1,11 +1,11 @@
-"""Published encoders with a head on CTranslate2: labels of texts and pairs.
+"""Published encoders with a head on CTranslate2: labels of texts and pairs, answers by spans.
 
 What transformers gives in float32 comes out; each text is read by itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import ctranslate2
 import msgspec
@@ -15,7 +15,7 @@ from grice.models.batching import run_batches
 from grice.models.memo import remember
 from grice.models.registry import Settings, model_kind
 from grice.models.tokenization import beginning, open_tokenizer
-from grice_research.published_models.heads import convert_classifier
+from grice_research.published_models.heads import convert_classifier, convert_span_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
+
+LONGEST_ANSWER = 50
+"""Pieces of an answer, as the released code of the paper has it."""
 
 
 class ReaderSettings(Settings, frozen=True):
@@ -42,6 +45,14 @@ class ReaderSettings(Settings, frozen=True):
     labels: tuple[str, ...] = ()
 
 
+class Answer(NamedTuple):
+    """A stretch ``text[start:end]`` and the log probability of its first and last piece."""
+
+    start: int
+    end: int
+    log_probability: float
+
+
 @runtime_checkable
 class TextClassifier(Protocol):
     """Says which label a text has, or a text with a second one."""
@@ -54,8 +65,22 @@ class TextClassifier(Protocol):
         ...
 
 
+@runtime_checkable
+class SpanReader(Protocol):
+    """Answers questions by stretches of texts."""
+
+    identity: str
+
+    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Return the likeliest stretch of the text of each question and text."""
+        ...
+
+
 class PublishedReader:
-    """The encoder with its head; a :class:`TextClassifier`."""
+    """The encoder with its head: a :class:`TextClassifier` and a :class:`SpanReader`.
+
+    ``cut`` says what is cut where two texts are too long: the longer one, or always the second.
+    """
 
     def __init__(
         self,
@@ -64,12 +89,13 @@ class PublishedReader:
         memo: Memo,
         *,
         threads: int,
+        cut: str = "longest_first",
     ) -> None:
         self.identity = f"{bundle.identity}/float32/ct2-{ctranslate2.__version__}"
         self.labels = settings.labels
         self._most = settings.max_tokens
         self._tokenizer = open_tokenizer(bundle)
-        self._tokenizer.enable_truncation(self._most)
+        self._tokenizer.enable_truncation(self._most, strategy=cut)
         self._memo = memo
         self._threads = threads
         with np.load(bundle.path("head.npz"), allow_pickle=False) as arrays:
@@ -86,6 +112,11 @@ class PublishedReader:
         """Return a number per label for each text; see :class:`TextClassifier`."""
         rows = self._remembered("logits", texts, self._logits)
         return [np.array(row, np.float32) for row in rows]
+
+    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Return the likeliest answer to each question; see :class:`SpanReader`."""
+        rows = self._remembered("answers", questions, self._answer)
+        return [Answer(int(start), int(end), value) for start, end, value in rows]
 
     def read(self, text: str, second: str = "") -> tuple[Array, Encoding]:
         """Return the states of the pieces of a text, or of two, shape ``(pieces, dimensions)``."""
@@ -136,6 +167,27 @@ class PublishedReader:
         hidden = np.tanh(self.head["dense"] @ first + self.head["dense_bias"])
         return list(map(float, self.head["out"] @ hidden + self.head["out_bias"]))
 
+    def _answer(self, question: str, text: str) -> list[float]:
+        states, encoding = self.read(question, text)
+        inside = np.array([side == 1 for side in encoding.sequence_ids])
+        if not inside.any():
+            return [0.0, 0.0, float("-inf")]
+        scores = states @ self.head["out"].T + self.head["out_bias"]
+        starts, ends = (scores[inside, i] - _log_sum(scores[inside, i]) for i in (0, 1))
+        both = np.add.outer(starts, ends)
+        distance = np.subtract.outer(np.arange(len(ends)), np.arange(len(starts))).T
+        both[(distance < 0) | (distance >= LONGEST_ANSWER)] = -np.inf
+        first, last = np.unravel_index(int(both.argmax()), both.shape)
+        offsets = [offset for offset, side in zip(encoding.offsets, inside, strict=True) if side]
+        return [
+            float(offsets[int(first)][0]), float(offsets[int(last)][1]), float(both[first, last])
+        ]  # fmt: skip
+
+
+def _log_sum(values: Array) -> float:
+    most = float(values.max())
+    return most + float(np.log(np.exp(values - most).sum()))
+
 
 @model_kind(
     "text-classifier",
@@ -147,3 +199,15 @@ class PublishedReader:
 def text_classifier(bundle: Bundle, settings: ReaderSettings, opener: Opener) -> PublishedReader:
     """Open a classifier of texts and pairs."""
     return PublishedReader(bundle, settings, opener.memo, threads=opener.workers)
+
+
+@model_kind(
+    "span-reader",
+    answers="answers",
+    protocol=SpanReader,
+    settings=ReaderSettings,
+    convert=convert_span_reader,
+)
+def span_reader(bundle: Bundle, settings: ReaderSettings, opener: Opener) -> PublishedReader:
+    """Open what answers questions by spans."""
+    return PublishedReader(bundle, settings, opener.memo, threads=opener.workers, cut="only_second")
