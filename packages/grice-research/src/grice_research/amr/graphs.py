@@ -36,12 +36,16 @@ class Graphs(NamedTuple):
 
 
 def read_graphs(conversation: Conversation, material: Material) -> Graphs | None:
-    """Return the graphs of the turns; None if no turn has one."""
+    """Return the graphs of the turns; None if no turn has one.
+
+    Raises:
+        InputError: If the material gives no graphs or no words for them, or one cannot be read.
+    """
     graph_of, to_text = (material.resources.get(name) for name in ("graphs", "sentences"))
     if not callable(graph_of) or not callable(to_text):
         raise InputError(
             "perturbations of meaning need AMR graphs; give --resource graphs=FILE or "
-            "install amrlib with a parser and a generator"
+            "--resource parser=MODEL, or install amrlib with a parser and a generator"
         )
     trees: list[Node | None] = []
     for turn in conversation.turns:
@@ -51,7 +55,11 @@ def read_graphs(conversation: Conversation, material: Material) -> Graphs | None
 
 
 def read_graph(text: str) -> Node:
-    """Return a graph as a tree."""
+    """Return a graph as a tree.
+
+    Raises:
+        InputError: If it cannot be read, with the line and a caret under the place.
+    """
     try:
         import penman
         from penman.exceptions import DecodeError

@@ -1,4 +1,4 @@
-"""AMR graphs of texts: from a file, or by amrlib if it is installed."""
+"""AMR graphs of texts: from a file, a trained parser, or amrlib's if it is installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
+from grice.folders import cache_folder
+from grice.models.models import Models, default_workers
 from grice_research.amr.graphs import read_graph
+from grice_research.amr.models import generated_texts, parsed_texts
+from grice_research.published_models.seq2seq import Seq2Seq
 from grice_tasks.lines import read_text
 
 if TYPE_CHECKING:
@@ -18,22 +22,39 @@ MARK = "# ::snt "
 
 
 def open_sources(material: Material) -> Material:
-    """Open the graphs of the turns, and what writes texts of changed graphs.
+    """Open the graphs of the turns, and the model that writes texts of changed graphs.
 
-    The resource ``graphs`` (a file) gives the graphs; changed turns then stay graphs in PENMAN
-    notation. Otherwise amrlib reads and writes them.
+    The resources ``graphs`` (a file) or ``parser`` (a model) give the graphs, ``generator`` (a
+    model) the texts; without one, changed turns stay graphs in PENMAN notation. Where neither gives
+    graphs, amrlib reads them.
+
+    Raises:
+        InputError: If a resource is unknown or cannot be read.
     """
     given = dict(material.resources)
-    if unknown := given.keys() - {"graphs"}:
-        raise InputError(
-            f"resource {min(unknown)}: AMR kinds read graphs=FILE; without it amrlib parses"
-        )
+    if unknown := given.keys() - {"graphs", "parser", "generator"}:
+        raise InputError(f"resource {min(unknown)}: AMR kinds read graphs, parser and generator")
+    if given.keys() >= {"graphs", "parser"}:
+        raise InputError("resources graphs and parser: the graphs come from one; leave one out")
+    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
+    parser, generator = (
+        models.open(str(given[name]), Seq2Seq) if name in given else None
+        for name in ("parser", "generator")
+    )
+
+    def sentence(graph: str) -> str:
+        return graph if generator is None else generated_texts(generator, [graph])[0]
+
     graph_of: Callable[[str], str | None]
-    to_text: Callable[[str], str] = str
+    to_text: Callable[[str], str] = sentence
     if "graphs" in given:
         graph_of = graphs_of_file(Path(str(given["graphs"]))).get
+    elif parser is not None:
+        texts = [turn.text for conversation in material.others for turn in conversation.turns]
+        graph_of = parsed_texts(parser, texts).get
     else:
-        graph_of, to_text = amrlib_models()
+        graph_of, write = amrlib_models()
+        to_text = write if generator is None else sentence
     return material._replace(resources={"graphs": graph_of, "sentences": to_text})
 
 
@@ -54,7 +75,15 @@ def reusing_graphs(material: Material) -> Material:
 
 
 def graphs_of_file(path: Path) -> dict[str, str]:
-    """Return the AMR graphs of a file by their ``# ::snt`` sentence."""
+    """Return the AMR graphs of a file by their ``# ::snt`` sentence.
+
+    Args:
+        path: Graphs in PENMAN notation, blank lines between them, gzipped or not.
+
+    Raises:
+        InputError: If the file cannot be read, holds no graph, or one is broken; the line of the
+            file and a caret under the place are named.
+    """
     text = read_text(path)
     graphs: dict[str, str] = {}
     line = 1
@@ -76,7 +105,11 @@ def graphs_of_file(path: Path) -> dict[str, str]:
 
 
 def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
-    """Return amrlib's parser and generator: text to graph, and graph to text."""
+    """Return amrlib's parser and generator: text to graph, and graph to text.
+
+    Raises:
+        InputError: If amrlib or one of its models is not installed.
+    """
     try:
         import amrlib
 
@@ -84,7 +117,7 @@ def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
     except Exception as error:  # noqa: BLE001 - whatever amrlib raises, there is no model
         raise InputError(
             f"amrlib with a parser and a generator is not at hand ({error}); see "
-            "amrlib.readthedocs.io, or give --resource graphs=FILE"
+            "amrlib.readthedocs.io, or give --resource graphs=FILE, or --resource parser=MODEL"
         ) from None
 
     def parsed(text: str) -> str | None:
