@@ -109,8 +109,10 @@ PEOPLE = ["i", "you", "they"]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """A parser and a generator that know sentences of three words."""
-    pytest.importorskip("torch", reason="torch is not installed (grice[train])")
-    pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
+    pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
+    pytest.importorskip(
+        "transformers", reason="transformers is not installed (grice-research[train])"
+    )
     folder = tmp_path_factory.mktemp("amr")
     pairs = {
         f"{who} {verb} {thing}": f"(x / {frame} :ARG0 (y / {who}) :ARG1 (z / {thing}))"

@@ -10,11 +10,10 @@ import pytest
 import tiny_published as tiny
 from grice.cli import main
 from grice.models.models import Models
-from grice.models.published_reader import SpanReader, TextClassifier
+from grice_research.published_models.readers import SpanReader, TextClassifier
 from grice_research.training.published.recipes import find_recipe
 
-pytest.importorskip("torch", reason="torch is not installed (grice[train])")
-pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
+tiny.torch_and_transformers()
 
 THINGS = {"tea": "a kettle", "soup": "a spoon", "bread": "an oven", "maps": "a compass"}
 
@@ -70,22 +69,22 @@ def test_ruber_learns_and_stands_in_the_place_of_relevance(loss, pairs, tmp_path
     assert scores[0] > scores[1]
 
 
-def test_engagement_learns_from_labels_and_opens_as_a_preset(pairs, tmp_path, capsys):
+def test_engagement_learns_from_labels_and_scores(pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
     values = {"epochs": 16, "batch": 16, "learning_rate": 0.01, "dropout": 0, "hidden": "16,8"}
     out = _train("predictive-engagement", pairs, base, capsys, **values)
-    words = ["models", "add", str(out), "--name", "predictive-engagement"]
-    assert main([*words, "--accept-licence"]) == 0
-    capsys.readouterr()
     chat = tmp_path / "chat.txt"
     chat.write_text("A: do you have soup 3\nB: yes and a spoon you see\n", "utf-8")
-    assert main(["score", str(chat), "--models", "engagement", "-o", "-"]) == 0
+    words = ["score", str(chat), "-m", "engagement", "--engagement-model", f"file:{out}"]
+    assert main([*words, "-o", "-"]) == 0
     scores = list(map(json.loads, capsys.readouterr().out.splitlines()))
     value = [score["value"] for score in scores if score["metric"] == "engagement"][-1]
     assert value > 0.5
 
 
-def test_a_network_that_was_published_alone_is_taken_from_beside_its_encoder(tmp_path, capsys):
+def test_a_network_that_was_published_alone_is_taken_from_beside_its_encoder(
+    tmp_path, capsys, monkeypatch
+):
     import torch
 
     base = tiny.write_encoder(tmp_path / "bert", ["a b c"])
@@ -98,10 +97,11 @@ def test_a_network_that_was_published_alone_is_taken_from_beside_its_encoder(tmp
     torch.save(layers, base / "network.pt")
     words = ["models", "add", str(base), "--kind", "engagement-network", "--licence", "MIT"]
     assert main([*words, "--name", "own"]) == 2
-    assert "--trust-pickle" in capsys.readouterr().err
-    assert main([*words, "--name", "own", "--trust-pickle"]) == 0
+    assert "GRICE_TRUST_PICKLE=1" in capsys.readouterr().err
+    monkeypatch.setenv("GRICE_TRUST_PICKLE", "1")
+    assert main([*words, "--name", "own"]) == 0
     torch.save({**layers, "any.9.weight": torch.zeros(5, 7)}, base / "network.pt")
-    assert main([*words, "--name", "torn", "--trust-pickle"]) == 2
+    assert main([*words, "--name", "torn"]) == 2
     assert "the layers of the network do not fit" in capsys.readouterr().err
 
 
@@ -129,14 +129,8 @@ def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
     for folder, name in ((stance, "explagraphs-stance"), (graphs, "explagraphs-generator")):
         assert main(["models", "add", str(folder), "--name", name, "--accept-licence"]) == 0
     capsys.readouterr()
-    words = [
-        "explagraphs",
-        "generate",
-        "--model",
-        "bundle:explagraphs",
-        "--belief",
-        "soup 3 is good",
-    ]
+    words = ["explagraphs", "generate", "--model", "bundle:explagraphs"]
+    words += ["--belief", "soup 3 is good"]
     assert main([*words, "--argument", "we need a spoon so no"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert line["stance"] == "counter"
@@ -241,15 +235,6 @@ def test_a_classifier_of_other_labels_is_no_stance(tmp_path, capsys):
         words = ["models", "add", str(folder), "--kind", kind, "--licence", "MIT"]
         assert main([*words, "--name", name]) == 0
     capsys.readouterr()
-    words = [
-        "explagraphs",
-        "generate",
-        "--model",
-        "bundle:explagraphs",
-        "--belief",
-        "a",
-        "--argument",
-        "b",
-    ]
-    assert main(words) == 2
+    words = ["explagraphs", "generate", "--model", "bundle:explagraphs", "--belief", "a"]
+    assert main([*words, "--argument", "b"]) == 2
     assert "the stances support and counter are needed" in capsys.readouterr().err

@@ -10,11 +10,10 @@ import pytest
 import tiny_published as tiny
 from grice.cli import main
 from grice.models.models import Models
-from grice.models.seq2seq import Search, Seq2Seq
 from grice_research.metrics.accent import PROMPTS, extraction_source, parsed_events
+from grice_research.published_models.seq2seq import Search, Seq2Seq
 
-pytest.importorskip("torch", reason="torch is not installed (grice[train])")
-pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
+tiny.torch_and_transformers()
 
 DEEDS = ["eats bread", "reads maps", "plays chess", "sings songs"]
 TAILS = {"xReact": "PersonX is glad", "xNeed": "PersonX buys it"}
@@ -76,7 +75,15 @@ def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
     encoder = tmp_path / "encoder"
     texts = [*TAILS.values(), *DEEDS]
     tiny.write_encoder(tmp_path / "bert", texts)
-    added = ["models", "add", str(tmp_path / "bert"), "--kind", "encoder", "--licence", "MIT"]
+    added = [
+        "models",
+        "add",
+        str(tmp_path / "bert"),
+        "--kind",
+        "published-encoder",
+        "--licence",
+        "MIT",
+    ]
     assert main([*added, "--name", "tiny-encoder"]) == 0
     capsys.readouterr()
     chat = tmp_path / "chat.txt"
@@ -136,14 +143,14 @@ def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, c
     whole = _report(capsys)
     from grice_research.training.published import course
 
-    keep = course._Course._keep
+    keep = course.Course._keep
 
     def killed(self, epoch):
         keep(self, epoch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(course._Course, "_keep", killed)
+        patch.setattr(course.Course, "_keep", killed)
         with pytest.raises((KeyboardInterrupt, SystemExit)):
             raise SystemExit(main([*words, *few, "-o", str(tmp_path / "ended")]))
     capsys.readouterr()
@@ -221,7 +228,7 @@ def test_a_decoder_alone_that_ends_no_text_is_refused(deco, tmp_path, capsys):
     assert "config.json states no eos_token_id" in capsys.readouterr().err
 
 
-def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys):
+def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monkeypatch):
     import torch
     from safetensors.torch import load_file
 
@@ -232,14 +239,15 @@ def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys):
     words = ["train", "accent", str(path), "--from", str(tmp_path), "--json"]
     words += ["-o", str(tmp_path / "m"), *_faster(epochs=1)]
     assert main(words) == 2
-    assert "--trust-pickle" in capsys.readouterr().err
-    assert main([*words, "--trust-pickle"]) == 0
+    assert "GRICE_TRUST_PICKLE=1" in capsys.readouterr().err
+    monkeypatch.setenv("GRICE_TRUST_PICKLE", "1")
+    assert main(words) == 0
 
 
 def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
     bart = tiny.write_bart(tmp_path / "bart", ["a b c"])
     bert = tiny.write_encoder(tmp_path / "bert", ["a b c"])
-    kinds = {"seq2seq": deco[1], "comet": bart, "encoder": bert}
+    kinds = {"seq2seq": deco[1], "comet": bart, "published-encoder": bert}
     for kind, base in kinds.items():
         words = ["models", "add", str(base), "--kind", kind, "--licence", "MIT"]
         assert main([*words, "--name", f"gen-{kind}"]) == 0
@@ -247,7 +255,7 @@ def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
     chat = tmp_path / "chat.txt"
     chat.write_text("A: hi\nB: i eats bread\n", "utf-8")
     parts = ["--accent-extractor", "model:gen-seq2seq", "--accent-comet", "model:gen-comet"]
-    parts += ["--accent-embedder", "model:gen-encoder", "-o", str(tmp_path / "o.jsonl")]
+    parts += ["--accent-embedder", "model:gen-published-encoder", "-o", str(tmp_path / "o.jsonl")]
     assert main(["score", str(chat), "-m", "accent", *parts]) == 2
     assert "its vocabulary has neither [GEN] nor xWant" in capsys.readouterr().err
 

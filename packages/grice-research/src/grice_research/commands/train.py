@@ -11,6 +11,7 @@ from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
 from grice_research.commands import train_guide, train_published
+from grice_research.training.published.recipes import recipes
 
 if TYPE_CHECKING:
     import argparse
@@ -34,15 +35,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     actions.append(Action("metric", ANY, partial(_configure, name=None), _adapt))
     guide = partial(train_guide.configure, words=words)
     actions.append(Action("guide", train_guide.ABOUT, guide, train_guide.run))
-    actions += [
-        Action(
-            system,
-            train_published.about(system),
-            partial(train_published.configure, system=system),
-            train_published.run,
-        )
-        for system in train_published.SYSTEMS
-    ]
+    for recipe in recipes():
+        published = partial(train_published.configure, recipe=recipe)
+        actions.append(Action(recipe.name, recipe.about, published, train_published.run))
     add_actions(parser, actions)
 
 

@@ -18,35 +18,10 @@ if TYPE_CHECKING:
     from grice_research.training.published.recipes import Recipe
     from grice_research.training.published.run import PublishedReport
 
-SYSTEMS = {
-    "accent": "the extractor of ACCENT, a T5 that writes triples",
-    "amr-generator": "amrlib's generator, which DEAM uses, a T5 that writes texts of AMR graphs",
-    "amr-parser": "amrlib's parser, which DEAM uses, a T5 that writes AMR graphs",
-    "cider-choices": "CIDER's choice among spans, a BERT or RoBERTa",
-    "cider-entailment": "CIDER's entailment of triplets, a RoBERTa",
-    "cider-relations": "CIDER's relations of spans, a RoBERTa or BERT",
-    "cider-spans": "CIDER's reader of tails, a SpanBERT or RoBERTa",
-    "comet": "COMET, a BART that writes the tails of events",
-    "deam": "the classifier of DEAM, a RoBERTa that reads conversations",
-    "explagraphs-graph-stance": "ExplaGraphs' stance with its graph, a RoBERTa",
-    "explagraphs-rationalizing": "ExplaGraphs' graphs for a stance, a T5 or BART",
-    "explagraphs-reasoning": "ExplaGraphs' graphs before the stance, a T5 or BART",
-    "explagraphs-stance": "ExplaGraphs' stance of an argument, a RoBERTa",
-    "predictive-engagement": "predictive engagement, a network on a frozen BERT",
-    "ruber": "RUBER's unreferenced score, a network on a frozen BERT",
-    "situatedgen": "SituatedGen's writer, a T5 or BART",
-}
-"""Published systems by the name of their recipe in ``grice_research/data/recipes``."""
 
-
-def about(system: str) -> str:
-    """Return what the training of a system is."""
-    return f"train {SYSTEMS[system]}, as its paper did"
-
-
-def configure(parser: argparse.ArgumentParser, system: str) -> None:
+def configure(parser: argparse.ArgumentParser, recipe: Recipe) -> None:
     """Declare the arguments."""
-    parser.set_defaults(model=system)
+    parser.set_defaults(recipe=recipe)
     flags.add_files(parser, "examples, in the layout of the paper's data")
     parser.add_argument(
         "--from",
@@ -55,13 +30,8 @@ def configure(parser: argparse.ArgumentParser, system: str) -> None:
         metavar="FOLDER",
         help="the checkpoint to start from: config.json, *.safetensors, tokenizer.json",
     )
-    flags.add_list(
-        parser,
-        "--test",
-        "FILE",
-        "examples to measure on; default: every tenth of the others",
-        type=Path,
-    )
+    about = "examples to measure on; default: every tenth of the others"
+    flags.add_list(parser, "--test", "FILE", about, type=Path)
     parser.add_argument(
         "--set",
         dest="changes",
@@ -70,18 +40,15 @@ def configure(parser: argparse.ArgumentParser, system: str) -> None:
         metavar="NAME=VALUE",
         help="another hyper-parameter than the paper's; may be repeated",
     )
-    flags.add_trust_pickle(parser)
     flags.add_output(parser, "MODEL", "the folder of the new model", required=True)
     flags.add_json(parser)
-    flags.add_extras(parser, "train")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, measure on what was left out, write the model; goes on where it was interrupted."""
-    from grice_research.training.published.recipes import find_recipe
     from grice_research.training.published.run import Order, train_published
 
-    recipe = find_recipe(arguments.model)
+    recipe: Recipe = arguments.recipe
     if arguments.base is None:
         raise InputError(
             f"{recipe.name}: name the checkpoint to start from, --from FOLDER; the paper starts "
@@ -94,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         arguments.test,
         arguments.changes,
-        arguments.trust_pickle,
     )
     recipe.values(order.changes)  # before anything is printed
     if not arguments.json:
@@ -107,26 +73,18 @@ def run(arguments: argparse.Namespace) -> int:
 def _recipe_view(recipe: Recipe, changes: Sequence[str]) -> View:
     changed = {name: value for name, _, value in (change.partition("=") for change in changes)}
     rows = [
-        (name, str(changed.get(name, stated.value)), _source(stated.source, name in changed))
+        (name, changed.get(name, str(stated.value)), "yours; " * (name in changed) + stated.source)
         for name, stated in recipe.hyperparameters.items()
     ]
     yield Lines([recipe.summary], style="bold")
     yield Table(("hyper-parameter", "value", "where it is stated"), rows, words=2)
 
 
-def _source(source: str, changed: bool) -> str:  # noqa: FBT001
-    return f"yours; {source}" if changed else source
-
-
 def _published_view(report: PublishedReport, arguments: argparse.Namespace) -> View:
     first, last = report.curve[0], report.curve[-1]
-    yield Lines(
-        [
-            f"{plural(report.examples, 'example')} on {report.device}: loss {first.loss:.3f} to "
-            f"{last.loss:.3f} in {plural(last.step, 'step')}"
-        ],
-        style="bold",
-    )
+    fell = f"loss {first.loss:.3f} to {last.loss:.3f} in {plural(last.step, 'step')}"
+    learned = plural(report.examples, "example")
+    yield Lines([f"{learned} on {report.device}: {fell}"], style="bold")
     rows = [
         ("before", number(report.before.value), bounds(report.before)),
         ("after", number(report.after.value), bounds(report.after)),

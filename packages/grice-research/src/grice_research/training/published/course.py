@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,14 +13,14 @@ import numpy as np
 from grice.errors import BundleError, InputError
 from grice.files import make_folder, write_lines
 from grice.progress import track
-from grice_research.training.published.checkpoint import torch_module
+from grice_research.training.published.networks import torch_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grice_research.training.published.files import TrainingExample
-    from grice_research.training.published.learner import Learner
+    from grice_research.training.published.examples import TrainingExample
+    from grice_research.training.published.networks import Learner
     from grice_research.training.published.recipes import HyperParameters
 
 STATE, CURVE = "state.pt", "curve.jsonl"
@@ -36,13 +37,8 @@ class Point(msgspec.Struct, frozen=True):
     learning_rate: float
 
 
-def run_course(
-    learner: Learner,
-    examples: Sequence[TrainingExample],
-    values: HyperParameters,
-    folder: Path,
-) -> list[Point]:
-    """Train, or finish what was begun in the folder, and return the loss curve.
+class Course:
+    """A training, or what is left of one that was begun in the folder.
 
     The order of an epoch depends on the seed and its number alone, and the state of the generator
     of dropout is kept: a course that was ended in the middle gives what an undisturbed one gives.
@@ -52,15 +48,8 @@ def run_course(
         examples: What it learns from.
         values: The hyper-parameters.
         folder: Of the state and the curve; made if need be.
-
-    Raises:
-        InputError: If the folder holds a course with other examples or values.
     """
-    make_folder(folder)
-    return _Course(learner, examples, values, folder).run()
 
-
-class _Course:
     def __init__(
         self,
         learner: Learner,
@@ -68,6 +57,7 @@ class _Course:
         values: HyperParameters,
         folder: Path,
     ) -> None:
+        make_folder(folder)
         self._torch = torch_module()
         self._learner, self._examples, self._values = learner, examples, values
         self._folder = folder
@@ -84,6 +74,11 @@ class _Course:
         self._curve: list[Point] = []
 
     def run(self) -> list[Point]:
+        """Train and return the loss curve.
+
+        Raises:
+            InputError: If the folder holds a course with other examples or values.
+        """
         self._resume()
         for step in track(range(self._step, self._total), "steps", self._total - self._step):
             epoch, place = divmod(step, self._each)
@@ -131,14 +126,14 @@ class _Course:
 
     def _groups(self) -> list[dict[str, Any]]:
         """Return the weights in two groups: biases and norms do not decay."""
-        named = dict(self._learner.network.named_parameters())
-        plain = [name for name in named if name.endswith("bias") or "norm" in name.lower()]
+        plain: list[Any] = []
+        decaying: list[Any] = []
+        for name, weight in self._learner.network.named_parameters():
+            kept = name.endswith("bias") or "norm" in name.lower()
+            (plain if kept else decaying).append(weight)
         return [
-            {
-                "params": [weight for name, weight in named.items() if name not in plain],
-                "weight_decay": self._values.weight_decay,
-            },
-            {"params": [named[name] for name in plain], "weight_decay": 0.0},
+            {"params": decaying, "weight_decay": self._values.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
         ]
 
     def _keep(self, epoch: int) -> None:
@@ -158,8 +153,7 @@ class _Course:
         fresh = path.with_suffix(".new")
         self._torch.save(state, fresh)
         os.replace(fresh, path)  # noqa: PTH105 - whole, or as it was
-        lines = [msgspec.json.encode(point) + b"\n" for point in self._curve]
-        write_lines(self._folder / CURVE, lines)
+        write_curve(self._curve, self._folder / CURVE)
 
     def _resume(self) -> None:
         path = self._folder / STATE
@@ -181,3 +175,28 @@ class _Course:
         self._torch.set_rng_state(state["random"])
         self._step = int(state["step"])
         self._curve = [msgspec.convert(point, Point) for point in state["curve"]]
+
+
+def write_curve(curve: Sequence[Point], path: Path) -> None:
+    """Write the points as JSON lines."""
+    write_lines(path, [msgspec.json.encode(point) + b"\n" for point in curve])
+
+
+def drawn_curve(curve: Sequence[Point], title: str) -> str:
+    """Return the loss over steps as SVG; empty axes without a point."""
+    most = max((point.loss for point in curve), default=0.0) or 1.0
+    last = max((point.step for point in curve), default=1)
+    width, height = 400, 160
+    places = (
+        f"{width * point.step / last:.1f},{height - height * max(0.0, point.loss) / most:.1f}"
+        for point in curve
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-56 -32 480 240" font-size="12" '
+        f'font-family="sans-serif" fill="#222"><title>{escape(title)}</title>'
+        f'<rect x="-56" y="-32" width="480" height="240" fill="#fff"/>'
+        f'<text y="-14">{escape(title)}</text><text x="-50" y="8">{most:.3g}</text>'
+        f'<text x="-50" y="{height}">0</text><text x="{width - 60}" y="{height + 20}">step {last}'
+        f'</text><path d="M0,0V{height}H{width}" fill="none" stroke="#888"/><polyline '
+        f'points="{" ".join(places)}" fill="none" stroke="#1f5fa8" stroke-width="2"/></svg>\n'
+    )

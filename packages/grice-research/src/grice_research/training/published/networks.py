@@ -1,58 +1,343 @@
-"""Networks of transformers that learn, by the task of a recipe."""
+"""Networks of transformers that learn, by the task of a recipe: labels, choices, spans, texts.
+
+A network that writes is an encoder-decoder, as published, or a decoder alone, which reads the
+source and a separator, and goes on; it learns from the pieces that it is to write alone.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from grice.errors import BundleError
+from grice.errors import BundleError, InputError, ModelError
+from grice.models.batching import groups
 from grice.models.conversion.checkpoint import FAMILIES
 from grice.models.conversion.huggingface import read_config
-from grice_research.training.published.checkpoint import torch_module
-from grice_research.training.published.classifiers import (
-    open_chooser,
-    open_classifier,
-    open_span_reader,
-)
-from grice_research.training.published.frozen import open_reply_network
-from grice_research.training.published.writers import open_writer
+from grice.models.transformers import no_bars
+from grice_research.published_models.convert import SEPARATOR
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from grice_research.training.published.learner import Learner
+    from tokenizers import Encoding
+
+    from grice_research.training.published.examples import TrainingExample
     from grice_research.training.published.recipes import HyperParameters, Recipe
+
+IGNORED = -100
+"""Label of a place that counts for nothing."""
+ALIKE = 16
+"""Rows of a batch whose lengths differ by less are padded to one another, others read apart."""
+
+
+def torch_module() -> Any:
+    """Return torch.
+
+    Raises:
+        ModelError: If it or transformers is not installed.
+    """
+    try:
+        import torch
+        import transformers  # noqa: F401 - told of together
+    except ImportError:
+        raise ModelError(
+            'training needs torch and transformers: pip install "grice-research[train]"'
+        ) from None
+    return torch
 
 
 def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner:
-    """Open the checkpoint that training starts from.
-
-    Args:
-        recipe: What is trained.
-        base: A folder with ``config.json``, ``*.safetensors`` and ``tokenizer.json``.
-        values: The hyper-parameters.
+    """Open the checkpoint that training starts from, a folder in the layout of Hugging Face.
 
     Raises:
         ModelError: If torch is missing.
         BundleError: If a file is missing, or the checkpoint is of another family.
     """
-    family = str(read_config(base).get("model_type"))
+    from grice_research.training.published.frozen import Engagement, Ruber
+
+    config = read_config(base)
+    family = str(config.get("model_type"))
     families = (*recipe.families, *(FAMILIES if recipe.task == "text-to-text" else ()))
     if family not in families:
         raise BundleError(
             f"{base}: {recipe.name} starts from {' or '.join(families)} ({recipe.base} in "
             f"the paper), not from {family!r}"
         )
-    if not any(base.glob("*.safetensors")):
-        raise BundleError(f"{base}: *.safetensors is missing")
-    if not (base / "tokenizer.json").is_file():
-        raise BundleError(f"{base}: tokenizer.json is missing")
-    torch = torch_module()
-    torch.manual_seed(values.seed)
-    if recipe.task == "text-to-text":
-        return open_writer(base, recipe, values)
-    if recipe.task == "classification":
-        return open_classifier(base, recipe, values)
+    for pattern in ("*.safetensors", "tokenizer.json"):
+        if not any(base.glob(pattern)):
+            raise BundleError(f"{base}: {pattern} is missing")
+    torch_module().manual_seed(values.seed)
     if recipe.task == "replies":
-        return open_reply_network(base, recipe, values)
-    opened = open_chooser if recipe.task == "choice" else open_span_reader
-    return opened(base, values)
+        return (Ruber if recipe.kind == "ruber-network" else Engagement)(base, recipe, values)
+    if recipe.task != "text-to-text":
+        if recipe.task == "classification":
+            return Classifier(base, recipe, values)
+        return (Chooser if recipe.task == "choice" else SpanFinder)(base, recipe, values)
+    if family not in FAMILIES:
+        return Writer(base, recipe, values)
+    if config.get("eos_token_id") is None:
+        raise BundleError(
+            f"{base}: config.json states no eos_token_id, the piece that a decoder alone is to end "
+            "its texts with; add it"
+        )
+    return Decoder(base, recipe, values)
+
+
+class Learner:
+    """A checkpoint of transformers that learns a task, with its tokenizer.
+
+    Attributes:
+        auto: Name of the class of transformers that opens it.
+        measure: What ``rights`` says.
+        network: The module of torch whose weights change.
+    """
+
+    auto: str
+    measure: str
+
+    def __init__(
+        self, base: Path, recipe: Recipe, values: HyperParameters, **settings: object
+    ) -> None:
+        import transformers
+        from tokenizers import Tokenizer
+
+        self.torch = torch_module()
+        self.device = "cuda" if self.torch.cuda.is_available() else "cpu"
+        with no_bars(transformers):
+            opened = getattr(transformers, self.auto).from_pretrained(
+                base,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                **settings,
+            )
+        self.network: Any = opened.float()
+        self.config: Any = opened.config
+        self.tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
+        self.tokenizer.no_padding()
+        self.recipe, self.values = recipe, values
+        self._pad = int(self.config.pad_token_id or 0)
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the mean loss of a batch, as a tensor that can be differentiated."""
+        raise NotImplementedError
+
+    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
+        """Return of each held-out example whether it is answered right: 1, 0, or 0.5 for a tie.
+
+        It is if its loss is smaller than that of the same with another target.
+        """
+        right = []
+        with self.torch.inference_mode():
+            for place, example in enumerate(examples):
+                against = example._replace(target=self.other(examples, place))
+                own, foreign = (-float(self.loss([each])) for each in (example, against))
+                right.append(likelier(own, foreign))
+        return right
+
+    def other(self, examples: Sequence[TrainingExample], place: int) -> str:
+        """Return the target of the next example that has another, of the same kind if it can be."""
+        own = examples[place]
+        around = [*examples[place + 1 :], *examples[:place]]
+        differing = [example for example in around if example.target != own.target]
+        if not differing:
+            raise InputError("all held-out targets are the same: there is nothing to compare with")
+        return next((each for each in differing if each.kind == own.kind), differing[0]).target
+
+    def save(self, folder: Path) -> None:
+        """Write the checkpoint in the layout of Hugging Face."""
+        import transformers
+
+        with no_bars(transformers):
+            self.network.save_pretrained(folder)
+        self.tokenizer.no_truncation()
+        self.tokenizer.save(str(folder / "tokenizer.json"))
+
+    def cross_entropy(self, logits: Any, targets: Sequence[int]) -> Any:
+        """Return the mean cross entropy of the right column of each row of logits."""
+        right = self.torch.tensor(targets, device=self.device)
+        return self.torch.nn.functional.cross_entropy(logits, right)
+
+    def padded(self, rows: Sequence[Sequence[int]], filler: int) -> Any:
+        """Return rows as one tensor."""
+        width = max(map(len, rows))
+        filled = [[*row, *[filler] * (width - len(row))] for row in rows]
+        return self.torch.tensor(filled, device=self.device)
+
+    def inputs(
+        self, texts: Sequence[str], seconds: Sequence[str] = (), cut: str = "longest_first"
+    ) -> dict[str, Any]:
+        """Return what the network reads: texts, or pairs, of which ``cut`` is shortened."""
+        self.tokenizer.enable_truncation(self.values.max_source, strategy=cut)
+        pairs = list(zip(texts, seconds, strict=True)) if seconds else list(texts)
+        encodings = self.tokenizer.encode_batch(pairs)
+        given = {
+            "input_ids": self.padded([encoding.ids for encoding in encodings], self._pad),
+            "attention_mask": self.padded([[1] * len(e.ids) for e in encodings], 0),
+        }
+        if getattr(self.config, "type_vocab_size", 0) > 1:
+            given["token_type_ids"] = self.padded([e.type_ids for e in encodings], 0)
+        return given
+
+
+def likelier(own: float, other: float) -> float:
+    """Return 1 if the first is larger, 0 if the second is, 0.5 if neither."""
+    return 0.5 if own == other else float(own > other)
+
+
+class Classifier(Learner):
+    """Tells labels of texts or pairs; its head is new unless the checkpoint has such a one."""
+
+    auto = "AutoModelForSequenceClassification"
+    measure = "share of held-out texts whose label is likelier than another one"
+
+    def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
+        labels = {name: number for number, name in enumerate(recipe.labels)}
+        # A published head keeps the order of its labels, if it has the same.
+        stated = read_config(base).get("id2label") or {}
+        own = {str(name).lower(): int(number) for number, name in stated.items()}
+        self._labels = own if own.keys() == labels.keys() else labels
+        super().__init__(
+            base,
+            recipe,
+            values,
+            num_labels=len(labels),
+            id2label={number: name for name, number in self._labels.items()},
+            label2id=self._labels,
+            ignore_mismatched_sizes=own.keys() != labels.keys(),
+        )
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the mean cross entropy of the labels."""
+        for example in examples:
+            if example.target not in self._labels:
+                known = ", ".join(self._labels)
+                raise InputError(f"the label {example.target!r} is none of {known}")
+        seconds = [example.options[0] for example in examples if example.options]
+        given = self.inputs([example.source for example in examples], seconds)
+        labels = [self._labels[example.target] for example in examples]
+        return self.cross_entropy(self.network(**given).logits, labels)
+
+
+class Chooser(Learner):
+    """Reads a text with each of some options and says which fits it."""
+
+    auto = "AutoModelForMultipleChoice"
+    measure = "share of held-out texts whose right option is likelier than another one"
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the mean cross entropy of the right options."""
+        losses = []
+        for example in examples:
+            given = self.inputs([example.source] * len(example.options), list(example.options))
+            logits = self.network(**{name: value[None] for name, value in given.items()}).logits
+            losses.append(self.cross_entropy(logits, [int(example.target)]))
+        return self.torch.stack(losses).mean()
+
+    def other(self, examples: Sequence[TrainingExample], place: int) -> str:
+        """Return the number of the option behind the right one."""
+        return str((int(examples[place].target) + 1) % len(examples[place].options))
+
+
+class SpanFinder(Learner):
+    """Reads a question and a text and says where the answer begins and ends."""
+
+    auto = "AutoModelForQuestionAnswering"
+    measure = "share of held-out questions whose answer is likelier than a span elsewhere"
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the mean cross entropy of first and last piece; answers cut off are at 0."""
+        starts, ends, places = self._logits(examples)
+        firsts, lasts = zip(*places, strict=True)
+        return (self.cross_entropy(starts, firsts) + self.cross_entropy(ends, lasts)) / 2
+
+    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
+        """Return whether each answer is likelier than that of the next example is at its place."""
+        right = []
+        with self.torch.inference_mode():
+            spans = [self._logits([example]) for example in examples]
+        for place, (starts, ends, ((first, last),)) in enumerate(spans):
+            other, behind = spans[(place + 1) % len(spans)][2][0]
+            size = starts.shape[1] - 1
+            away, end = min(other, size), min(behind, size)
+            own = float(starts[0, first] + ends[0, last])
+            right.append(likelier(own, float(starts[0, away] + ends[0, end])))
+        return right
+
+    def _logits(self, examples: Sequence[TrainingExample]) -> tuple[Any, Any, list[Any]]:
+        """Return logits of first and last pieces, and the pieces of each answer."""
+        questions = [example.source for example in examples]
+        texts = [example.options[0] for example in examples]
+        output = self.network(**self.inputs(questions, texts, cut="only_second"))
+        encodings = self.tokenizer.encode_batch(list(zip(questions, texts, strict=True)))
+        places = [_pieces(*pair) for pair in zip(encodings, examples, strict=True)]
+        return output.start_logits, output.end_logits, places
+
+
+def _pieces(encoding: Encoding, example: TrainingExample) -> tuple[int, int]:
+    """Return the first and last piece of an answer; the first of all, as SQuAD 2, if cut off."""
+    start, end = map(int, example.target.split(":"))
+    first, last = encoding.char_to_token(start, 1), encoding.char_to_token(end - 1, 1)
+    return (0, 0) if first is None or last is None else (first, last)
+
+
+class Writer(Learner):
+    """An encoder-decoder: reads the source and writes the target."""
+
+    auto = "AutoModelForSeq2SeqLM"
+    measure = "share of held-out texts that are likelier than another one of their kind"
+
+    def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
+        super().__init__(base, recipe, values)
+        if recipe.kind == "comet":
+            self._add_pieces()
+        self._prefix = recipe.prefix.get(self.config.model_type, "")
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the mean cross entropy of the pieces of the targets."""
+        targets = self._ids([example.target for example in examples], self.values.max_target)
+        sources = self.inputs([f"{self._prefix}{example.source}" for example in examples])
+        return self.network(**sources, labels=self.padded(targets, IGNORED)).loss
+
+    def _ids(self, texts: Sequence[str], most: int, *, special: bool = True) -> list[list[int]]:
+        """Return the ids of texts, so many at most, with those that begin and end a text or not."""
+        self.tokenizer.enable_truncation(most)
+        encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=special)
+        return [list(encoding.ids) for encoding in encodings]
+
+    def _add_pieces(self) -> None:
+        """Add the names of relations and ``[GEN]`` to the vocabulary, as pieces of their own."""
+        from grice.knowledge.schema import load_schema
+        from grice_research.metrics.comet import GENERATE
+
+        added = self.tokenizer.add_tokens([GENERATE, *load_schema("atomic2020").relations])
+        size = self.tokenizer.get_vocab_size()
+        if added and size > self.config.vocab_size:
+            self.network.resize_token_embeddings(size, mean_resizing=False)
+
+
+class Decoder(Writer):
+    """A decoder alone that goes on behind the source and a separator."""
+
+    auto = "AutoModelForCausalLM"
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the mean cross entropy of the pieces of the targets and of those that end them."""
+        values, network, end = self.values, self.network, self.config.eos_token_id
+        sources = self._ids([f"{self._prefix}{e.source}" for e in examples], values.max_source)
+        targets = self._ids([e.target for e in examples], values.max_target - 1, special=False)
+        (separator,) = self._ids([SEPARATOR], values.max_source, special=False)
+        wanted = [[*target, end[0] if isinstance(end, list) else end] for target in targets]
+        before = [[*source, *separator] for source in sources]
+        rows = [[*first, *last] for first, last in zip(before, wanted, strict=True)]
+        kept, pieces = [], []
+        for alike in groups([len(row) // ALIKE for row in rows]):
+            # What fills a row stands behind it, where nothing that counts can see it.
+            read = self.padded([rows[i] for i in alike], 0)
+            states = network.base_model(input_ids=read).last_hidden_state
+            for place, i in enumerate(alike):
+                # Logits of the other places, a large part of the work, would be thrown away.
+                kept.append(states[place, len(before[i]) - 1 : len(rows[i]) - 1])
+                pieces += wanted[i]
+        logits = network.get_output_embeddings()(self.torch.cat(kept))
+        return self.cross_entropy(logits, pieces)

@@ -14,6 +14,8 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FOLDER = Path(str(resources.files("grice_research"))) / "data" / "recipes"
+
 
 class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A value and where it is stated."""
@@ -23,45 +25,25 @@ class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The values themselves.
-
-    Attributes:
-        epochs: How often every example is seen.
-        batch: Examples a step.
-        learning_rate: Of Adam with decoupled weight decay.
-        seed: Of the order of examples, of dropout, and of new weights.
-        max_source: Most pieces that are read.
-        precision: Of the products of matrices; weights and sums are float32 with either.
-        max_target: Most pieces that are written; 0 where nothing is.
-        pooling: Of a network on a frozen encoder: how the states of pieces become one vector.
-        layer: Of such a network: the layer it stands on; -1 is the last.
-        hidden: Of such a network: widths of its layers, with commas between.
-        dropout: Of such a network, behind each layer.
-        loss: Of RUBER: true against false replies by a margin, or by cross entropy.
-        margin: Of the ranking loss.
-        schedule: The rate falls to 0 in a line, or stays.
-        warmup_steps: Steps over which the rate rises first.
-        weight_decay: Of all weights but biases and norms.
-        clip: Largest norm of the gradient; 0 leaves it.
-    """
+    """The values themselves; those behind ``clip`` belong to some recipes alone."""
 
     epochs: int
     batch: int
-    learning_rate: float
-    seed: int
-    max_source: int
-    precision: Literal["float32", "bfloat16"]
-    schedule: Literal["linear", "constant"]
-    warmup_steps: int
-    weight_decay: float
-    clip: float
-    max_target: int = 0
-    pooling: Literal["max", "mean"] = "mean"
-    layer: int = -1
-    hidden: str = ""
-    dropout: float = 0.0
-    loss: Literal["cross-entropy", "ranking"] = "cross-entropy"
-    margin: float = 0.5
+    learning_rate: float  # of Adam with decoupled weight decay
+    seed: int  # of the order of examples, of dropout, and of new weights
+    max_source: int  # pieces that are read
+    precision: Literal["float32", "bfloat16"]  # of products; weights and sums are float32
+    schedule: Literal["linear", "constant"]  # the rate falls to 0 in a line, or stays
+    warmup_steps: int  # over which the rate rises first
+    weight_decay: float  # of all weights but biases and norms
+    clip: float  # largest norm of the gradient; 0 leaves it
+    max_target: int = 0  # pieces that are written
+    pooling: Literal["max", "mean"] = "mean"  # how the states of pieces become one vector
+    layer: int = -1  # of the frozen encoder; -1 is the last
+    hidden: str = ""  # widths of the layers of a network on it, with commas between
+    dropout: float = 0.0  # behind each of them
+    loss: Literal["cross-entropy", "ranking"] = "cross-entropy"  # of RUBER
+    margin: float = 0.5  # of the ranking loss
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +79,11 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prefix: dict[str, str] = {}
     name: str = ""
 
+    @property
+    def about(self) -> str:
+        """What its training is, in a line of help."""
+        return f"train {self.summary.rstrip('.')}, as its paper did"
+
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:
         """Return the values, some changed by ``NAME=VALUE``.
 
@@ -122,22 +109,12 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return given
 
 
-def recipe_names() -> list[str]:
-    """Return the names of all recipes."""
-    return sorted(path.stem for path in _folder().glob("*.toml"))
+def recipes() -> list[Recipe]:
+    """Return all recipes, by name."""
+    return [find_recipe(path.stem) for path in sorted(FOLDER.glob("*.toml"))]
 
 
 def find_recipe(name: str) -> Recipe:
-    """Return a recipe by name.
-
-    Raises:
-        InputError: If there is none.
-    """
-    if name not in recipe_names():
-        raise InputError(f"no recipe {name!r}{did_you_mean(name, recipe_names())}")
-    stated = tomllib.loads((_folder() / f"{name}.toml").read_text("utf-8"))
+    """Return the recipe of a name."""
+    stated = tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
     return msgspec.structs.replace(msgspec.convert(stated, Recipe), name=name)
-
-
-def _folder() -> Path:
-    return Path(str(resources.files("grice_research"))) / "data" / "recipes"

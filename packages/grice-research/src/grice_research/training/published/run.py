@@ -13,15 +13,13 @@ import msgspec
 
 from grice.errors import InputError
 from grice.files import make_folder, write_text
-from grice.models.bundle import check_folder
-from grice.models.store.get import Description, make_bundle
-from grice.models.store.pickled import as_safetensors
+from grice.models.bundle import check_folder, write_card
+from grice.models.registry import find_kind
 from grice.stats.proportions import proportion
-from grice_research.training.published.checkpoint import torch_module
-from grice_research.training.published.course import run_course
-from grice_research.training.published.curve import drawn_curve
+from grice_research.published_models.pickled import checkpoint as opened_checkpoint
+from grice_research.training.published.course import CURVE, Course, drawn_curve, write_curve
 from grice_research.training.published.examples import read_examples
-from grice_research.training.published.networks import open_learner
+from grice_research.training.published.networks import open_learner, torch_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
     from grice.models.bundle import CardValue
     from grice.stats.estimate import Estimate
     from grice_research.training.published.course import Point
-    from grice_research.training.published.files import TrainingExample
-    from grice_research.training.published.learner import Learner
+    from grice_research.training.published.examples import TrainingExample
+    from grice_research.training.published.networks import Learner
     from grice_research.training.published.recipes import HyperParameters, Recipe
 
 TENTH = 10
@@ -48,7 +46,6 @@ class Order(NamedTuple):
         output: Where the model is written.
         held_out: Files of examples that it is measured on; none: those of every tenth group.
         changes: Hyper-parameters that differ from the paper's, as ``NAME=VALUE``.
-        trust_pickle: Whether weights that are a pickle may be read.
     """
 
     recipe: Recipe
@@ -57,21 +54,17 @@ class Order(NamedTuple):
     output: Path
     held_out: Sequence[Path] = ()
     changes: Sequence[str] = ()
-    trust_pickle: bool = False
 
 
 class PublishedReport(msgspec.Struct, frozen=True):
     """What a training gave.
 
     Attributes:
-        recipe: Its name.
         examples: Examples that were learned from.
         held_out: Examples that were not.
-        before: The measure on these before the first step.
+        before: The measure on these before the first step; 0.5 is chance.
         after: The same of the trained model.
-        measure: What is measured; 0.5 is chance.
-        values: The hyper-parameters.
-        changed: Those that differ from the paper's.
+        changed: Hyper-parameters that differ from the paper's.
         curve: The loss.
         device: ``cpu`` or ``cuda``.
     """
@@ -88,11 +81,6 @@ class PublishedReport(msgspec.Struct, frozen=True):
     device: str
 
 
-def working_folder(output: Path) -> Path:
-    """Return where an unfinished training and its checkpoint lie."""
-    return output.with_name(f"{output.name}.training")
-
-
 def train_published(order: Order) -> PublishedReport:
     """Train a published system and write it as a model folder in the run-time format.
 
@@ -105,18 +93,17 @@ def train_published(order: Order) -> PublishedReport:
         ModelError: If torch is missing, or the weights are a pickle that is not trusted.
         OutputError: If the folder cannot be written.
     """
-    recipe = order.recipe
-    check_folder(order.output)
+    recipe, output = order.recipe, order.output
+    check_folder(output)
     values = recipe.values(order.changes)
     learned, held = _split(order)
-    work = working_folder(order.output)
-    with TemporaryDirectory() as copy:
-        torch_module()
-        base = as_safetensors(order.base, Path(copy), trusted=order.trust_pickle)
+    work = output.with_name(f"{output.name}.training")
+    torch_module()
+    with opened_checkpoint(order.base) as base:
         learner = open_learner(recipe, base, values)
     learner.network.to(learner.device).eval()
     before = _measured(learner, held)
-    curve = run_course(learner, learned, values, work)
+    curve = Course(learner, learned, values, work).run()
     report = PublishedReport(
         recipe.name,
         len(learned),
@@ -129,10 +116,15 @@ def train_published(order: Order) -> PublishedReport:
         tuple(curve),
         learner.device,
     )
-    checkpoint = work / "checkpoint"
-    make_folder(checkpoint)
-    learner.save(checkpoint)
-    _write(order, report, checkpoint)
+    make_folder(work / "checkpoint")
+    learner.save(work / "checkpoint")
+    with TemporaryDirectory(dir=work) as folder:
+        _convert(order, report, work / "checkpoint", Path(folder))
+        make_folder(output)
+        for path in Path(folder).iterdir():
+            shutil.move(path, output / path.name)
+    write_curve(curve, output / CURVE)
+    write_text(output / "curve.svg", drawn_curve(curve, f"{recipe.name}: loss"))
     return report
 
 
@@ -140,17 +132,15 @@ def _split(order: Order) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """Return what is learned from and what is held out; no group stands on both sides."""
     examples = read_examples(order.recipe.examples, order.files)
     if order.held_out:
-        held = read_examples(order.recipe.examples, order.held_out)
-        return examples, held
-    held = [example for example in examples if _is_held_out(example.group)]
-    learned = [example for example in examples if not _is_held_out(example.group)]
+        return examples, read_examples(order.recipe.examples, order.held_out)
+    learned: list[TrainingExample] = []
+    held: list[TrainingExample] = []
+    for example in examples:
+        tenth = int(sha256(example.group.encode()).hexdigest(), 16) % TENTH == 0
+        (held if tenth else learned).append(example)
     if len(held) < 2 or not learned:
         raise InputError(f"{len(examples)} examples: too few to hold a tenth out; give --test FILE")
     return learned, held
-
-
-def _is_held_out(group: str) -> bool:
-    return int(sha256(group.encode()).hexdigest(), 16) % TENTH == 0
 
 
 def _measured(learner: Learner, held: Sequence[TrainingExample]) -> Estimate:
@@ -164,20 +154,11 @@ def _measured(learner: Learner, held: Sequence[TrainingExample]) -> Estimate:
     return estimate
 
 
-def _write(order: Order, report: PublishedReport, checkpoint: Path) -> None:
-    recipe, output = order.recipe, order.output
-    with TemporaryDirectory(dir=checkpoint.parent) as made:
-        make_bundle(checkpoint, Path(made), _description(order, report))
-        make_folder(output)
-        for path in Path(made).iterdir():
-            shutil.move(str(path), output / path.name)
-    lines = [msgspec.json.encode(point).decode() for point in report.curve]
-    write_text(output / "curve.jsonl", "".join(f"{line}\n" for line in lines))
-    write_text(output / "curve.svg", drawn_curve(report.curve, f"{recipe.name}: loss"))
-
-
-def _description(order: Order, report: PublishedReport) -> Description:
-    recipe = order.recipe
+def _convert(order: Order, report: PublishedReport, checkpoint: Path, folder: Path) -> None:
+    """Write a checkpoint in the run-time format, with its card."""
+    recipe, after = order.recipe, report.after
+    stated = msgspec.to_builtins(report.values)
+    changed = {change.partition("=")[0] for change in report.changed}
     facts: dict[str, CardValue] = {
         "name": order.output.resolve().name,
         "kind": recipe.kind,
@@ -185,14 +166,13 @@ def _description(order: Order, report: PublishedReport) -> Description:
         "summary": recipe.summary,
         "licence": "yours, as far as your data and the checkpoint allow",
     }
-    stated = msgspec.to_builtins(report.values)
     training: dict[str, CardValue] = {
         "data": [f"{report.examples} examples of {', '.join(path.name for path in order.files)}"],
         "selection": [
             *(
                 f"{name} {stated[name]}: {hyper.source}"
                 for name, hyper in recipe.hyperparameters.items()
-                if not any(change.startswith(f"{name}=") for change in report.changed)
+                if name not in changed
             ),
             *(f"{change}: not the paper's" for change in report.changed),
         ],
@@ -200,21 +180,13 @@ def _description(order: Order, report: PublishedReport) -> Description:
         "command": f"grice train {recipe.name}",
         "seeds": [report.values.seed],
     }
-    return Description(facts, training, {}, _quality(report))
-
-
-def _quality(report: PublishedReport) -> list[dict[str, CardValue]]:
-    after = report.after
-    if after.low is None or after.high is None:
-        return []
-    return [
-        {
-            "on": "held-out examples",
-            "measure": report.measure,
-            "value": after.value,
-            "low": after.low,
-            "high": after.high,
-            "n": after.n,
-            "note": f"{report.before.value:.3f} before training; chance is {CHANCE}",
-        }
-    ]
+    figure: dict[str, CardValue] = {"on": "held-out examples", "measure": report.measure}
+    if after.low is not None and after.high is not None:
+        figure |= {"value": after.value, "low": after.low, "high": after.high, "n": after.n}
+        figure["note"] = f"{report.before.value:.3f} before training; chance is {CHANCE}"
+    kind = find_kind(recipe.kind, recipe.name)
+    assert kind.convert is not None, f"{recipe.kind} is made of checkpoints"
+    settings = kind.convert(checkpoint, folder)
+    files = sorted(path.name for path in folder.iterdir())
+    quality = [figure] if "value" in figure else []
+    write_card(folder, facts, training, settings, quality, files=files)
