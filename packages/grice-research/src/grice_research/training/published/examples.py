@@ -11,11 +11,12 @@ from grice_research.amr.models import generator_input, sequence_of
 from grice_research.amr.sources import graphs_of_file
 from grice_research.metrics.accent import PROMPTS, extraction_source
 from grice_research.metrics.comet import query
-from grice_research.published_models.graphs import sequence_prompt, sequence_target, stance_input
+from grice_research.published_models.graphs import sequence_prompt, stance_input
 from grice_research.published_models.keyword_writer import prompt
 from grice_tasks.cider.records import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import depth_first
+from grice_tasks.explagraphs.reader import read_graph, write_graph
 from grice_tasks.lines import read_lines
 from grice_tasks.situatedgen.records import read_samples
 
@@ -211,7 +212,9 @@ def _graphs(*, told: bool) -> Callable[[Path], Iterator[TrainingExample]]:
     def read(path: Path) -> Iterator[TrainingExample]:
         for sample, stance, graph in _explagraphs(path):
             source = sequence_prompt(sample.belief, sample.argument, stance if told else None)
-            yield TrainingExample(source, sequence_target(graph), sample.belief)
+            # In lower case and depth-first order, as the released models learned it.
+            target = write_graph(depth_first(graph.lower()))
+            yield TrainingExample(source, target, sample.belief)
 
     return read
 

@@ -82,7 +82,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def about(self) -> str:
         """What its training is, in a line of help."""
-        return f"train {self.summary.rstrip('.')}, as its paper did"
+        return f"train {self.summary.rstrip('.')}"
 
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:
         """Return the values, some changed by ``NAME=VALUE``.
