@@ -24,15 +24,7 @@ def head(
     pictures: Sequence[str] = (),
     connects: str = "'none'",
 ) -> str:
-    """Return the head of a page, from the document type to ``</head>``.
-
-    Args:
-        title: Title of the page, as text.
-        style: Its style sheet, which the head holds.
-        script: Its script, which the body holds as it is; empty if it has none.
-        pictures: Style sheets of pictures inside the body.
-        connects: Whom its script may ask, as a policy names it: a page of a service, the service.
-    """
+    """Return the head of a page, from the document type to ``</head>``."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '

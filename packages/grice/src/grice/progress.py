@@ -49,15 +49,7 @@ def track(
     size: Callable[[Item], int] = lambda _: 1,
     part: Callable[[], float] | None = None,
 ) -> Iterator[Item]:
-    """Yield items, and tell the watcher of each once it is done with.
-
-    Args:
-        items: What is worked on.
-        unit: What they are, in the plural.
-        total: How many there are in all, if that is known.
-        size: How many an item stands for.
-        part: Gives which part of all is done, 0 to 1, where nobody knows how many there are.
-    """
+    """Yield items, and tell the watcher of each once it is done with."""
     watcher = WATCHER.get()
     if watcher is None:
         yield from items

@@ -23,25 +23,13 @@ if TYPE_CHECKING:
 
 
 def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
-    """Return the conversation of a list of messages (role and content) or of turns.
-
-    Args:
-        items: As a chat interface takes them, or as the format ``turns`` has them; not changed.
-        name: Its id.
-
-    Raises:
-        RecordError: If one of them is neither.
-    """
+    """Return the conversation of a list of messages (role and content) or of turns."""
     is_chat = any("role" in item and "content" in item for item in items)
     return from_record({"messages" if is_chat else "turns": list(map(dict, items))}, name)
 
 
 def from_record(record: Mapping[str, Any], name: str) -> Conversation:
-    """Return the conversation of an object with ``messages`` or ``turns``, as lines of JSON have.
-
-    Raises:
-        RecordError: If it is none.
-    """
+    """Return the conversation of an object with ``messages`` or ``turns``, as in JSON lines."""
     build = messages.build if "messages" in record else turns.build
     try:
         return build(deepcopy(dict(record)), name)
@@ -50,17 +38,7 @@ def from_record(record: Mapping[str, Any], name: str) -> Conversation:
 
 
 def from_messages(items: object, name: str, *, whole: bool = False) -> Conversation:
-    """Return the conversation of messages in the layout of any tool.
-
-    Args:
-        items: A list of objects with role and content, or type and content: dictionaries, or
-            messages of LangChain, Inspect or DeepEval; or an object that holds such a list. What
-            tools and functions return is left out, and so is what says nothing.
-        whole: Whether every reply of the assistant is to be judged, and not the last turn alone.
-
-    Raises:
-        RecordError: If one of them cannot be read, or none says anything.
-    """
+    """Return the conversation of messages in the layout of any tool."""
     try:
         spoken = [turn for turn in history_of(_plain(items)) if role_of(turn.role) != TOOL]
         if not spoken:
@@ -85,15 +63,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
 
 
 def from_logs(records: Iterable[Mapping[str, Any]], form: str, name: str) -> list[Found]:
-    """Return the conversations of objects in the layout of a format of JSON lines.
-
-    Args:
-        records: What would stand a line each; not changed.
-        form: Name of the format.
-        name: What to call them in complaints, and a record without an id.
-
-    Raises:
-        InputError: If there is no such format.
-    """
+    """Return the conversations of objects in the layout of a format of JSON lines."""
     lines = starmap(Line, enumerate(map(msgspec.json.encode, records), 1))
     return list(named(form).read(lines, name))

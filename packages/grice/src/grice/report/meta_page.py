@@ -24,11 +24,7 @@ def as_html(
     made: str,
     shared: Sequence[str],
 ) -> str:
-    """Return the page.
-
-    Args:
-        shared: What to keep in mind about sets that overlap.
-    """
+    """Return the page."""
     style = asset("meta.css")
     return (
         environment()

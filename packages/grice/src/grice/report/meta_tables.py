@@ -46,11 +46,7 @@ def write_results(
     html: Path | None = None,
     command: str = "",
 ) -> None:
-    """Write a meta-evaluation to files.
-
-    Raises:
-        OutputError: If a file cannot be written.
-    """
+    """Write a meta-evaluation to files."""
     tables = results.blocks, results.damaged
     if csv is not None:
         write_text(csv, as_csv(*tables))

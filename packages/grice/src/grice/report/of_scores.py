@@ -34,21 +34,6 @@ def report_scores(
 
     No model is opened. The scores are read twice, the conversations once, one at a time; memory
     holds what :class:`grice.report.ReportWriter` does.
-
-    Args:
-        scores: What ``grice score`` wrote, gzipped or not, or a folder of shards.
-        files: The conversations that were scored.
-        report: The page that is written.
-        plugins: Python files that declare further metrics.
-        command: What the page names as the way to repeat it.
-
-    Raises:
-        RecordError: For a line that is no score.
-        InputError: If a conversation is not in the files, or not in the order of its scores, or
-            the scores come from standard input.
-        MetricError: If a metric, or a part of a blend, is neither shipped nor installed nor
-            declared by a plugin.
-        OutputError: If the page cannot be written.
     """
     if scores == "-":
         raise InputError("-: scores are read twice: write them into a file")

@@ -115,12 +115,7 @@ class Panel(NamedTuple):
 def settings(
     panels: Iterable[Panel], *, total: int, starts: list[int], places: list[int] | None
 ) -> Json:
-    """Return what the script must know beside the index.
-
-    Args:
-        starts: Number of the first conversation of each chunk.
-        places: Place in the input of each conversation of the page; None if all are there.
-    """
+    """Return what the script must know beside the index."""
     return {
         "metrics": [
             {

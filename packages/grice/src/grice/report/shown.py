@@ -65,12 +65,7 @@ class _ShownConversation(msgspec.Struct, frozen=True, omit_defaults=True):
 def shown_line(
     conversation: Conversation, scores: Sequence[Score], signatures: Mapping[str, str]
 ) -> bytes:
-    """Return the line of one conversation, without line break.
-
-    Args:
-        scores: Its scores, in any order.
-        signatures: Signature of each metric's panel.
-    """
+    """Return the line of one conversation, without line break."""
     record = _ShownConversation(
         _readable(conversation),
         [_shown(score, conversation, signatures[score.metric]) for score in scores],

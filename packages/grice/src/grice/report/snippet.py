@@ -32,12 +32,6 @@ def snippet(
     Thinking and marks of Markdown are left out, and the text is cut between words. Where the
     first marked words stand far behind, it begins shortly before them.
 
-    Args:
-        text: The reply as it came.
-        spans: Start and end of what is marked, as offsets into it.
-        most: Characters to keep.
-        as_written: Keep thinking and marks of Markdown.
-
     >>> snippet("Click on **Forgot password** below.", [(9, 28)], 40)
     [Piece(text='Click on ', marked=False), Piece(text='Forgot password', marked=True), \
 Piece(text=' below.', marked=False)]

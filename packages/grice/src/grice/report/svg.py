@@ -51,14 +51,7 @@ class Axis(NamedTuple):
 def bin_edges(
     bounds: tuple[float, float], smallest: float | None, largest: float | None
 ) -> tuple[float, ...]:
-    """Return the edges of the bins, ascending, one more than there are bins.
-
-    Args:
-        bounds: The metric's range. If both ends are finite they are cut in BINS equal parts,
-            else the observed values decide and the edges are round numbers.
-        smallest: Smallest observed value; None if there is none.
-        largest: Largest observed value.
-    """
+    """Return the edges of the bins, ascending, one more than there are bins."""
     low, high = bounds
     if math.isfinite(low) and math.isfinite(high) and low < high:
         width = (high - low) / BINS

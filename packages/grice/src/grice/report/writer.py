@@ -45,12 +45,7 @@ def compress(data: bytes) -> bytes:
 
 
 class ChunkSpool:
-    """Lines of bytes, written once, then read back; holds at most one chunk in memory.
-
-    Args:
-        folder: Where the nameless spool file lives, None for where the system keeps such files;
-            it is gone when closed or when the process ends.
-    """
+    """Lines of bytes, written once, then read back; holds at most one chunk in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close)
@@ -207,18 +202,6 @@ class ReportWriter:
     or a pipe where the system keeps such files. In memory stay
     8 bytes per conversation and metric, and while closing the index of the conversations that
     the page holds. The same input gives the same bytes.
-
-    Args:
-        path: The file to write; it appears when :meth:`close` has finished, complete.
-        metrics: The metrics in the order the page shows them; the first one orders the page.
-        keep: Conversations that the page holds at most. Of a longer run it holds those with the
-            lowest scores of each metric; figures and histograms are of the whole run.
-        command: What made the run, shown for whoever wants to repeat it.
-        version: Version of grice.
-
-    Raises:
-        MetricError: If there is no metric, or two have one name.
-        OutputError: If the folder of ``path`` cannot be written to.
     """
 
     def __init__(
@@ -263,13 +246,7 @@ class ReportWriter:
         self.abort()
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
-        """Add one conversation with all its scores; the page keeps the order of the calls.
-
-        Raises:
-            MetricError: If a score is of a metric without panel, of another conversation or of
-                a turn that is not there, or if it is ``ok`` without a finite value.
-            OutputError: If the disk is full.
-        """
+        """Add one conversation with all its scores; the page keeps the order of the calls."""
         for score in scores:
             self._check(score, conversation)
         row = Row.of(conversation, scores, self._numbers)
@@ -307,12 +284,7 @@ class ReportWriter:
             )
 
     def close(self, summary: Summary) -> None:
-        """Write the file.
-
-        Raises:
-            MetricError: If the summary lacks one of the metrics.
-            OutputError: If the file cannot be written; nothing of it is left behind then.
-        """
+        """Write the file."""
         totals = {entry.metric: entry for entry in summary.metrics}
         for name in self._numbers:
             if name not in totals:

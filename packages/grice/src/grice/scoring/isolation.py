@@ -41,10 +41,6 @@ def answers(
     taken to be broken and is not asked again. Otherwise the items that fail are looked for by
     halving what failed, the largest part first, until :data:`CALLS` calls were made. What has no
     answer by then has failed, with the reason of the smallest part it was asked in.
-
-    Args:
-        ask: Returns one answer per item, in order, or raises an exception. The answer to an item
-            must not hang on the items it is asked with.
     """
     search = _Search(_fitting(ask), items)
     if items and not search.succeeds(0, len(items)) and len(items) > 1:

@@ -40,14 +40,7 @@ FLAGS = (EMPTY, THINKING, JSON)
 
 
 def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
-    """Return the replies to judge, in order, their texts without tags.
-
-    Args:
-        conversation: Its ``targets`` are judged, or every turn if it names none.
-        speakers: Judge only turns of these speakers or roles. Empty means the assistant where
-            roles or speakers' names say who that is, else everybody; :data:`EVERYBODY` means
-            everybody.
-    """
+    """Return the replies to judge, in order, their texts without tags."""
     wanted = None if conversation.targets is None else frozenset(conversation.targets)
     roles = roles_of(conversation.turns)
     alone = assistant_alone(conversation, speakers)
@@ -131,12 +124,7 @@ def utterances(conversation: Conversation) -> Utterances:
 
 
 def in_place(judgement: Judgement, positions: Sequence[int]) -> Judgement:
-    """Return a judgement of utterances with its turns counted as the conversation has them.
-
-    Args:
-        judgement: Names turns in its evidence, and as ``turn N`` in its reason.
-        positions: Index in the conversation of each utterance.
-    """
+    """Return a judgement of utterances with its turns counted as the conversation has them."""
     if positions == tuple(range(len(positions))):
         return judgement
 
@@ -155,12 +143,7 @@ def _evidence_in_place(evidence: Evidence, positions: Sequence[int]) -> Evidence
 
 
 def in_text(judgement: Judgement, conversation: Conversation) -> Judgement:
-    """Return a judgement whose spans are places in the turns as they came.
-
-    Args:
-        judgement: Of the conversation without tags; its spans count the turns as it has them.
-        conversation: As it came.
-    """
+    """Return a judgement whose spans are places in the turns as they came."""
 
     def move(span: Span) -> Span:
         # A metric may be anyone's code: a turn that is not there has no text.
@@ -191,12 +174,7 @@ def _at(turn: int, positions: Sequence[int]) -> int:
 
 
 def flagged(judgement: Judgement, text: str) -> Judgement:
-    """Return a judgement with the flags of its reply.
-
-    Args:
-        judgement: What a metric says of the reply.
-        text: The reply as it came.
-    """
+    """Return a judgement with the flags of its reply."""
     flags = judgement.flags
     if thinks_aloud(text):
         flags = (*flags, THINKING)
