@@ -12,7 +12,7 @@ from score_files import line, rows_of, write
 from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.evaluation.calibrate import apply, calibrate, fit_blend, read_calibration
-from grice.stats.conformal import fit_human_scale
+from grice.stats.inference import fit_human_scale
 
 
 def rated(tmp_path, n=80, *, seed=0, second=0.0, level="turn", names=("relevance", "commonsense")):

@@ -33,9 +33,9 @@ ALLOWED = {
     ("readers/table.py", "agent"): SPEAKER_FIELD,
     ("readers/topical_chat.py", "agent"): SPEAKER_FIELD,
     ("report/meta_tables.py", "system"): "a level of evaluation",
-    ("stats/conformal.py", "human"): RATINGS,
+    ("stats/inference.py", "human"): RATINGS,
     ("stats/dependent.py", "human"): RATINGS,
-    ("stats/system_means.py", "human"): RATINGS,
+    ("stats/systems.py", "human"): RATINGS,
 }
 """Modules that compare or list a word for another reason."""
 

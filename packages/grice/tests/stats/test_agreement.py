@@ -95,7 +95,7 @@ def test_alpha_is_that_of_its_definition(units, scale):
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval", "ratio"])
 def test_resampled_alpha_is_the_alpha_of_the_resample(scale):
     from grice.stats import agreement
-    from grice.stats.ratings import arranged, flatten, matrix
+    from grice.stats.agreement import arranged, flatten, matrix
 
     units = UNITS[:11]
     table, _ = arranged(matrix(units), None)

@@ -9,7 +9,7 @@ from scipy.stats import kendalltau
 
 from grice import stats
 from grice.errors import InputError
-from grice.stats.permutation import permuted_moments
+from grice.stats.comparison import permuted_moments
 
 
 def test_williams_t_of_published_examples():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from grice.stats.proportions import proportion
+from grice.stats.systems import proportion
 
 
 def test_single_items_get_wilsons_interval_but_for_few_degrees_of_freedom():

@@ -26,7 +26,7 @@ from grice.stats.clusters import ClusteredMean
 from grice.stats.correlations import correlation
 from grice.stats.dependent import compare_correlations
 from grice.stats.estimate import Estimate
-from grice.stats.proportions import proportion
+from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from grice.errors import InputError, os_reason, plural
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
 from grice.records import Status
-from grice.stats.conformal import HumanScale, fit_human_scale
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate, scipy_module
+from grice.stats.inference import HumanScale, fit_human_scale
 from grice.stats.inputs import Floats, Integers, joined
 from grice.stats.systems import mean
 from grice.tables import with_interval

@@ -20,7 +20,7 @@ from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW, Estimate
-from grice.stats.proportions import proportion
+from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import msgspec
 from grice.errors import InputError
 from grice.evaluation.scores import read_scores
 from grice.records import FeatureEvidence
-from grice.stats.proportions import proportion
+from grice.stats.systems import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from grice.perturb.run import perturb
 from grice.readers import read
 from grice.records import Conversation, Turn
 from grice.stats.estimate import Estimate
-from grice.stats.proportions import proportion
+from grice.stats.systems import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -21,25 +21,33 @@ if TYPE_CHECKING:
         leave_one_annotator_out,
     )
     from grice.stats.comparison import Comparison, Ranking, holm, significance_clusters
-    from grice.stats.conformal import HumanScale, fit_human_scale
     from grice.stats.correlations import correlation, correlation_within, partial_correlation
     from grice.stats.dependent import DependentTest, compare_correlations, williams_t
     from grice.stats.estimate import Estimate
-    from grice.stats.inference import PoweredMean, prediction_powered_mean
-    from grice.stats.system_means import SystemLevel, system_level
-    from grice.stats.systems import Power, compare_systems, items_needed, mean
+    from grice.stats.inference import (
+        HumanScale,
+        PoweredMean,
+        fit_human_scale,
+        prediction_powered_mean,
+    )
+    from grice.stats.systems import (
+        Power,
+        SystemLevel,
+        compare_systems,
+        items_needed,
+        mean,
+        system_level,
+    )
 
 # Names are imported when they are first used: `import grice.cli` must not load numpy.
 _NAMES = {
     "agreement": "ceiling cohen_kappa fleiss_kappa krippendorff_alpha leave_one_annotator_out",
     "comparison": "Comparison Ranking holm significance_clusters",
-    "conformal": "HumanScale fit_human_scale",
     "correlations": "correlation correlation_within partial_correlation",
     "dependent": "DependentTest compare_correlations williams_t",
     "estimate": "Estimate",
-    "inference": "PoweredMean prediction_powered_mean",
-    "system_means": "SystemLevel system_level",
-    "systems": "Power compare_systems items_needed mean",
+    "inference": "HumanScale PoweredMean fit_human_scale prediction_powered_mean",
+    "systems": "Power SystemLevel compare_systems items_needed mean system_level",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

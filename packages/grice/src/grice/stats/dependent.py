@@ -19,13 +19,13 @@ from grice.stats.comparison import (
     Ranking,
     compared,
     pairs_of,
+    permutation_test_of_correlations,
     permutations_needed,
     significance_clusters,
 )
 from grice.stats.correlations import NAMES, complete, correlation_value, heavy_tails
 from grice.stats.estimate import scipy_module
 from grice.stats.inputs import Floats, Groups, Values, check_level
-from grice.stats.permutation import permutation_test_of_correlations
 from grice.stats.resample import ResamplingKind, differences, estimate, resample
 
 if TYPE_CHECKING:

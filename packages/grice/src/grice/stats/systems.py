@@ -1,29 +1,31 @@
-"""Is system A better than system B? Means over the same items, compared in pairs."""
+"""Means and shares of systems, compared in pairs, and held against those of people."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from grice.errors import InputError, did_you_mean
+from grice.errors import InputError, did_you_mean, plural
 from grice.stats import weighted
-from grice.stats.clusters import Bounds, Moments, mean_estimate
+from grice.stats.clusters import Bounds, Moments, mean_estimate, student_quantile, wilson_interval
 from grice.stats.comparison import (
     Comparison,
     Ranking,
     compared,
     pairs_of,
+    permutation_test_of_means,
     permutations_needed,
     significance_clusters,
     verdict,
 )
-from grice.stats.estimate import FEW, Estimate, cut, scipy_module
+from grice.stats.correlations import NAMES, analytic_interval, correlation_value
+from grice.stats.estimate import FEW, Estimate, cut, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -31,10 +33,19 @@ from grice.stats.inputs import (
     Values,
     check_bounds,
     check_level,
+    columns_of,
     complete_items,
+    group_codes,
+    joined,
+    ordered,
 )
-from grice.stats.permutation import permutation_test_of_means
 from grice.stats.resample import Sampling, differences, estimate, resample, resampled_estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.stats.weighted import Kind
+
 
 MeanInterval: TypeAlias = Literal["hall", "student", "jackknife", "percentile", "bca"]
 INTERVALS = ("hall", "student", "jackknife", "percentile", "bca")
@@ -396,3 +407,159 @@ def _p_value(samples: Mapping[str, Sample], bounds: Bounds | None) -> float:
         else:
             most = middle
     return 1 - least
+
+
+class SystemLevel(msgspec.Struct, frozen=True):
+    """A metric judged by the means of systems.
+
+    Attributes:
+        metric: Mean of the metric per system.
+        human: Mean rating per system.
+        correlation: Correlation of the means. Its interval treats the systems as drawn from all
+            possible ones, so it is wide for a handful of them.
+        accuracy: Share of system pairs that the metric puts in the order of the ratings. Its
+            interval resamples the items of each system and holds the systems as they are.
+        systems: How many.
+    """
+
+    metric: dict[str, float]
+    human: dict[str, float]
+    correlation: Estimate
+    accuracy: Estimate
+    systems: int
+
+
+def system_level(
+    metric: Values,
+    human: Values,
+    systems: Groups,
+    *,
+    kind: Kind = "pearson",
+    contexts: Groups | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> SystemLevel:
+    """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
+
+    Two systems always correlate with -1 or 1: the interval then spans everything.
+
+    ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+
+    Args:
+        metric: One value per item.
+        human: The ratings of the same items.
+        systems: The system that produced each item.
+        kind: As in :func:`~grice.stats.correlation`.
+        contexts: Context of each item, if the systems answered the same ones; contexts are
+            then resampled with the replies of all systems, otherwise single items.
+
+    Raises:
+        InputError: If there are fewer than two systems, or all means are the same.
+    """
+    check_level(level)
+    x, y = columns_of(metric=metric, human=human)
+    complete = ~(np.isnan(x) | np.isnan(y))
+    labels = [label for label, keep in zip(systems, complete, strict=True) if keep]
+    groups = None if contexts is None else joined(group_codes(contexts, len(x))[complete])
+    x, y = x[complete], y[complete]
+    codes = group_codes(labels, len(x))
+    count = int(codes.max(initial=-1)) + 1
+    if count < 2:
+        raise InputError(f"{count} system with both values; at least two are needed")
+    names = [""] * count
+    for label, code in zip(labels, codes, strict=True):
+        names[int(code)] = str(label)
+    order = ordered([x, y, codes.astype(np.float64)], groups)
+    x, y, codes = x[order], y[order], codes[order]
+    groups = None if groups is None else groups[order]
+    member = np.zeros((len(x), count))
+    member[np.arange(len(x)), codes] = 1
+    means = [(column @ member) / member.sum(axis=0) for column in (x, y)]
+    return SystemLevel(
+        dict(zip(names, map(float, means[0]), strict=True)),
+        dict(zip(names, map(float, means[1]), strict=True)),
+        _between(means[0], means[1], kind, level),
+        _ordered_pairs(x, y, member, groups, level=level, resamples=resamples, seed=seed),
+        count,
+    )
+
+
+def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
+    for name, column in (("metric", x), ("human", y)):
+        if np.ptp(column) == 0:
+            raise InputError(f"the mean of {name} is {column[0]:g} for every system")
+    value = correlation_value(x, y, kind)
+    low, high, how = analytic_interval(x, y, kind=kind, value=value, level=level)
+    count = len(x)
+    note = few_units(count, "systems")
+    if count < 4:
+        note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
+    return Estimate(
+        value, low, high, level, count, f"{NAMES[kind]} of system means, {how}", note=note
+    )
+
+
+def _ordered_pairs(
+    x: Floats,
+    y: Floats,
+    member: Floats,
+    groups: Integers | None,
+    *,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> Estimate:
+    a, b = np.triu_indices(member.shape[1], 1)
+
+    def statistic(weights: Floats) -> Floats:
+        size = weights @ member
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean_x = ((weights * x) @ member) / size
+            mean_y = ((weights * y) @ member) / size
+        same = np.sign(mean_x[:, a] - mean_x[:, b]) == np.sign(mean_y[:, a] - mean_y[:, b])
+        # A resample without a single item of some system has no order of all of them.
+        share = np.where((size > 0).all(axis=1), same.mean(axis=1), np.nan)
+        return share[:, None]
+
+    sampling = Sampling("percentile", level, resamples, seed)
+    return resampled_estimate(
+        statistic, len(x), "pairwise accuracy of systems", sampling, groups=groups
+    )
+
+
+def proportion(
+    hits: Sequence[float], sizes: Sequence[int] | None = None, *, level: float = 0.95
+) -> Estimate | None:
+    """Return the share of hits among items that come in conversations; None without an item.
+
+    Wilson's interval with the effective number of items (Korn and Graubard 1998): as many
+    independent items as would vary like these conversations do. Where no spread is to be seen,
+    because all items or none are hits, one conversation counts as one item.
+
+    Args:
+        hits: Hits of each conversation; a half counts as half a hit.
+        sizes: Items of each conversation; by default one.
+    """
+    sums = np.asarray(hits, np.float64)
+    items = np.ones_like(sums) if sizes is None else np.asarray(sizes, np.float64)
+    sums, items = sums[items > 0], items[items > 0]
+    n, units = int(items.sum()), len(items)
+    if not n:
+        return None
+    value = float(sums.sum() / n)
+    if units < 2:
+        nothing = "one conversation alone says nothing of the spread"
+        return Estimate(value, None, None, level, n, "share", units, nothing)
+    squares = float(((sums - value * items) ** 2).sum())
+    variance = units / (units - 1) * squares / n**2
+    normal = NormalDist().inv_cdf(0.5 + level / 2)
+    if variance > 0:
+        # Few conversations make the variance itself uncertain: Student's quantile.
+        shrink = (normal / student_quantile(0.5 + level / 2, units - 1)) ** 2
+        effective = min(float(n), value * (1 - value) / variance) * shrink
+    else:
+        effective = n**2 / float((items**2).sum())
+    low, high = wilson_interval(value, effective, level)
+    note = few_units(units, "conversations")
+    return Estimate(value, low, high, level, n, "share, Wilson's interval", units, note)
