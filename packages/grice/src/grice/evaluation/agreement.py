@@ -76,9 +76,6 @@ class Confound(msgspec.Struct, frozen=True):
     """A partial correlation: what is left when controlling for something.
 
     Attributes:
-        given: What is held constant.
-        partial: Partial Spearman correlation; of ``within systems`` the mean of the correlations
-            inside each. None if it is not defined.
         kept: Share of the plain correlation that is left; None if the plain one may be zero, as
             a share of nothing means nothing.
     """
@@ -90,15 +87,7 @@ class Confound(msgspec.Struct, frozen=True):
 
 
 class Ratings(NamedTuple):
-    """What every metric is held against, item by item.
-
-    Attributes:
-        human: Mean rating; None where nobody rated.
-        groups: The conversation or context; None if items share none.
-        systems: Who wrote it; None if that is not stated.
-        covariates: See :func:`covariates`.
-        seed: Of every draw.
-    """
+    """What every metric is held against, item by item."""
 
     human: list[float | None]
     groups: list[str] | None
@@ -111,21 +100,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One metric against one set of ratings.
 
     Attributes:
-        trivial: Whether it is a trivial baseline.
-        n: Items with a rating and a value.
         abstained: Items that count with the neutral value.
-        failed: Items left out because the metric failed.
-        missing: Items left out because there is no score.
-        spearman: Rank correlation; None if it is not defined, and then ``why`` says so.
-        pearson: Linear correlation; likewise.
-        kendall: Tau-b, if it was asked for.
         versus: Spearman less that of the trivial baseline, on the same resamples of the common
             items.
         p_value: Of that difference, corrected for all pairs of metrics.
         cluster: 1 for the best metrics, which are not distinguishable at this n, 2 for the next, …
-        confounds: Partial correlations, controlling for length, turns, …
-        reduced: How scores of replies became one of a conversation.
-        points: The items as (rating, value).
     """
 
     metric: str
@@ -158,13 +137,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SystemRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One metric against the mean ratings of systems.
-
-    Attributes:
-        spearman: Rank correlation of the means; None if it is not defined.
-        pearson: Linear correlation of the means.
-        accuracy: Share of pairs of systems in the order of the ratings.
-    """
+    """One metric against the mean ratings of systems."""
 
     metric: str
     spearman: Estimate | None
@@ -177,15 +150,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     """All metrics on one aspect of one set.
 
     Attributes:
-        aspect: What was rated.
-        unrated: Items of the set that nobody rated on this aspect.
-        groups: Conversations or contexts that items share; None if they share none.
-        baseline: The trivial baseline that metrics are compared with.
         ceiling: The Pearson correlation a perfect metric would have; None if unknown.
         judge: Spearman of one judge with the mean of the others; None if unknown.
-        rows: The metrics, best first, then those without a correlation.
-        systems: The same at the level of systems; empty with fewer than two.
-        note: What to keep in mind about the set.
     """
 
     data: str

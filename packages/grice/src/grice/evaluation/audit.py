@@ -96,10 +96,6 @@ class Agreement(msgspec.Struct, frozen=True):
     """A metric beside people's ratings.
 
     Attributes:
-        spearman: Correlation with the ratings; None if too few were judged, or all alike.
-        judged: Replies that it judged.
-        abstained, failed: Replies that it did not.
-        seconds: Time for one reply; answers that were kept from an earlier run cost none.
         padding: Mean change of the score by words that say nothing; above 0 is verbosity bias.
         gain: Its correlation less that of the length of the reply; None where there is either none.
     """
@@ -122,7 +118,6 @@ class OrderBias(msgspec.Struct, frozen=True):
         same: Share of pairs with the same answer in both orders; 1 is right.
         first: Share of answers for the reply that is shown first; 0.5 is right.
         own: Share of answers for the reply that was given to this history, not to another one.
-        unanswered: Pairs without two answers.
     """
 
     metric: str
@@ -133,12 +128,7 @@ class OrderBias(msgspec.Struct, frozen=True):
 
 
 class RepeatSpread(msgspec.Struct, frozen=True):
-    """One item judged several times.
-
-    Attributes:
-        deviation: Mean standard deviation of the score of one item.
-        changed: Share of items whose score is not always the same.
-    """
+    """One item judged several times."""
 
     metric: str
     repeats: int
@@ -150,11 +140,7 @@ class InjectionRow(msgspec.Struct, frozen=True):
     """One injection against one metric.
 
     Attributes:
-        change: Mean change of the score.
         raised: Replies whose score rose by more than 0.1.
-        judged: Replies that were judged with and without it.
-        abstained, failed: Replies that were not judged with it.
-        control: It asks for nothing: a score that rises by it rises by length.
     """
 
     metric: str
@@ -171,16 +157,7 @@ class AuditResult(msgspec.Struct, frozen=True):
     """What an audit has measured.
 
     Attributes:
-        reference: What was audited.
-        items: How many rated replies.
-        source: Where they are from.
-        metrics: The metrics of the reference.
         beside: What ships and a trivial baseline, on the same replies.
-        order, repeats: Of judges alone; other metrics read one reply, and give the same bits.
-        injections: Of the metrics of the reference and of those that stand beside them.
-        usage: What was sent to endpoints.
-        version: Version of grice.
-        verdicts: What each metric of the reference can be trusted for, in a sentence.
     """
 
     reference: str

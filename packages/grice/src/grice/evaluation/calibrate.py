@@ -64,14 +64,7 @@ class Blended(NamedTuple):
 
 
 class MetricMap(msgspec.Struct, frozen=True):
-    """One metric on the human scale.
-
-    Attributes:
-        signature: What exactly was computed; scores of another are refused.
-        map: The map and its band.
-        correlation: Spearman correlation with the ratings; None if the metric never changes.
-        n: Items with a rating and a score.
-    """
+    """One metric on the human scale."""
 
     metric: str
     signature: str
@@ -84,11 +77,7 @@ class Blend(msgspec.Struct, frozen=True):
     """A weighted sum of metrics on the human scale.
 
     Attributes:
-        intercept: What is added.
-        map: Map of the sum and its band.
         gain: Fall of the squared error of an unseen item against the best single metric.
-        single: That metric.
-        n: Items with a rating and a score of every metric.
     """
 
     weights: dict[str, float]
@@ -100,14 +89,7 @@ class Blend(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """What ``grice calibrate`` writes and ``grice calibrate --apply`` reads.
-
-    Attributes:
-        format: Name and version of this layout.
-        unit: Whether turns or conversations were rated.
-        blend: The blend; None if there is none.
-        says: Why there is a blend or none, and what was left out.
-    """
+    """What ``grice calibrate`` writes and ``grice calibrate --apply`` reads."""
 
     format: Literal["grice-calibration/1"]
     unit: Unit
@@ -120,14 +102,8 @@ class Calibrated(msgspec.Struct, frozen=True):
     """A score on the human scale.
 
     Attributes:
-        turn: Index of the turn; None if conversations were rated.
-        metric: Name of the metric, or :data:`BLEND`.
-        value: Expected rating; None unless ``ok``.
         low: Lower end of the band that holds a person's rating with probability ``level``.
-        level: That probability.
-        score: The value of the metric.
         status: ``abstained`` or ``failed`` as the score, or where no reply was judged.
-        signature: Signature of the score and of the map.
     """
 
     conversation: str

@@ -31,19 +31,11 @@ class MetricDifference(msgspec.Struct, frozen=True):
     """One metric in two files.
 
     Attributes:
-        says: The outcome in one sentence.
         baseline: Mean over the shared items in the first file; None if it cannot be told.
-        other: Mean over the same items in the second; likewise.
         comparison: Second less first, p-value corrected over the metrics; None likewise.
         power: How many conversations more it would take; None unless the difference is not
             distinguishable from zero.
-        pairs: Items with status ``ok`` in both files.
         unpaired: Items by their two statuses, such as ``ok/abstained``, if not both are ``ok``.
-        only_baseline: Items that the first file alone has.
-        only_other: Items that the second file alone has.
-        named: The first of these in words.
-        signatures: What exactly was computed: those of the first file, then those of the second.
-        moved: Conversations that moved most, furthest first.
     """
 
     metric: str
@@ -65,8 +57,6 @@ class CompareResult(msgspec.Struct, frozen=True):
     """Two files of scores.
 
     Attributes:
-        metrics: One entry for each metric that both have.
-        left_out: What was not compared and why, one line each.
         paired: Whether the same items were compared; if not, means over other conversations each.
     """
 

@@ -32,9 +32,6 @@ class Counterfactual(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: ``knowledge`` if a triple is added, ``text`` if words are left out of the reply.
-        change: The triple, or the words.
-        lift: By how much it is higher.
-        span: The place of the words.
     """
 
     kind: Literal["knowledge", "text"]

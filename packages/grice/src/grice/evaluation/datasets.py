@@ -87,7 +87,6 @@ class Item(NamedTuple):
     Attributes:
         conversation: What was rated; of a reply, with the turns before it and itself the target.
         ratings: Ratings by aspect, one per judge, None for N/A; a mean stands alone.
-        group: The conversation or context it shares with other items; its own id if none.
     """
 
     conversation: Conversation
@@ -105,8 +104,6 @@ class Rated(NamedTuple):
     """A rated set that was read.
 
     Attributes:
-        set: What is known of it.
-        grouped: Whether items share conversations or contexts.
         fingerprint: Its name with a hash of its file.
     """
 

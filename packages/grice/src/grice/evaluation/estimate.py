@@ -40,7 +40,6 @@ class MetricEstimate(msgspec.Struct, frozen=True):
         weight: How far the metric was used; 0 is not at all.
         labels_saved: How many more labels alone would give an interval of this width; negative
             if the metric is of no help. None if it cannot be told.
-        says: The outcome in words, and what to beware of.
     """
 
     metric: str
@@ -55,7 +54,6 @@ class Suggestion(msgspec.Struct, frozen=True):
     """A conversation to label next.
 
     Attributes:
-        low: The lowest value of the metric in its fifth.
         gain: By how much the variance of the mean is expected to fall.
     """
 
@@ -69,13 +67,7 @@ class EstimateResult(msgspec.Struct, frozen=True):
     """A mean rating.
 
     Attributes:
-        unit: Whether turns or conversations were rated.
-        unlabelled: Items with scores alone.
-        labels_only: What the labels alone give.
-        rule: How the next conversations are chosen.
         by: The metric they are chosen by: the first one.
-        next: Conversations to label next, in order.
-        remarks: What was left out or assumed.
     """
 
     unit: Unit

@@ -104,15 +104,7 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One rule and how it came out.
-
-    Attributes:
-        metric: The metric, or :data:`EVERY`.
-        what: What was held against the threshold.
-        value: The figure; None if there is nothing to compute it from.
-        low: Low end of its 95 % interval; None where it has none.
-        verdict: ``passed``, ``failed`` or ``uncertain``.
-    """
+    """One rule and how it came out."""
 
     metric: str
     what: str
@@ -127,11 +119,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """All checks of a run.
-
-    Attributes:
-        allow_uncertain: Whether uncertain checks were let through.
-    """
+    """All checks of a run."""
 
     checks: tuple[Check, ...]
     passed: bool

@@ -51,8 +51,6 @@ class LabelledReply(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         labels: Whether it has each issue; an issue is missing that no metric judged.
-        values: What the metric that labelled it gave, 0 to 1, by issue.
-        file: The file of its conversation, where several were scored together.
     """
 
     conversation: str
@@ -72,7 +70,6 @@ class IssueCount(msgspec.Struct, frozen=True):
 
     Attributes:
         metrics: On how many replies each metric decided.
-        share: Of the replies that were judged; None if none was.
     """
 
     issue: str
@@ -84,11 +81,7 @@ class Issues(msgspec.Struct, frozen=True):
     """The labels of a run.
 
     Attributes:
-        replies: How many have a label.
-        counts: By issue.
-        none: Share of replies without any issue that was judged.
         items: The replies with most issues, the lowest values first among equals.
-        threshold: Values below it are an issue.
     """
 
     replies: int

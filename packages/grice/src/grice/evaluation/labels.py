@@ -35,11 +35,7 @@ LABEL = "a rating with conversation, rating and, of a single reply, turn"
 
 
 class Label(NamedTuple):
-    """One line of a file of labels; an item may have several, one per judge.
-
-    Attributes:
-        ratings: Its numbers, one per judge; empty where there is none.
-    """
+    """One line of a file of labels; an item may have several, one per judge."""
 
     conversation: str
     turn: int | None
@@ -63,11 +59,8 @@ class Aligned(NamedTuple):
     """Ratings and scores over the same items.
 
     Attributes:
-        unit: What was rated.
-        ids: Names of the conversations.
         items: Number of every item of the file of scores, rising.
         ratings: Mean rating of each; NaN where nobody rated it.
-        remarks: What was left out, one line each.
     """
 
     unit: Unit

@@ -33,8 +33,6 @@ class Results(NamedTuple):
     """A meta-evaluation.
 
     Attributes:
-        blocks: A table for each rated set and aspect, in the order asked for.
-        damaged: A table for each collection of damaged texts.
         shared: One line for each pair of sets that hold the same conversations.
     """
 

@@ -26,13 +26,7 @@ CHANGES = 5
 
 
 class EvidenceChange(msgspec.Struct, frozen=True):
-    """One piece of evidence that differs.
-
-    Attributes:
-        measure: What its two values are.
-        baseline: Its value in the first score; None if it is not there.
-        other: Its value in the second; likewise.
-    """
+    """One piece of evidence that differs."""
 
     what: str
     measure: str
@@ -44,11 +38,7 @@ class MovedItem(msgspec.Struct, frozen=True):
     """One item whose score changed.
 
     Attributes:
-        turn: The turn; None for a score of the whole conversation.
-        baseline: Its score in the first file.
-        other: Its score in the second.
         changes: What it rests on, where that differs, the largest change first.
-        text: The judged turn; empty if no conversations were given, or for a whole conversation.
     """
 
     turn: int | None
@@ -63,7 +53,6 @@ class MovedConversation(msgspec.Struct, frozen=True):
 
     Attributes:
         difference: Mean of its scores in the second file less that in the first.
-        items: The items that moved most.
     """
 
     conversation: str

@@ -70,11 +70,8 @@ class PairedSet(NamedTuple):
     """A collection that was read.
 
     Attributes:
-        set: What is known of it.
-        pairs: Original and damaged version.
         of: How many pairs there are, of which these were drawn.
         same: Pairs left out, by kind, because the damaged version is the original.
-        left_out: Records left out, by kind, because no original of theirs is known.
         rated: All conversations of the pairs, each once, as what is scored.
     """
 
@@ -97,11 +94,8 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric on one collection.
 
     Attributes:
-        trivial: Whether it is a trivial baseline.
         kinds: Share of pairs with the original scored higher, by kind of damage, over
             :data:`EVERY` kind first. The interval takes versions of one source as one.
-        ties: Share of pairs that got the same score.
-        failed: Pairs left out because the metric failed on a side.
     """
 
     metric: str
@@ -121,12 +115,7 @@ class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
     """All metrics on one collection.
 
     Attributes:
-        pairs: How many pairs were judged.
         of: How many there are, of which these were drawn.
-        sources: How many contexts or conversations they go back to.
-        same: Pairs of one text, by kind, which were left out.
-        left_out: Records without a known original, by kind.
-        rows: The metrics, best first.
     """
 
     data: str
@@ -214,8 +203,6 @@ class Shares(NamedTuple):
     Attributes:
         kinds: Share of pairs, ties counted half, by kind of damage, over :data:`EVERY` kind first;
             empty if no pair has both values.
-        ties: Share of pairs with the same value.
-        failed: Pairs of which a side has no value.
     """
 
     kinds: dict[str, Estimate]

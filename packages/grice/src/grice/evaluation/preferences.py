@@ -29,13 +29,7 @@ class Preference(msgspec.Struct, frozen=True):
     """A pair as trainers of preferences read it, with what the preference rests on.
 
     Attributes:
-        prompt: The context; the one to answer has the role ``user``.
-        chosen: The better reply, a single message.
-        rejected: The worse one.
         margin: Value of the better minus value of the worse.
-        chosen_scores: Score of the better by metric.
-        rejected_scores: Of the worse.
-        conversation: Id of the context.
     """
 
     prompt: list[Message]

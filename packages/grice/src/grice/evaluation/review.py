@@ -56,13 +56,7 @@ FEWEST = 10
 
 
 class CertainReply(NamedTuple):
-    """A reply with its findings, the first of which it is listed by.
-
-    Attributes:
-        order: Number of the reply in the log.
-        file: The file of its conversation, where several were scored together.
-        talk: Its conversation; None if texts were not given.
-    """
+    """A reply with its findings, the first of which it is listed by."""
 
     order: int
     findings: tuple[Finding, ...]

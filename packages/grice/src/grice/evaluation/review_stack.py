@@ -33,9 +33,7 @@ class Witness(msgspec.Struct, frozen=True):
     """A metric whose value of a reply speaks for or against it.
 
     Attributes:
-        metric: Whose score it is taken from.
         flaw: What is wrong if it speaks most; empty if the metric's evidence names the flaw.
-        center: Mean over training replies.
         scale: Its standard deviation there. Low values are bad.
         weight: Log odds per standard deviation, at least 0.
     """
@@ -62,10 +60,7 @@ class Stack(msgspec.Struct, frozen=True):
     """Weights of witnesses, as a bundle of kind ``review`` holds them.
 
     Attributes:
-        intercept: Log odds of a reply on which no witness says anything.
-        thresholds: Probabilities by precision, lowest first.
         models: By metric, the model whose scores were fitted, if the metric runs with several.
-        name: Name and hash of the bundle.
     """
 
     intercept: float

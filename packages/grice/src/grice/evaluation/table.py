@@ -77,9 +77,6 @@ class Column(NamedTuple):
     Attributes:
         values: One value per item: the neutral one where the metric abstained, None where it
             failed or no score is there.
-        abstained: Items on which it had nothing to judge.
-        failed: Items it could not judge.
-        missing: Items without a score.
         reduced: How scores of replies became one of a conversation; empty if they are one already.
     """
 
@@ -140,12 +137,7 @@ class MetricScores(NamedTuple):
 
 
 class ScoreTable(NamedTuple):
-    """Scores by item and metric.
-
-    Attributes:
-        source: Name of the file as given; empty if they were computed.
-        ids: The numbering of the conversations, shared with other tables.
-    """
+    """Scores by item and metric."""
 
     source: str
     ids: Ids

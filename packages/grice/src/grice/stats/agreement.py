@@ -38,11 +38,7 @@ class Flat(NamedTuple):
     """The ratings that can be paired: those of items with at least two.
 
     Attributes:
-        unit: Item of each rating, from 0, rising.
-        value: The rating.
         starts: Where each item's ratings begin.
-        sizes: Number of ratings per item.
-        groups: Conversation of each item; None if not given.
     """
 
     unit: Integers

@@ -29,21 +29,7 @@ class Moments(NamedTuple):
     """Sums over clusters from which the interval of their mean follows.
 
     With n values in a cluster and s their sum; both may be taken less a constant per value.
-
-    Attributes:
-        clusters: How many.
-        values: All values: the sum of n.
-        squares: Sum of the squared values.
-        within: Sum of s^2 / n.
-        s: Sum of s.
-        ss: Of s^2.
-        sss: Of s^3.
-        sn: Of s n.
-        ssn: Of s^2 n.
-        snn: Of s n^2.
-        nn: Of n^2.
-        nnn: Of n^3.
-        nnnn: Of n^4.
+    ``squares`` is the sum of the squared values, ``within`` that of s^2 / n.
     """
 
     clusters: int = 0

@@ -48,8 +48,6 @@ class Complete(NamedTuple):
 
     Attributes:
         columns: One array per name, in an order that depends on nothing but the items.
-        groups: Conversation of each item, numbered without gaps; None if not given.
-        total: How many items there were.
     """
 
     columns: list[Floats]

@@ -45,13 +45,8 @@ class Resampled(NamedTuple):
     """What the statistic gives on the data and on resamples of it.
 
     Attributes:
-        values: On the data, shape (k,).
         draws: On each resample, shape (resamples, k); NaN where undefined. Empty for ``jackknife``.
         left_out: With each part left out, shape (parts, k). Empty for ``percentile``.
-        kind: What is made of them.
-        n: Number of items.
-        groups: Number of conversations drawn; None if items were drawn.
-        seed: Seed of the draws.
     """
 
     values: Floats
@@ -177,14 +172,7 @@ def estimate(
 
 
 class Sampling(NamedTuple):
-    """How an interval is made.
-
-    Attributes:
-        kind: As in :func:`resample`.
-        level: Confidence level.
-        resamples: How many resamples a bootstrap draws.
-        seed: Seed of the draws.
-    """
+    """How an interval is made."""
 
     kind: ResamplingKind = "jackknife"
     level: float = 0.95

@@ -341,12 +341,7 @@ STEPS = 40
 
 
 class Sample(NamedTuple):
-    """The values of one side.
-
-    Attributes:
-        values: One value per item; NaN where there is none.
-        groups: Conversation of each item.
-    """
+    """The values of one side."""
 
     values: Values
     groups: Groups
