@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from grice.errors import InputError
-from grice.evaluation.preferences import Filters, preferences
-from grice.evaluation.rerank import Candidate, Ranked
+from grice.evaluation.rerank import Candidate, Filters, Ranked, preferences
 from grice.records import Score, Turn
 
 

@@ -9,7 +9,7 @@ import pytest
 from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.evaluation.datasets import load_rated, ratings_of
-from grice.evaluation.labels import align
+from grice.evaluation.table import align
 
 REPLIES = [
     "Yes.",

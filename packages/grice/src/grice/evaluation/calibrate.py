@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, os_reason, plural
-from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
+from grice.evaluation.table import Aligned, Unit, align
 from grice.records import Status
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate, scipy_module
@@ -130,7 +130,7 @@ def calibrate(
     """Fit maps from metrics to the ratings of people.
 
     Args:
-        labels: Ratings; see :func:`grice.evaluation.labels.align`.
+        labels: Ratings; see :func:`grice.evaluation.table.align`.
         scores: Scores of the same items.
         metrics: Which metrics; by default all that score what was rated.
         scale: Lowest and highest possible rating; by default the lowest and highest given.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.evaluation.moved import worded
+from grice.evaluation.compare import worded
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.own import with_triple
 from grice.perturb.declaration import with_texts

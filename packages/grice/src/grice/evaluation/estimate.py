@@ -10,7 +10,7 @@ import numpy as np
 
 from grice.errors import InputError, plural
 from grice.evaluation.datasets import hashed
-from grice.evaluation.labels import Aligned, Unit, align
+from grice.evaluation.table import Aligned, Unit, align
 from grice.stats.estimate import Estimate
 from grice.stats.inference import prediction_powered_mean
 from grice.stats.inputs import Floats, Integers
@@ -99,7 +99,7 @@ def estimate(
     counts: where a metric abstained with its neutral value, where it failed with its mean.
 
     Args:
-        labels: Ratings; see :func:`grice.evaluation.labels.align`.
+        labels: Ratings; see :func:`grice.evaluation.table.align`.
         scores: Scores of the same items and of many more.
         metrics: Which metrics; by default all that score what was rated.
         scale: Lowest and highest possible rating; intervals stay within. By default 0 to 1 where

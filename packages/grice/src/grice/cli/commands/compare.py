@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.compare import CompareResult, MetricDifference
-    from grice.evaluation.moved import MovedConversation
+    from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
     from grice.tables import View
 
 HELP = "compare two files of scores: what changed, how surely, where and why"

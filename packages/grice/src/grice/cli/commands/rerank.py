@@ -22,8 +22,7 @@ from grice.tables import Lines, Table, with_interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.evaluation.preferences import Preference
-    from grice.evaluation.rerank import Blend, Candidate, Curve, Ranked
+    from grice.evaluation.rerank import Blend, Candidate, Curve, Preference, Ranked
     from grice.records import Conversation
     from grice.tables import View
 
@@ -131,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_pairs(arguments: argparse.Namespace) -> int:
     """Write preference pairs; the exit status is that of :func:`run`."""
-    from grice.evaluation.preferences import Filters, preferences
+    from grice.evaluation.rerank import Filters, preferences
 
     filters = Filters(
         MARGIN if arguments.margin is None else arguments.margin,
