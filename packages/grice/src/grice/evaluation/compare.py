@@ -21,7 +21,6 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from grice.evaluation.table import Ids, MetricScores
     from grice.records import Evidence, Triple
     from grice.stats.inputs import Floats, Integers
 

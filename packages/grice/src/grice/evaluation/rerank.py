@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.records import Turn
     from grice.scoring.run import Scorer
 
 

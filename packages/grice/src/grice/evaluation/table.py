@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Item, Rated
     from grice.records import Conversation, Json, Score
     from grice.stats.clusters import Bounds
-    from grice.stats.inputs import Floats, Integers
 
 
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
