@@ -22,6 +22,8 @@ __all__ = [
     "is_held_out",
     "normalise",
     "read_dialogues",
+    "rows_of",
+    "strings_in",
 ]
 
 HELD_OUT = 0.06
@@ -96,7 +98,7 @@ class Dialogue(NamedTuple):
 def read_dialogues(data: Path) -> Iterator[Dialogue]:
     """Yield every conversation that may train, in a fixed order."""
     for source in SOURCES:
-        for row in _rows(data / f"{source.file}.jsonl.gz"):
+        for row in rows_of(data / f"{source.file}.jsonl.gz"):
             if _is_used(source, row):
                 yield _dialogue(source, row)
 
@@ -120,25 +122,27 @@ def evaluated_texts(data: Path) -> set[str]:
         for place in EVALUATED
         for path in sorted({*data.glob(f"{place}/*.jsonl*"), *data.glob(f"{place}*.jsonl*")})
     ]
-    texts = {normalise(text) for path in files for row in _rows(path) for text in _strings(row)}
+    texts = {normalise(text) for path in files for row in rows_of(path) for text in strings_in(row)}
     return texts - {""}
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file of JSON lines, compressed or not."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
 
 
-def _strings(value: object) -> Iterator[str]:
+def strings_in(value: object) -> Iterator[str]:
+    """Yield every string of a record."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _strings(inner)
+            yield from strings_in(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _strings(inner)
+            yield from strings_in(inner)
 
 
 def _fraction(*key: str) -> float:
