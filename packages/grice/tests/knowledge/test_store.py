@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -12,10 +14,6 @@ from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
 from grice.records import Triple
 
-recipe = pytest.importorskip(
-    "grice_research.recipes.knowledge.triples", reason="grice-research writes stores of triples"
-)
-
 KNOWN = [
     Triple("PersonX bakes a cake", "xWant", "to eat the cake", source="atomic2020"),
     Triple("PersonX bakes a cake", "xWant", "to share it", source="atomic2018"),
@@ -25,6 +23,40 @@ KNOWN = [
     Triple("PersonX buys an old house", "oReact", "surprised", source="atomic2018"),
 ]
 SETTINGS = {"schema": "atomic2020"}
+TABLES = """
+CREATE TABLE relations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE heads (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE tails (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE triples (
+    head INTEGER NOT NULL, relation INTEGER NOT NULL, tail INTEGER NOT NULL,
+    source INTEGER NOT NULL, PRIMARY KEY (head, relation, tail)
+) WITHOUT ROWID;
+"""
+
+
+def write_store(folder, triples):
+    """Write triples.sqlite and having.npy; return the heads in order of their numbers."""
+    columns = {"heads": "head", "relations": "relation", "tails": "tail", "sources": "source"}
+    texts = {
+        table: list(dict.fromkeys(getattr(triple, field) for triple in triples))
+        for table, field in columns.items()
+    }
+    rows = [
+        tuple(texts[table].index(getattr(triple, field)) for table, field in columns.items())
+        for triple in triples
+    ]
+    with closing(sqlite3.connect(folder / "triples.sqlite")) as connection:
+        connection.executescript(TABLES)
+        for table, names in texts.items():
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", enumerate(names))
+        connection.executemany("INSERT OR IGNORE INTO triples VALUES (?, ?, ?, ?)", rows)
+        connection.commit()
+    having = np.zeros((len(texts["heads"]), len(texts["relations"])), np.bool_)
+    for head, relation, *_ in rows:
+        having[head, relation] = True
+    np.save(folder / "having.npy", having)
+    return texts["heads"]
 
 
 @pytest.fixture
@@ -32,10 +64,11 @@ def build(tmp_path, encoder, write_card):
     def make(triples):
         folder = tmp_path / "tiny"
         folder.mkdir()
-        heads = recipe.write_triples(folder, triples)
+        heads = write_store(folder, triples)
         vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
         axes = Axes(np.eye(encoder.dimensions, dtype=np.float32), 1 / 127)
-        np.save(folder / "heads.npy", recipe.packed(axes, vectors))
+        short = np.rint(axes.shorten(vectors) / axes.scale)
+        np.save(folder / "heads.npy", np.clip(short, -127, 127).astype(np.int8))
         np.savez(folder / "axes.npz", axes=axes.axes, scale=np.float32(axes.scale))
         return write_card(folder, "knowledge", SETTINGS)
 

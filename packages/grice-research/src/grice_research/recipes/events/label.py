@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 WORK = work_folder("events")
 
+
 def every(_: dict[str, Any]) -> bool:
     return True
 
@@ -89,8 +90,8 @@ def turns(data: Path, excluded: set[str], counts: Counter[str]) -> Iterator[tupl
         yield from rows[:wanted]
 
 
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def words(text: str, mark: str | None = None) -> frozenset[str]:
+    return frozenset(text.split(mark))
 
 
 # A verb of saying or thinking above a clause says nothing by itself: "I think [he noticed]".
@@ -110,7 +111,7 @@ EDGE = words(
 TRAILING = EDGE - words(
     "awesome cool fine first great right so that well sure how dear too either like indeed still"
 )
-COURTESY = frozenset(
+COURTESY = words(
     "excuse me|forgive me|good to meet you|great to meet you|have a good day|have a good one|"
     "have a great day|have a nice day|have a good night|how are you|how are you doing|"
     "how do you do|i mean|i see|let us see|let me see|let 's see|look forward|nice to meet you|"
@@ -122,7 +123,8 @@ COURTESY = frozenset(
     "that is good|that 's good|not sure|can i help you|good luck|how can i help you|"
     "that 's right|that is right|that 's true|that is true|"
     "that 's it|how about you|what about you|i 'm sure|i am sure|i 'm afraid|"
-    "i do n't know|i know|are you sure".split("|")
+    "i do n't know|i know|are you sure",
+    "|",
 )
 MERGED = frozenset({"xcomp", "csubj", "csubjpass", "oprd", "amod", "compound", "aux", "auxpass"})
 TEMPORAL_PREPOSITIONS = frozenset({"after", "before", "while", "without", "since", "by", "when"})
