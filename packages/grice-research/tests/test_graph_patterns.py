@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice_research.recipes.graphs.patterns import template_of
+from grice_research.recipes.graphs.making import template_of
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.wording import relation_names
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from grice_research.benches.breakdowns import is_validation
-from grice_research.recipes.review.data import read_marked
-from grice_research.recipes.review.stack import fit, standardised
+from grice_research.recipes.review.data import fit, read_marked, standardised
 
 
 @pytest.fixture(scope="module")

@@ -5,32 +5,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-from grice.metrics.coherence.dialogues import ORDER, POOLED, WHOLE, dialogue_features
+from grice.metrics.coherence.dialogues import ORDER, POOLED, WHOLE, Towers, dialogue_features
 from grice.metrics.coherence.features import NUMBERS
 from grice.models.bundle import file_sha256
 from grice.models.mlp import quantized
 from grice_research.places import MODELS
-from grice_research.recipes.coherence.alone import without_length
+from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
 from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED
 from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
 from grice_research.recipes.coherence.words import REACH
 from grice_research.training_texts import record_texts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from grice.metrics.coherence.dialogues import Towers
-    from grice_research.recipes.coherence.alone import Alone
-    from grice_research.recipes.coherence.arrays import Item, Prepared
-    from grice_research.recipes.coherence.fit import ThreadNet
 
 SHRUNK = 3e-5
 """Weight of the squared weights beside the loss on twins."""

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator, Sequence
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grice.perturb import Material
 from grice.perturb.run import named, perturb
 from grice.records import Conversation, Turn
-from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice_research.recipes.relevance.corpora import Dialogue
+from grice_research.recipes.relevance.corpora import (
+    Dialogue,
+    evaluated_texts,
+    normalise,
+    read_dialogues,
+)
 
 __all__ = [
     "AGAIN_KINDS", "HELD_OUT_KINDS", "TRAINED", "WORDED", "Rated", "Sample", "broken", "intact",

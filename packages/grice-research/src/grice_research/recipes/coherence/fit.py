@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
@@ -14,16 +17,8 @@ from torch.nn.functional import softplus
 
 from grice.metrics.coherence.dialogues import ORDER
 from grice.metrics.coherence.features import NUMBERS
-from grice_research.recipes.coherence.arrays import AXES
+from grice_research.recipes.coherence.arrays import AXES, Item, Prepared
 from grice_research.surface import LOWEST
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from grice_research.recipes.coherence.arrays import Item, Prepared
 
 HIDDEN = 112
 DROPPED_IN, DROPPED = 0.1, 0.3

@@ -23,8 +23,15 @@ from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
-from grice_research.recipes.coherence.alone import Alone, fit_alone
-from grice_research.recipes.coherence.arrays import Maker, Prepared, Vectors, prepare, weighing
+from grice_research.recipes.coherence.arrays import (
+    Alone,
+    Maker,
+    Prepared,
+    Vectors,
+    fit_alone,
+    prepare,
+    weighing,
+)
 from grice_research.recipes.coherence.card import make_bundle
 from grice_research.recipes.coherence.data import (
     HELD_OUT_KINDS,

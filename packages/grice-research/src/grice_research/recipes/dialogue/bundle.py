@@ -6,8 +6,8 @@ python -m grice_research.recipes.dialogue.bundle --data ../shared/data [--run FO
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,18 +16,12 @@ from tokenizers import Tokenizer
 from grice.knowledge.generative import START
 from grice.models.bundle import write_card
 from grice_research.places import work_folder
-from grice_research.recipes.dialogue.train import WORK, code, shape_of
-from grice_research.recipes.dialogue.turns import read_utterances
-from grice_research.recipes.generator.convert import write_engine
+from grice_research.recipes.dialogue.train import WORK, Utterances, code, read_utterances, shape_of
+from grice_research.recipes.generator.bundle import write_engine
 from grice_research.recipes.generator.model import TailModel
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import EVALUATED, SOURCES
 from grice_research.training_texts import record_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grice_research.recipes.dialogue.turns import Utterances
 
 FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json", "usual.npy")
 WEIGHED = work_folder("relevance") / "fluent/weighed.jsonl"

@@ -19,7 +19,7 @@ from grice.models.models import Models
 from grice_research.places import MODELS
 from grice_research.recipes.dialogue.trials import trials
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.review.stack import fit
+from grice_research.recipes.review.data import fit
 from grice_research.roc import roc_areas
 
 COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import lemminflect
 import numpy as np
 
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 TRUE = 2400
 """True replies that are drawn, of each corpus alike as far as it goes."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from grice.metrics.relevance.pairs import FluencyModel, FluentSettings, PairHead, PairSettings
 from grice.models.bundle import open_bundle, write_card
@@ -30,12 +32,7 @@ from grice_research.recipes.dialogue.trials import Trial, trials, written
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 RELEVANCE = work_folder("relevance")
 VECTORS = RELEVANCE / "vectors"

@@ -10,20 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.datasets import Rated, known_sets, load_rated
 from grice.models.bundle import shipped_bundles
 from grice.models.models import Models
 from grice.models.protocols import Pair
 from grice.stats import correlation, partial_correlation
 from grice_research.places import work_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grice.evaluation.datasets import Rated
 
 WORK = work_folder("engagement")
 SETS = (

@@ -10,11 +10,13 @@ import argparse
 import gzip
 import json
 import math
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.models.bundle import shipped_bundles
 from grice.models.protocols import Pair
@@ -29,11 +31,6 @@ from grice_research.recipes.relevance.vectors import (
 from grice_research.training.bundle import save_head
 from grice_research.training.replies import Penalty, Readings, fit_head, read_replies
 from grice_research.training_texts import record_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 SOURCES = {
     "topical_chat ratings of replies": "CDLA-Sharing 1.0",

@@ -14,9 +14,10 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,12 +31,6 @@ from grice_research.places import MODELS
 from grice_research.recipes.options import parser_of
 from grice_research.surface import Scale
 from grice_research.training_texts import normalised, record_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from grice.knowledge.extraction.protocol import Exchange
 
 GAP = 10
 """Replies between two triples of a relation that is still being asked."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
+from torch import Tensor
 
 from grice.knowledge.generative import END_OF_TEXT, plain_event, relation_token
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tokenizers import Tokenizer
-    from torch import Tensor
-
-    from grice_research.recipes.generator.data import Head
+from grice_research.recipes.generator.data import Head
 
 MOST_TAILS = 24
 """Tails of one head seen in one epoch; the rest waits for another."""

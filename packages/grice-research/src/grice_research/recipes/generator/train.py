@@ -13,9 +13,10 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,17 +40,10 @@ from grice_research.recipes.generator.batches import (
     steps,
     text_batches,
 )
-from grice_research.recipes.generator.data import Head, material
+from grice_research.recipes.generator.data import PERSONS, Head, make_tokenizer, material
 from grice_research.recipes.generator.model import Shape, TailModel
-from grice_research.recipes.generator.pieces import PERSONS, make_tokenizer
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.data import training_examples
-from grice_research.recipes.plausibility.vectors import Vectors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from grice_research.recipes.generator.batches import Coded
+from grice_research.recipes.plausibility.data import Vectors, training_examples
 
 VECTORS = work_folder("plausibility") / "vectors"
 """Sentence vectors of about 320,000 texts; the recipe of the plausibility heads keeps them."""

@@ -27,7 +27,7 @@ from grice_research.recipes.graphs.data import (
     opposites,
 )
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.vectors import Vectors
+from grice_research.recipes.plausibility.data import Vectors
 from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.wording import fact_text, opposite, phrases
 

@@ -24,17 +24,44 @@ from grice_research.recipes.graphs.data import (
     swapped,
 )
 from grice_research.recipes.graphs.encode import encoder
-from grice_research.recipes.graphs.kernel import fit_kernel
-from grice_research.recipes.graphs.patterns import template_of
-from grice_research.recipes.graphs.space import WORK, Kept
-from grice_tasks.explagraphs.candidates import phrase_row
+from grice_research.recipes.graphs.space import WORK, Kept, fit_kernel
+from grice_tasks.explagraphs.candidates import origin, phrase_row, place_in
 from grice_tasks.explagraphs.features import Features, Reading, texts_of
 from grice_tasks.explagraphs.generator import GraphGenerator
 from grice_tasks.explagraphs.graph import Graph, depth_first
 from grice_tasks.explagraphs.informativeness import with_one
 from grice_tasks.explagraphs.kernel import KernelHead
-from grice_tasks.explagraphs.templates import Template, Templates
+from grice_tasks.explagraphs.templates import Slot, Template, Templates
 from grice_tasks.explagraphs.wording import opposite, phrases, relation_names
+
+
+def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Template | None:
+    """Return the pattern of a graph; None if a relation is unknown or it is not connected."""
+    number = {name: place for place, name in enumerate(relation_names())}
+    texts = (belief.lower(), argument.lower())
+    slot = {concept: place for place, concept in enumerate(graph.concepts)}
+    if not graph.edges or any(fact.relation not in number for fact in graph.edges):
+        return None
+    left = [(slot[fact.head], number[fact.relation], slot[fact.tail]) for fact in graph.edges]
+    facts, reached = [left.pop(0)], {slot[graph.edges[0].head], slot[graph.edges[0].tail]}
+    while left:
+        fact = next(
+            (candidate for candidate in left if candidate[0] in reached or candidate[2] in reached),
+            None,
+        )
+        if fact is None:
+            return None
+        left.remove(fact)
+        facts.append(fact)
+        reached |= {fact[0], fact[2]}
+    slots = []
+    for concept in graph.concepts:
+        where = origin(concept, *texts)
+        start, end = place_in(concept, texts[where == "argument"])
+        fresh = concept if where == "outside" else ""
+        slots.append(Slot(where, round(start, 2), round(end, 2), fresh))
+    return Template(stance, tuple(slots), tuple(facts))
+
 
 SHARED, RANK = 48, 6
 WIDTH = 385

@@ -17,7 +17,6 @@ from grice.numeric import sigmoid
 from grice.records import Triple
 from grice_research.recipes.graphs.data import Instance, instances, nonsense
 from grice_research.recipes.graphs.encode import lexical
-from grice_research.recipes.graphs.kernel import fit_kernel, scores
 from grice_research.recipes.graphs.making import (
     CLASSES,
     MAKER,
@@ -35,7 +34,15 @@ from grice_research.recipes.graphs.making import (
     weighted,
     wrong_graphs,
 )
-from grice_research.recipes.graphs.space import WORK, Kept, make_space, topic_folds, topics
+from grice_research.recipes.graphs.space import (
+    WORK,
+    Kept,
+    fit_kernel,
+    make_space,
+    scores,
+    topic_folds,
+    topics,
+)
 from grice_research.recipes.options import parser_of
 from grice_tasks.explagraphs.features import Features, Reading
 from grice_tasks.explagraphs.graph import Graph, depth_first

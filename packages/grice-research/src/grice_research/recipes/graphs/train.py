@@ -21,8 +21,14 @@ from grice.records import Triple
 from grice_research.places import TASK_MODELS
 from grice_research.recipes.graphs.data import Instance, denied, instances, judged_graphs
 from grice_research.recipes.graphs.encode import lexical
-from grice_research.recipes.graphs.kernel import fit_kernel, scores
-from grice_research.recipes.graphs.space import WORK, Kept, make_space, topic_folds
+from grice_research.recipes.graphs.space import (
+    WORK,
+    Kept,
+    fit_kernel,
+    make_space,
+    scores,
+    topic_folds,
+)
 from grice_research.recipes.options import parser_of
 from grice_research.training_texts import record_texts
 from grice_tasks.explagraphs.features import Features, Reading

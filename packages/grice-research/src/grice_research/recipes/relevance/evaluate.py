@@ -10,23 +10,18 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from grice.models.models import Models
-from grice.models.protocols import Pair
+from grice.models.protocols import Encoder, Pair
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from grice.models.protocols import Encoder
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 RESAMPLES = 2000
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from grice_research.recipes.relevance.corpora import normalise
+from grice_research.recipes.relevance.corpora import Dialogue, normalise
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from grice_research.recipes.relevance.corpora import Dialogue
-
-    Ints = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 TURNS = 4
 MISSING = -1

@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata, spearmanr
 
@@ -34,20 +37,12 @@ from grice_research.recipes.relevance.corpora import (
     normalise,
     read_dialogues,
 )
-from grice_research.recipes.relevance.evaluate import evaluate
+from grice_research.recipes.relevance.evaluate import Figure, evaluate
 from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
 from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_selection
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from grice_research.recipes.relevance.evaluate import Figure
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 WORK = work_folder("relevance")
 TURNS = 4

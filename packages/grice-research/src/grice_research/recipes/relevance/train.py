@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from grice.metrics.relevance.pairs import history_summary
@@ -22,14 +24,17 @@ from grice_research.recipes.relevance.corpora import (
     evaluated_texts,
     read_dialogues,
 )
-from grice_research.recipes.relevance.examples import Mix, collect, texts_of
+from grice_research.recipes.relevance.examples import Examples, Mix, collect, texts_of
 from grice_research.recipes.relevance.fit import (
     Fitted,
     Material,
     Settings,
+    Towers,
+    TowerSettings,
     fit,
+    fit_towers,
+    layers_of,
 )
-from grice_research.recipes.relevance.towers import Towers, TowerSettings, fit_towers, layers_of
 from grice_research.recipes.relevance.vectors import VectorStore
 from grice_research.recipes.relevance.writer import (
     Plan,
@@ -42,13 +47,6 @@ from grice_research.recipes.relevance.writer import (
     write,
 )
 from grice_research.training_texts import record_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from grice_research.recipes.relevance.examples import Examples
 
 WORK = work_folder("relevance")
 WRITTEN_FILE = WORK / "written.json"

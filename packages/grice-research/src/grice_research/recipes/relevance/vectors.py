@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder
 
 SHARD = 8192
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -23,6 +24,7 @@ import grice
 from grice.cli.output import show
 from grice.metrics.repetition import HALF
 from grice.models.models import Models
+from grice.models.protocols import Encoder
 from grice.records import Conversation, Turn
 from grice.scoring.items import responses
 from grice.stats.clusters import wilson_interval
@@ -30,11 +32,6 @@ from grice.tables import Table
 from grice.text.content import content_words
 from grice_research.surface import likenesses_of, repetition_signs, repetition_value, texts_of
 from grice_research.training.logistic import fit_logistic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.models.protocols import Encoder
 
 FILE = Path("packages/grice/tests/metrics/repairs.jsonl")
 """In the root of the repository."""

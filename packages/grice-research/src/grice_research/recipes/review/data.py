@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from grice.records import Conversation, Turn
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+import grice
+from grice.evaluation.review_stack import observed
+from grice.records import Conversation, FeatureEvidence, Score, Turn, json_line
+from grice.scoring.api import Grader
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
+from grice_research.places import work_folder
 from grice_research.recipes.relevance.corpora import is_held_out
-from grice_research.recipes.sense.mixture import CHATBOTS, training_items
-from grice_research.recipes.sense.pairs import written_items
-from grice_research.recipes.sense.sources import shortened
+from grice_research.recipes.sense.sources import CHATBOTS, shortened, training_items, written_items
 from grice_research.training_texts import normalised
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 LOGS, PAIRS = "logs", "pairs"
 DEVELOPMENT = "development_logs.jsonl"
@@ -157,3 +163,124 @@ def _logs() -> Iterator[Marked]:
     places = ((talk, turn) for talk in keyed.talks for turn in talk.targets or ())
     for (talk, turn), flaw in zip(places, keyed.flaws, strict=True):
         yield Marked(LOGS, flaw or "none", talk.id, talk, turn, float(bool(flaw)), 1)
+
+
+Floats = NDArray[np.float64]
+
+RIDGE = 0.01
+"""Of the weights of witnesses; controls are not held back."""
+
+
+class Fit(NamedTuple):
+    """Weights of witnesses, at least 0, and of controls."""
+
+    weights: Floats
+    controls: Floats
+
+
+def standardised(columns: Floats, centers: Floats, scales: Floats) -> Floats:
+    """Return how bad each witness finds each turn, in standard deviations; 0 where it is silent."""
+    return np.nan_to_num((centers - columns) / scales)
+
+
+def fit(
+    witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats, equality: float = 0.0
+) -> Fit:
+    """Return the weights that maximise the likelihood of the shares of people who marked a turn."""
+    count = witnesses.shape[1]
+    design = np.concatenate([witnesses, controls], axis=1)
+    share = weight / weight.sum()
+
+    def loss(guess: Floats) -> tuple[float, Floats]:
+        odds, own = design @ guess, guess[:count]
+        apart = own - own.mean()
+        value = share @ (np.logaddexp(0, odds) - flawed * odds)
+        value += (RIDGE * own @ own + equality * apart @ apart) / 2
+        slope = design.T @ (share * (expit(odds) - flawed))
+        slope[:count] += RIDGE * own + equality * apart
+        return float(value), slope
+
+    bounds = [(0.0, None)] * count + [(None, None)] * controls.shape[1]
+    fitted = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return Fit(fitted[:count], fitted[count:])
+
+
+WINDOW = 20
+"""Conversations scored at once; a run that is stopped goes on from the answers of its models."""
+
+
+class Asked(NamedTuple):
+    """A witness as it is asked for."""
+
+    metric: str
+    flaw: str
+    feature: str = ""
+
+
+def columns_of(
+    marked: Sequence[Marked], asked: Sequence[Asked], preset: str
+) -> NDArray[np.float64]:
+    """Return what each witness says of each turn; NaN where it says nothing."""
+    metrics = list(dict.fromkeys(question.metric for question in asked))
+    folder = work_folder("review")
+    folder.mkdir(parents=True, exist_ok=True)
+    seen: dict[tuple[str, int], dict[str, Score]] = {}
+    with grice.load(*metrics, workers=1, cache=folder / "cache", models=preset) as grader:
+        for metric in metrics:
+            for place, what in _observed(grader, metric, marked, folder):
+                seen.setdefault(place, {}).update(what)
+    rows = [seen.get((turn.talk.id, turn.turn), {}) for turn in marked]
+    return np.array([[_figure(row, question) for question in asked] for row in rows], np.float64)
+
+
+def _figure(seen: dict[str, Score], asked: Asked) -> float:
+    score = seen.get(asked.metric)
+    if score is None or score.value is None:
+        return np.nan
+    if not asked.feature:
+        return score.value
+    features = (piece for piece in score.evidence if isinstance(piece, FeatureEvidence))
+    return next((piece.value for piece in features if piece.name == asked.feature), np.nan)
+
+
+def _observed(
+    grader: Grader, metric: str, marked: Sequence[Marked], folder: Path
+) -> Iterator[tuple[tuple[str, int], dict[str, Score]]]:
+    """Yield what a metric says of every turn that is judged in the conversations."""
+    turns: dict[str, list[int]] = {}
+    for marked_turn in marked:
+        turns.setdefault(marked_turn.talk.id, []).append(marked_turn.turn)
+    talks = {marked_reply.talk.id: marked_reply.talk for marked_reply in marked}
+    groups = _scored(grader, metric, list(talks.values()), folder / f"{metric}.jsonl")
+    for name, asked in turns.items():
+        by_turn = observed(groups[name], asked)
+        for turn in asked:
+            yield (name, turn), by_turn[turn]
+
+
+def _scored(
+    grader: Grader, metric: str, talks: Sequence[Conversation], file: Path
+) -> dict[str, list[Score]]:
+    """Return a metric's scores by conversation: those kept, if they are of this metric and all."""
+    groups: dict[str, list[Score]] = {}
+    if file.is_file():
+        for line in file.read_bytes().splitlines():
+            score = msgspec.json.decode(line, type=Score)
+            groups.setdefault(score.conversation, []).append(score)
+    kept = next((group[0].signature for group in groups.values()), None)
+    if kept == grader.signatures[metric] and all(talk.id in groups for talk in talks):
+        return groups
+    (scorer,) = (
+        loaded_metric
+        for loaded_metric in grader.scorer.metrics
+        if loaded_metric.metric.name == metric
+    )
+    groups = {}
+    for start in range(0, len(talks), WINDOW):
+        window = talks[start : start + WINDOW]
+        for talk, scores in zip(window, scorer.score(window, ()), strict=True):
+            groups[talk.id] = list(scores)
+        print(f"{metric}: {min(start + WINDOW, len(talks))} of {len(talks)}", flush=True)
+    lines = (json_line(score) for group in groups.values() for score in group)
+    file.write_bytes(b"\n".join(lines))
+    return groups

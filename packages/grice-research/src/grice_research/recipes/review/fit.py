@@ -12,33 +12,35 @@ work folder, so that a stopped run goes on. ``--dry`` writes nothing.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from grice.evaluation.review_stack import FILE, Stack, Threshold, Witness
 from grice.models.bundle import write_card
+from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.review.columns import Asked, columns_of
-from grice_research.recipes.review.data import LOGS, PAIRS, read_marked
-from grice_research.recipes.review.stack import fit, standardised
+from grice_research.recipes.review.data import (
+    LOGS,
+    PAIRS,
+    Asked,
+    Marked,
+    columns_of,
+    fit,
+    read_marked,
+    standardised,
+)
 from grice_research.review import review_lifts
 from grice_research.roc import roc_areas
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from grice.stats.estimate import Estimate
-    from grice_research.recipes.review.data import Marked
-
-    Floats = NDArray[np.float64]
-    Places = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Places = NDArray[np.bool_]
 
 SENSE = "sense"
 FLAWS = {

@@ -10,18 +10,12 @@ in ``grice.metrics.likelihood``. The value is the probability that nobody would 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.review.columns import Asked, columns_of
-from grice_research.recipes.review.data import read_marked
-from grice_research.recipes.review.fit import quality_of, table_of
-from grice_research.recipes.review.stack import fit, standardised
-
-if TYPE_CHECKING:
-    from grice_research.recipes.review.fit import Floats, Table
+from grice_research.recipes.review.data import Asked, columns_of, fit, read_marked, standardised
+from grice_research.recipes.review.fit import Floats, Table, quality_of, table_of
 
 PEOPLE = ("dbdc3", "convai2017")
 SEEDS = (0, 1, 2)

@@ -11,11 +11,13 @@ With ``--chatbots`` they learn from votes on replies of chatbots too, as what sh
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
@@ -28,17 +30,16 @@ from grice.models.protocols import PassageEncoder
 from grice.records import Response
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.sense.mixture import CHATBOTS, training_items
-from grice_research.recipes.sense.pairs import FLAWS, written_items
+from grice_research.recipes.sense.sources import (
+    CHATBOTS,
+    FLAWS,
+    Item,
+    Reading,
+    training_items,
+    written_items,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from grice_research.recipes.sense.pairs import Item, Reading
-
-    Array = NDArray[np.float32]
+Array = NDArray[np.float32]
 
 HIDDEN = 64
 SEEDS = (0, 1, 2)

@@ -12,16 +12,96 @@ import csv
 import gzip
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
-from grice_research.benches.breakdowns import is_validation
-from grice_research.recipes.sense.pairs import Item, Reading
+import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+from grice_research.benches.breakdowns import FILE as BREAKDOWNS
+from grice_research.benches.breakdowns import is_validation
+from grice_research.benches.minimal_pairs import read_pairs
+from grice_research.recipes.relevance.corpora import evaluated_texts, normalise
+
+FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
+"""What the heads tell; a flaw of a kind is learned by the first and by that of its kind."""
+
+KINDS = {
+    "partner_contradiction": "contradiction",
+    "self_contradiction": "contradiction",
+    "negation": "contradiction",
+    "reference": "contradiction",
+    "roles": "nonsense",
+    "cause": "nonsense",
+    "time": "nonsense",
+    "social": "nonsense",
+    "world": "nonsense",
+    "nonsense": "nonsense",
+    "incoherent": "nonsense",
+    "ignored": "unanswered",
+    "offtopic": "unanswered",
+    "repetition": "repetition",
+    "dull": "dull",
+    "snli": "contradiction",
+    "revised": "contradiction",
+    "broken": "contradiction",
+    "negated": "contradiction",
+    "defeasible": "nonsense",
+    "comve": "nonsense",
+    "ecare": "nonsense",
+    "codah": "nonsense",
+    "breakdowns": "any",
+    "messages": "any",
+}
+"""Of the items written, then of those of :mod:`grice_research.recipes.sense.sources`."""
+PAIRS = Path(__file__).parent / "pairs"
+
+
+class Reading(NamedTuple):
+    """A history, oldest turn first, and a reply to it."""
+
+    history: tuple[str, ...]
+    reply: str
+
+
+class Item(NamedTuple):
+    """Readings that are compared."""
+
+    kind: str
+    readings: tuple[Reading, ...]
+    comparisons: tuple[tuple[int, int], ...]
+    validation: bool
+
+    @property
+    def flaw(self) -> str:
+        """The head that learns it beside the first."""
+        return KINDS[self.kind]
+
+
+def written_items() -> Iterator[Item]:
+    """Yield all items, file by file."""
+    for path in sorted(PAIRS.glob("*.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            yield from (_pair_item(json.loads(line)) for line in lines)
+
+
+def _pair_item(row: dict[str, Any]) -> Item:
+    first = tuple(row["h1"])
+    validation = crc32("\n".join(first).encode()) % 10 == 0
+    if "bad" in row:
+        readings = (Reading(first, row["r1"]), Reading(first, row["bad"]))
+        return Item(row["kind"], readings, ((0, 1),), validation)
+    second = tuple(row["h2"])
+    crossed = (
+        Reading(first, row["r1"]),
+        Reading(second, row["r2"]),
+        Reading(first, row["r2"]),
+        Reading(second, row["r1"]),
+    )
+    return Item(row["kind"], crossed, tuple((i, j) for i in (0, 1) for j in (2, 3)), validation)
+
 
 FILLERS = (
     "Oh, I see.", "Right.", "Really?", "Tell me more.", "Okay, go on.", "And then?", "Interesting!",
@@ -260,3 +340,63 @@ def table_of(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a table parted by tabs, packed by gzip."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+WRITTEN = "written"
+CHATBOTS = ("breakdowns", "messages")
+"""The sources of votes on replies of chatbots."""
+SHARES = {"nli": 0.2, "comve": 0.08, "ecare": 0.06, "codah": 0.04, "defeasible": 0.04}
+"""Items of a source in an epoch for each written one; of the others all are read."""
+
+SHORT = 20
+"""Letters of an everyday phrase, which any two sets share."""
+
+T = TypeVar("T")
+
+
+def training_items(data: Path, sources: Sequence[str] = tuple(SOURCES)) -> dict[str, list[Item]]:
+    """Return the items that are not kept back, by source, without replies of evaluated sets."""
+    items = {WRITTEN: list(written_items())}
+    items |= {name: list(SOURCES[name](data)) for name in sources}
+    stated = evaluated(data)
+    return {
+        name: [
+            item
+            for item in some
+            if not item.validation
+            and not any(is_stated(reading.reply, stated) for reading in item.readings)
+        ]
+        for name, some in items.items()
+    }
+
+
+def evaluated(data: Path) -> set[str]:
+    """Return the normalised texts of the sets that are reported."""
+    return {normalise(text) for text in _evaluated(data)}
+
+
+def _evaluated(data: Path) -> Iterator[str]:
+    """Yield the texts of the sets that the heads are measured on."""
+    yield from evaluated_texts(data)
+    for path in (data / "abc_eval").glob("*.jsonl.gz"):
+        for talk in lines_of(path):
+            yield from (turn["text"] for turn in talk["turns"])
+    for talk in lines_of(data / BREAKDOWNS):
+        if is_validation(talk["id"]):
+            yield from (turn["text"] for turn in talk["turns"])
+    for pair in read_pairs():
+        yield from (*pair.history, pair.good, pair.bad)
+
+
+def is_stated(reply: str, stated: set[str]) -> bool:
+    """Return whether a reply that is no everyday phrase stands in an evaluated set."""
+    return len(reply) >= SHORT and normalise(reply) in stated
+
+
+def epoch(groups: Mapping[str, Sequence[T]], draw: np.random.Generator) -> list[T]:
+    """Return what is learned in one epoch, in a random order."""
+    chosen: list[T] = []
+    for name, group in groups.items():
+        most = int(SHARES.get(name, 1) * len(groups[WRITTEN]))
+        chosen += [group[i] for i in draw.permutation(len(group))[:most]]
+    return [chosen[i] for i in draw.permutation(len(chosen))]

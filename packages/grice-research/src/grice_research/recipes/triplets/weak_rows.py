@@ -24,7 +24,7 @@ from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice_research.places import work_folder
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.vectors import Vectors
+from grice_research.recipes.plausibility.data import Vectors
 from grice_research.recipes.relevance.corpora import normalise
 from grice_research.recipes.triplets.weak import knowledge, nouns_of
 from grice_tasks.cider.connectives import explicit_links
