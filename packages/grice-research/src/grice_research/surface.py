@@ -10,10 +10,6 @@ from __future__ import annotations
 
 from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.dialogues import LOWEST
-from grice.metrics.repetition import _likenesses as likenesses_of
-from grice.metrics.repetition import _signs as repetition_signs
-from grice.metrics.repetition import _texts as texts_of
-from grice.metrics.repetition import _value as repetition_value
 from grice.perturb.irrelevancy import base, exchanged, placeholder
 from grice_tasks.cider.statistics import published
 from grice_tasks.explagraphs.baselines import STOP_WORDS
@@ -25,12 +21,8 @@ __all__ = [
     "Scale",
     "base",
     "exchanged",
-    "likenesses_of",
     "placeholder",
     "projections",
     "published",
     "random_features",
-    "repetition_signs",
-    "repetition_value",
-    "texts_of",
 ]

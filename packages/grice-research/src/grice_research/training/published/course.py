@@ -42,12 +42,6 @@ class Course:
 
     The order of an epoch depends on the seed and its number alone, and the state of the generator
     of dropout is kept: a course that was ended in the middle gives what an undisturbed one gives.
-
-    Args:
-        learner: The network; its weights change.
-        examples: What it learns from.
-        values: The hyper-parameters.
-        folder: Of the state and the curve; made if need be.
     """
 
     def __init__(
@@ -74,18 +68,13 @@ class Course:
         self._curve: list[Point] = []
 
     def run(self) -> list[Point]:
-        """Train and return the loss curve.
-
-        Raises:
-            InputError: If the folder holds a course with other examples or values.
-        """
+        """Train and return the loss curve."""
         self._resume()
         for step in track(range(self._step, self._total), "steps", self._total - self._step):
             epoch, place = divmod(step, self._each)
             self._losses.append(self._learn(self._batch(epoch, place), step))
             self._step = step + 1
-            ends = place + 1 == self._each
-            if ends or self._step % KEEP == 0:
+            if place + 1 == self._each or self._step % KEEP == 0:
                 self._keep(epoch)
         self._learner.network.eval()
         return self._curve

@@ -32,22 +32,13 @@ ENTAILMENT = {"1": "entailment", "0": "contradiction"}
 
 
 class TrainingExample(NamedTuple):
-    """What a model learns from.
+    """What a model learns from."""
 
-    Attributes:
-        source: What it reads.
-        target: What it writes; the label where it classifies; the number of the right option where
-            it chooses; first and last character, ``12:20``, where it finds a span.
-        group: What must not stand on both sides of a split: a conversation, a belief, a head.
-        kind: Among which others it is compared where it is held out, such as a relation.
-        options: What is read behind the source as a second text; several to choose among.
-    """
-
-    source: str
-    target: str
-    group: str
-    kind: str = ""
-    options: tuple[str, ...] = ()
+    source: str  # what it reads
+    target: str  # text, label, number of the right option, or first and last character "12:20"
+    group: str  # not on both sides of a split: a conversation, a belief, a head
+    kind: str = ""  # among which others it is compared where it is held out
+    options: tuple[str, ...] = ()  # what is read behind the source; several to choose among
 
 
 class Line(NamedTuple):
@@ -77,16 +68,7 @@ class Line(NamedTuple):
 
 
 def read_examples(name: str, files: Sequence[Path]) -> list[TrainingExample]:
-    """Return the examples of files, in their order.
-
-    Args:
-        name: A reader, as a recipe names it, such as ``accent``.
-        files: JSON lines, a JSON list, tab-separated or plain lines, gzipped or not.
-
-    Raises:
-        InputError: If a file cannot be read, or none holds an example.
-        RecordError: If a record lacks what is needed.
-    """
+    """Return the examples of files, in their order, by the reader that a recipe names."""
     examples = [example for path in files for example in _READERS[name](path)]
     if not examples:
         raise InputError(f"{', '.join(map(str, files))}: no example for {name}")

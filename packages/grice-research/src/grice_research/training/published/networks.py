@@ -31,11 +31,7 @@ ALIKE = 16
 
 
 def torch_module() -> Any:
-    """Return torch.
-
-    Raises:
-        ModelError: If it or transformers is not installed.
-    """
+    """Return torch, if it and transformers are installed."""
     try:
         import torch
         import transformers  # noqa: F401 - told of together
@@ -47,12 +43,7 @@ def torch_module() -> Any:
 
 
 def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner:
-    """Open the checkpoint that training starts from, a folder in the layout of Hugging Face.
-
-    Raises:
-        ModelError: If torch is missing.
-        BundleError: If a file is missing, or the checkpoint is of another family.
-    """
+    """Open the checkpoint that training starts from, a folder in the layout of Hugging Face."""
     from grice_research.training.published.frozen import Engagement, Ruber
 
     config = read_config(base)
@@ -84,16 +75,10 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
 
 
 class Learner:
-    """A checkpoint of transformers that learns a task, with its tokenizer.
+    """A checkpoint of transformers that learns a task, with its tokenizer."""
 
-    Attributes:
-        auto: Name of the class of transformers that opens it.
-        measure: What ``rights`` says.
-        network: The module of torch whose weights change.
-    """
-
-    auto: str
-    measure: str
+    auto: str  # the class of transformers that opens it
+    measure: str  # what ``rights`` says
 
     def __init__(
         self, base: Path, recipe: Recipe, values: HyperParameters, **settings: object

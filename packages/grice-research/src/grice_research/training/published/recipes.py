@@ -49,34 +49,21 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a published system is trained.
 
-    Attributes:
-        summary: What it is.
-        paper: Where it is from.
-        task: What is learned: ``text-to-text``, ``classification`` of texts or pairs, ``choice``
-            among options, ``span`` of a text, or ``replies`` by a network on a frozen encoder.
-        examples: Name of the reader of its files.
-        kind: Kind of the bundle that is made.
-        base: The checkpoint that the paper starts from.
-        families: Architectures that it may start from, by ``model_type``; one that writes texts may
-            start from a decoder alone as well.
-        data: What its files hold.
-        hyperparameters: By name, each with its source.
-        labels: Of a classification, in the order of its head.
-        prefix: What an architecture reads before every text.
-        name: Its name.
+    ``task`` says what is learned: to write a text, labels of texts or pairs, a choice among
+    options, a span of a text, or to judge replies by a network on a frozen encoder.
     """
 
     summary: str
     paper: str
     task: Literal["text-to-text", "classification", "choice", "span", "replies"]
-    examples: str
-    kind: str
-    base: str
-    families: tuple[str, ...]
+    examples: str  # the reader of its files
+    kind: str  # of the bundle that is made
+    base: str  # the checkpoint that the paper starts from
+    families: tuple[str, ...]  # that it may start from; a writer also from a decoder alone
     data: str
     hyperparameters: dict[str, Stated]
-    labels: tuple[str, ...] = ()
-    prefix: dict[str, str] = {}
+    labels: tuple[str, ...] = ()  # in the order of the head
+    prefix: dict[str, str] = {}  # what an architecture reads before every text
     name: str = ""
 
     @property
@@ -85,11 +72,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"train {self.summary.rstrip('.')}"
 
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:
-        """Return the values, some changed by ``NAME=VALUE``.
-
-        Raises:
-            InputError: If there is none of that name, or a value is no such value.
-        """
+        """Return the values, some changed by ``NAME=VALUE``."""
         values = {name: stated.value for name, stated in self.hyperparameters.items()}
         for change in changes:
             name, equals, value = change.partition("=")
@@ -102,10 +85,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except msgspec.ValidationError as error:
             raise InputError(f"hyper-parameters of {self.name}: {error}") from None
         if min(given.epochs, given.batch, given.max_source) < 1 or given.learning_rate <= 0:
-            raise InputError(
-                f"hyper-parameters of {self.name}: epochs, batch, max_source and learning_rate "
-                "are above 0"
-            )
+            above = "epochs, batch, max_source and learning_rate are above 0"
+            raise InputError(f"hyper-parameters of {self.name}: {above}")
         return given
 
 

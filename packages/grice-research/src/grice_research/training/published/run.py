@@ -37,37 +37,18 @@ CHANCE = 0.5
 
 
 class Order(NamedTuple):
-    """What is to be trained.
-
-    Attributes:
-        recipe: How.
-        files: Examples.
-        base: The checkpoint that training starts from, as a folder in the layout of Hugging Face.
-        output: Where the model is written.
-        held_out: Files of examples that it is measured on; none: those of every tenth group.
-        changes: Hyper-parameters that differ from the paper's, as ``NAME=VALUE``.
-    """
+    """What is to be trained; without held-out files it is measured on every tenth group."""
 
     recipe: Recipe
     files: Sequence[Path]
-    base: Path
+    base: Path  # a checkpoint in the layout of Hugging Face
     output: Path
     held_out: Sequence[Path] = ()
-    changes: Sequence[str] = ()
+    changes: Sequence[str] = ()  # hyper-parameters that differ from the paper's, NAME=VALUE
 
 
 class PublishedReport(msgspec.Struct, frozen=True):
-    """What a training gave.
-
-    Attributes:
-        examples: Examples that were learned from.
-        held_out: Examples that were not.
-        before: The measure on these before the first step; 0.5 is chance.
-        after: The same of the trained model.
-        changed: Hyper-parameters that differ from the paper's.
-        curve: The loss.
-        device: ``cpu`` or ``cuda``.
-    """
+    """What a training gave: the held-out measure before the first step and after the last."""
 
     recipe: str
     examples: int
@@ -86,12 +67,6 @@ def train_published(order: Order) -> PublishedReport:
 
     Beside it stays the folder ``NAME.training``: the checkpoint in the layout of Hugging Face, and
     the state with which the same call goes on where it was ended.
-
-    Raises:
-        InputError: If a file or hyper-parameter cannot be used, or nothing is left to learn from.
-        BundleError: If the checkpoint is of another family or damaged.
-        ModelError: If torch is missing, or the weights are a pickle that is not trusted.
-        OutputError: If the folder cannot be written.
     """
     recipe, output = order.recipe, order.output
     check_folder(output)

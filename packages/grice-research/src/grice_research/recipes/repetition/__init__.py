@@ -1,1 +1,0 @@
-"""Weights of the signs of a repair, which the metric repetition holds."""
