@@ -77,7 +77,7 @@ NEUTRAL = 0.5
 WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500
 """Log odds, per nat, that a person would not mark the reply.
 
-By the recipe ``review.likelihood`` of grice-research, on chatbots' turns of DBDC3 and ConvAI 2017.
+By the recipe ``review.likelihood`` of commit a7921dde, on chatbots' turns of DBDC3 and ConvAI 2017.
 """
 WORDS = 3
 """Words shown as evidence."""

@@ -38,7 +38,7 @@ FEWEST_WORDS = 3
 WORDS = 5
 """Words shown as evidence."""
 WEIGHTS, BIAS = (-0.59, 3.34, 2.53, 1.82, 3.11, 3.66, 10.0), -2.13
-"""Log odds of a repair after a complaint, by ``_signs`` (recipe ``repetition.repairs``).
+"""Log odds of a repair after a complaint, by ``_signs`` (fitted as in commit a7921dde).
 
 The last weight is set, not fitted: after "Could you repeat that?" a reply may say it again.
 """
