@@ -36,11 +36,7 @@ class Graphs(NamedTuple):
 
 
 def read_graphs(conversation: Conversation, material: Material) -> Graphs | None:
-    """Return the graphs of the turns; None if no turn has one.
-
-    Raises:
-        InputError: If the material gives no graphs or no words for them, or one cannot be read.
-    """
+    """Return the graphs of the turns; None if no turn has one."""
     graph_of, to_text = (material.resources.get(name) for name in ("graphs", "sentences"))
     if not callable(graph_of) or not callable(to_text):
         raise InputError(
@@ -55,11 +51,7 @@ def read_graphs(conversation: Conversation, material: Material) -> Graphs | None
 
 
 def read_graph(text: str) -> Node:
-    """Return a graph as a tree.
-
-    Raises:
-        InputError: If it cannot be read, with the line and a caret under the place.
-    """
+    """Return a graph as a tree."""
     try:
         import penman
         from penman.exceptions import DecodeError

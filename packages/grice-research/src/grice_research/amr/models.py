@@ -69,11 +69,7 @@ def sequence_of(tree: Node) -> str:
 
 
 def tree_of(sequence: str) -> Node:
-    """Return the graph that a parser wrote; brackets may be missing at its end.
-
-    Raises:
-        InputError: If it is no graph.
-    """
+    """Return the graph that a parser wrote; brackets may be missing at its end."""
     return _Reader(TOKENS.findall(sequence)).tree()
 
 

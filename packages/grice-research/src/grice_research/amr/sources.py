@@ -27,9 +27,6 @@ def open_sources(material: Material) -> Material:
     The resources ``graphs`` (a file) or ``parser`` (a model) give the graphs, ``generator`` (a
     model) the texts; without one, changed turns stay graphs in PENMAN notation. Where neither gives
     graphs, amrlib reads them.
-
-    Raises:
-        InputError: If a resource is unknown or cannot be read.
     """
     given = dict(material.resources)
     if unknown := given.keys() - {"graphs", "parser", "generator"}:
@@ -75,15 +72,7 @@ def reusing_graphs(material: Material) -> Material:
 
 
 def graphs_of_file(path: Path) -> dict[str, str]:
-    """Return the AMR graphs of a file by their ``# ::snt`` sentence.
-
-    Args:
-        path: Graphs in PENMAN notation, blank lines between them, gzipped or not.
-
-    Raises:
-        InputError: If the file cannot be read, holds no graph, or one is broken; the line of the
-            file and a caret under the place are named.
-    """
+    """Return the AMR graphs of a file by their ``# ::snt`` sentence."""
     text = read_text(path)
     graphs: dict[str, str] = {}
     line = 1
@@ -105,11 +94,7 @@ def graphs_of_file(path: Path) -> dict[str, str]:
 
 
 def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
-    """Return amrlib's parser and generator: text to graph, and graph to text.
-
-    Raises:
-        InputError: If amrlib or one of its models is not installed.
-    """
+    """Return amrlib's parser and generator: text to graph, and graph to text."""
     try:
         import amrlib
 

@@ -60,11 +60,7 @@ def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardVal
 
 
 def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert a RoBERTa or BERT that answers by spans, and return what its card states.
-
-    Raises:
-        BundleError: As of :func:`convert_classifier`.
-    """
+    """Convert a RoBERTa or BERT that answers by spans, and return what its card states."""
     with checkpoint(source) as whole:
         published = read_published(whole)
         try:
