@@ -14,7 +14,7 @@ from grice_research import surface
 
 ROOT = Path(grice_research.__file__).parent
 COMMANDS = {f"commands/{path.name}" for path in (ROOT / "commands").glob("*.py")}
-COMMAND_LINE = {"terminal.py", *COMMANDS}
+COMMAND_LINE = COMMANDS
 """The modules that may use helpers of the command line."""
 
 

@@ -2,8 +2,7 @@
 
 What a module of grice declares in ``__all__`` is imported from there; one that has none is for the
 package alone. The rest may be renamed at any time: then this file breaks and no other, and a test
-says so. Helpers of the command line are for :mod:`grice_research.commands` and
-:mod:`grice_research.terminal` alone.
+says so. Helpers of the command line are for :mod:`grice_research.commands` alone.
 """
 
 from __future__ import annotations

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 from grice.cli.flags import add_data, add_json
 from grice.cli.options import add_metric_options, load_grader, options_of_others
+from grice.cli.output import show
 from grice.folders import cache_folder
+from grice.tables import Lines, Table, number
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
     from grice.evaluation.table import Scores
+    from grice.tables import View
     from grice_research.context import BenchContext
     from grice_research.figures import Figure
     from grice_research.published import Bench
@@ -129,7 +132,7 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
 
         sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in measured)
     else:
-        _print(bench, measured)
+        show(_view(bench, measured))
     if arguments.record:
         together = merged(measured, arguments.record, bench.name)
         write_run(
@@ -171,7 +174,38 @@ def _list(benches: Sequence[Bench], *, as_json: bool) -> int:
     return 0
 
 
-def _print(bench: Bench, figures: Sequence[Figure]) -> None:
-    from grice_research.terminal import print_bench
+def _view(bench: Bench, figures: Sequence[Figure]) -> View:
+    """Yield a table for each measure and data set, and how much was not measured."""
+    from grice_research.runs import counted
 
-    print_bench(bench, figures)
+    yield Lines([bench.title], style="bold")
+    yield Lines([bench.paper], style="dim")
+    notes = {table.id: f"{table.id} ({table.note})" for table in bench.tables if table.note}
+    parts: dict[tuple[str, str], list[Figure]] = {}
+    for name in (*(table.id for table in bench.tables), ""):
+        for figure in figures:
+            told = figure.value is not None or (not name and figure.published is not None)
+            if figure.table == name and told:
+                on = f"{figure.measure} on {figure.on}" if figure.on else figure.measure
+                parts.setdefault((name, on), []).append(figure)
+    last = ""
+    for (name, title), rows in parts.items():
+        if name != last:
+            yield Lines(["", notes.get(name, name)], style="italic")
+            last = name
+        yield Table((title, "value", "95 %", "n", "printed", "verdict"), map(_row, rows))
+    counts = counted(figures)
+    counts.pop("none", None)
+    yield Lines(["", "; ".join(f"{count} {verdict}" for verdict, count in counts.items())])
+
+
+def _row(figure: Figure) -> tuple[str, ...]:
+    value, low, high = figure.value, figure.low, figure.high
+    return (
+        figure.row,
+        number(value, ".3f" if value is None or abs(value) < 10 else ".1f"),
+        "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]",
+        str(figure.n or ""),
+        "" if figure.published is None else f"{figure.published:g}",
+        figure.verdict or "",
+    )
