@@ -23,22 +23,13 @@ def configure(parser: argparse.ArgumentParser, recipe: Recipe) -> None:
     """Declare the arguments."""
     parser.set_defaults(recipe=recipe)
     flags.add_files(parser, "examples, in the layout of the paper's data")
-    parser.add_argument(
-        "--from",
-        dest="base",
-        type=Path,
-        metavar="FOLDER",
-        help="the checkpoint to start from: config.json, *.safetensors, tokenizer.json",
-    )
+    about = "the checkpoint to start from: config.json, *.safetensors, tokenizer.json"
+    parser.add_argument("--from", dest="base", type=Path, metavar="FOLDER", help=about)
     about = "examples to measure on; default: every tenth of the others"
     flags.add_list(parser, "--test", "FILE", about, type=Path)
+    about = "another hyper-parameter than the paper's; may be repeated"
     parser.add_argument(
-        "--set",
-        dest="changes",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="another hyper-parameter than the paper's; may be repeated",
+        "--set", dest="changes", action="append", default=[], metavar="NAME=VALUE", help=about
     )
     flags.add_output(parser, "MODEL", "the folder of the new model", required=True)
     flags.add_json(parser)
@@ -50,18 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     recipe: Recipe = arguments.recipe
     if arguments.base is None:
-        raise InputError(
-            f"{recipe.name}: name the checkpoint to start from, --from FOLDER; the paper starts "
-            f"from {recipe.base}"
-        )
-    order = Order(
-        recipe,
-        [Path(file) for file in arguments.files],
-        arguments.base,
-        arguments.output,
-        arguments.test,
-        arguments.changes,
-    )
+        asked = f"{recipe.name}: name the checkpoint to start from, --from FOLDER"
+        raise InputError(f"{asked}; the paper starts from {recipe.base}")
+    files = [Path(file) for file in arguments.files]
+    folders = arguments.base, arguments.output
+    order = Order(recipe, files, *folders, arguments.test, arguments.changes)
     recipe.values(order.changes)  # before anything is printed
     if not arguments.json:
         show(_recipe_view(recipe, order.changes))

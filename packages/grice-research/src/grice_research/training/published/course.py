@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from grice_research.training.published.examples import TrainingExample
     from grice_research.training.published.networks import Learner
-    from grice_research.training.published.recipes import HyperParameters
 
 STATE, CURVE = "state.pt", "curve.jsonl"
 KEEP = 500
@@ -44,13 +43,8 @@ class Course:
     of dropout is kept: a course that was ended in the middle gives what an undisturbed one gives.
     """
 
-    def __init__(
-        self,
-        learner: Learner,
-        examples: Sequence[TrainingExample],
-        values: HyperParameters,
-        folder: Path,
-    ) -> None:
+    def __init__(self, learner: Learner, examples: Sequence[TrainingExample], folder: Path) -> None:
+        values = learner.values
         make_folder(folder)
         self._torch = torch_module()
         self._learner, self._examples, self._values = learner, examples, values
@@ -60,9 +54,8 @@ class Course:
         self._total = self._each * values.epochs
         learner.network.to(learner.device).train()
         # Fused, a step over all weights takes an eighth of the time, on a CPU too.
-        self._optimizer = self._torch.optim.AdamW(
-            self._groups(), lr=values.learning_rate, fused=True
-        )
+        optimizer = self._torch.optim.AdamW
+        self._optimizer = optimizer(self._groups(), lr=values.learning_rate, fused=True)
         self._step = 0
         self._losses: list[float] = []
         self._curve: list[Point] = []
@@ -88,9 +81,8 @@ class Course:
             loss = self._learner.loss(batch)
         value = float(loss.detach())
         if not np.isfinite(value):
-            raise InputError(
-                f"the loss is {value} at step {step + 1}: lower the rate, --set learning_rate="
-            )
+            told = f"the loss is {value} at step {step + 1}"
+            raise InputError(f"{told}: lower the rate, --set learning_rate=")
         self._optimizer.zero_grad()
         loss.backward()
         if self._values.clip:
@@ -155,10 +147,8 @@ class Course:
         except Exception as error:
             raise BundleError(f"{path}: cannot be read: {error}; remove {self._folder}") from error
         if of != self._of:
-            raise InputError(
-                f"{self._folder}: holds a training with other data or hyper-parameters; give "
-                "another --output, or remove that folder"
-            )
+            held = f"{self._folder}: holds a training with other data or hyper-parameters"
+            raise InputError(f"{held}; give another --output, or remove that folder")
         self._learner.network.load_state_dict(state["network"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._torch.set_rng_state(state["random"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import InputError, RecordError
@@ -188,33 +189,22 @@ def _situatedgen(path: Path) -> Iterator[TrainingExample]:
             yield TrainingExample(prompt(sample.keywords), " ".join(order), sample.id)
 
 
-def _graphs(*, told: bool) -> Callable[[Path], Iterator[TrainingExample]]:
-    """Return what reads graphs of beliefs and arguments, and of stances if these are told."""
-
-    def read(path: Path) -> Iterator[TrainingExample]:
-        for sample, stance, graph in _explagraphs(path):
-            source = sequence_prompt(sample.belief, sample.argument, stance if told else None)
-            # In lower case and depth-first order, as the released models learned it.
-            target = write_graph(depth_first(graph.lower()))
-            yield TrainingExample(source, target, sample.belief)
-
-    return read
+def _graphs(path: Path, *, told: bool) -> Iterator[TrainingExample]:
+    """Yield graphs of beliefs and arguments, and of stances if these are told."""
+    for sample, stance, graph in _explagraphs(path):
+        source = sequence_prompt(sample.belief, sample.argument, stance if told else None)
+        # In lower case and depth-first order, as the released models learned it.
+        yield TrainingExample(source, write_graph(depth_first(graph.lower())), sample.belief)
 
 
-def _stances(*, explained: bool) -> Callable[[Path], Iterator[TrainingExample]]:
-    """Return what reads stances of arguments, perhaps with their graphs."""
-
-    def read(path: Path) -> Iterator[TrainingExample]:
-        for sample, stance, graph in _explagraphs(path):
-            texts = stance_input(sample.belief, sample.argument, graph if explained else None)
-            yield TrainingExample(texts[0], stance, sample.belief, options=texts[1:])
-
-    return read
+def _stances(path: Path, *, explained: bool) -> Iterator[TrainingExample]:
+    """Yield stances of arguments, perhaps with their graphs."""
+    for sample, stance, graph in _explagraphs(path):
+        texts = stance_input(sample.belief, sample.argument, graph if explained else None)
+        yield TrainingExample(texts[0], stance, sample.belief, options=texts[1:])
 
 
-def _explagraphs(
-    path: Path,
-) -> Iterator[tuple[explagraphs.Sample, explagraphs.Stance, Graph]]:
+def _explagraphs(path: Path) -> Iterator[tuple[Any, explagraphs.Stance, Graph]]:
     for sample in explagraphs.read_samples(path):
         if sample.stance is None or not sample.graphs:
             raise InputError(f"{path}: sample {sample.id!r} needs a stance and a graph")
@@ -308,10 +298,10 @@ _READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
     "comet": _comet,
     "deam": _deam,
     "engagement": _engagement,
-    "explagraphs-graph-stance": _stances(explained=True),
-    "explagraphs-rationalizing": _graphs(told=True),
-    "explagraphs-reasoning": _graphs(told=False),
-    "explagraphs-stance": _stances(explained=False),
+    "explagraphs-graph-stance": partial(_stances, explained=True),
+    "explagraphs-rationalizing": partial(_graphs, told=True),
+    "explagraphs-reasoning": partial(_graphs, told=False),
+    "explagraphs-stance": partial(_stances, explained=False),
     "ruber": _ruber,
     "situatedgen": _situatedgen,
 }

@@ -50,10 +50,8 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
     family = str(config.get("model_type"))
     families = (*recipe.families, *(FAMILIES if recipe.task == "text-to-text" else ()))
     if family not in families:
-        raise BundleError(
-            f"{base}: {recipe.name} starts from {' or '.join(families)} ({recipe.base} in "
-            f"the paper), not from {family!r}"
-        )
+        paper = f"{' or '.join(families)} ({recipe.base} in the paper)"
+        raise BundleError(f"{base}: {recipe.name} starts from {paper}, not from {family!r}")
     for pattern in ("*.safetensors", "tokenizer.json"):
         if not any(base.glob(pattern)):
             raise BundleError(f"{base}: {pattern} is missing")
@@ -67,10 +65,8 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
     if family not in FAMILIES:
         return Writer(base, recipe, values)
     if config.get("eos_token_id") is None:
-        raise BundleError(
-            f"{base}: config.json states no eos_token_id, the piece that a decoder alone is to end "
-            "its texts with; add it"
-        )
+        missing = "states no eos_token_id, the piece that a decoder alone is to end its texts with"
+        raise BundleError(f"{base}: config.json {missing}; add it")
     return Decoder(base, recipe, values)
 
 
@@ -89,13 +85,9 @@ class Learner:
         self.torch = torch_module()
         self.device = "cuda" if self.torch.cuda.is_available() else "cpu"
         with no_bars(transformers):
-            opened = getattr(transformers, self.auto).from_pretrained(
-                base,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                **settings,
-            )
+            settings |= {"local_files_only": True, "trust_remote_code": False}
+            opened_class = getattr(transformers, self.auto)
+            opened = opened_class.from_pretrained(base, use_safetensors=True, **settings)
         self.network: Any = opened.float()
         self.config: Any = opened.config
         self.tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
@@ -182,15 +174,10 @@ class Classifier(Learner):
         stated = read_config(base).get("id2label") or {}
         own = {str(name).lower(): int(number) for number, name in stated.items()}
         self._labels = own if own.keys() == labels.keys() else labels
-        super().__init__(
-            base,
-            recipe,
-            values,
-            num_labels=len(labels),
-            id2label={number: name for name, number in self._labels.items()},
-            label2id=self._labels,
-            ignore_mismatched_sizes=own.keys() != labels.keys(),
-        )
+        head = {"id2label": {number: name for name, number in self._labels.items()}}
+        fits = own.keys() == labels.keys()
+        settings = {**head, "label2id": self._labels, "num_labels": len(labels)}
+        super().__init__(base, recipe, values, **settings, ignore_mismatched_sizes=not fits)
 
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
         """Return the mean cross entropy of the labels."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from hashlib import sha256
-from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
     from grice_research.training.published.examples import TrainingExample
     from grice_research.training.published.networks import Learner
     from grice_research.training.published.recipes import HyperParameters, Recipe
-
-TENTH = 10
-CHANCE = 0.5
-"""What both held-out measures give to a model that knows nothing."""
 
 
 class Order(NamedTuple):
@@ -78,7 +73,7 @@ def train_published(order: Order) -> PublishedReport:
         learner = open_learner(recipe, base, values)
     learner.network.to(learner.device).eval()
     before = _measured(learner, held)
-    curve = Course(learner, learned, values, work).run()
+    curve = Course(learner, learned, work).run()
     report = PublishedReport(
         recipe.name,
         len(learned),
@@ -111,7 +106,7 @@ def _split(order: Order) -> tuple[list[TrainingExample], list[TrainingExample]]:
     learned: list[TrainingExample] = []
     held: list[TrainingExample] = []
     for example in examples:
-        tenth = int(sha256(example.group.encode()).hexdigest(), 16) % TENTH == 0
+        tenth = int(sha256(example.group.encode()).hexdigest(), 16) % 10 == 0
         (held if tenth else learned).append(example)
     if len(held) < 2 or not learned:
         raise InputError(f"{len(examples)} examples: too few to hold a tenth out; give --test FILE")
@@ -119,11 +114,10 @@ def _split(order: Order) -> tuple[list[TrainingExample], list[TrainingExample]]:
 
 
 def _measured(learner: Learner, held: Sequence[TrainingExample]) -> Estimate:
-    order = sorted(range(len(held)), key=lambda i: held[i].group)
-    rights = learner.rights(held)
-    groups = [list(places) for _, places in groupby(order, key=lambda i: held[i].group)]
-    hits = [sum(rights[i] for i in places) for places in groups]
-    estimate = proportion(hits, [len(places) for places in groups])
+    groups: dict[str, list[float]] = {}
+    for example, right in zip(held, learner.rights(held), strict=True):
+        groups.setdefault(example.group, []).append(right)
+    estimate = proportion(list(map(sum, groups.values())), list(map(len, groups.values())))
     if estimate is None:
         raise InputError("nothing is held out")
     return estimate
@@ -158,7 +152,7 @@ def _convert(order: Order, report: PublishedReport, checkpoint: Path, folder: Pa
     figure: dict[str, CardValue] = {"on": "held-out examples", "measure": report.measure}
     if after.low is not None and after.high is not None:
         figure |= {"value": after.value, "low": after.low, "high": after.high, "n": after.n}
-        figure["note"] = f"{report.before.value:.3f} before training; chance is {CHANCE}"
+        figure["note"] = f"{report.before.value:.3f} before training; chance is 0.5"
     kind = find_kind(recipe.kind, recipe.name)
     assert kind.convert is not None, f"{recipe.kind} is made of checkpoints"
     settings = kind.convert(checkpoint, folder)
