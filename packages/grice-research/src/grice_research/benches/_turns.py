@@ -1,8 +1,11 @@
-"""Values of the turns that benches judge, by metrics and by what is computed from their vectors."""
+"""Turns that people marked: scores of them, and how well these scores see flaws."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import gzip
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import msgspec
 
 from grice.errors import GriceError, InputError
 from grice.evaluation.review_stack import STACKS, observed, open_stack
@@ -10,15 +13,26 @@ from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle
 from grice.records import TurnEvidence
 from grice_research.context import metric_and_preset
+from grice_research.review import lift_at_random, review_lifts
+from grice_research.roc import roc_areas
+from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from grice.evaluation.review_stack import Stack
     from grice.models.protocols import Encoder
     from grice.records import Conversation, Score
+    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
 
+BASELINES = ("cosine_last_turn", "log_length")
+"""Metrics that are trivial baselines of a turn; the others are computed here."""
+OWN_TURNS, POSITION = "cosine_own_turns", "position"
+TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
+AREA, LIFT = "AUC", "lift of the first 10 %"
+RANDOM = "random order"
 BY_DEFAULT = "review-small, default metrics"
 """The order of review of a run that names neither metrics nor a preset."""
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
@@ -153,3 +167,145 @@ def own_turn_cosines(context: BenchContext, talks: Sequence[Conversation]) -> It
             speaker = talk.turns[target].speaker
             earlier = [i for i in range(target) if talk.turns[i].speaker == speaker]
             yield max((float(vectors[target] @ vectors[i]) for i in earlier), default=0.0)
+
+
+class Columns(NamedTuple):
+    """Scores of the same turns, each higher where a turn is better.
+
+    Attributes:
+        values: By the name of the score.
+        ours: Of our scores the metric that a row is about; empty of an order of review.
+        signatures: What exactly was computed, with the set.
+        trained: Share of the texts of the set that a model has seen.
+    """
+
+    values: dict[str, list[float]]
+    ours: dict[str, str]
+    signatures: dict[str, str]
+    trained: dict[str, float]
+
+    def low(self) -> dict[str, list[float]]:
+        """Return the scores turned round, so that flawed turns have the higher ones."""
+        return {name: [-value for value in values] for name, values in self.values.items()}
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return each score of ours with each trivial baseline."""
+        return [(name, other) for name in self.ours for other in TRIVIAL]
+
+    def row(self, name: str, measure: str, estimate: Estimate, on: str, why: str) -> Row:
+        """Return the row of one of ours, or of a trivial baseline."""
+        return Row(
+            row=name,
+            measure=measure,
+            estimate=estimate,
+            kind="ours" if name in self.ours else "baseline",
+            on=on,
+            why=why,
+            metric=self.ours.get(name, ""),
+            signature=self.signatures.get(name, ""),
+            trained=self.trained.get(name, 0.0),
+        )
+
+    def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Row:
+        """Return the row of one of ours less a trivial baseline."""
+        metric = self.ours[name]
+        return Row(
+            row=f"{name} less {other}",
+            measure=f"{DIFFERENCE}{measure}",
+            estimate=gap,
+            kind="ours",
+            on=on,
+            metric=metric,
+            signature=self.signatures.get(metric, ""),
+            trained=self.trained.get(metric, 0.0),
+        )
+
+
+def turn_columns(
+    context: BenchContext,
+    talks: Sequence[Conversation],
+    on: str,
+    *,
+    seen_as: str = "",
+    orders: bool = True,
+) -> Columns:
+    """Return what metrics, orders of review and trivial baselines give the targets.
+
+    A later turn, and one like an own earlier turn, is taken to be the worse one.
+    """
+    ours = {name: metric_named(name) for name in metrics_at_hand(context)}
+    scored = turn_scores(context, (*ours, *BASELINES), talks)
+    values = {name: list(turn_values(name, scores, talks)) for name, scores in scored.items()}
+    values |= trivial_orders(context, talks)
+    signatures = {name: f"{context.grader(name)[1][name]}|on:{on}" for name in scored}
+    trained = {name: context.trained_share(name, seen_as or on) for name in ours}
+    for name, identity, order in review_values(scored, talks) if orders else ():
+        values[name], ours[name] = order, ""
+        signatures[name] = f"{identity}|on:{on}"
+    return Columns(values, ours, signatures, trained)
+
+
+def trivial_orders(context: BenchContext, talks: Sequence[Conversation]) -> dict[str, list[float]]:
+    """Return the cosine with own earlier turns and the position of each target, negated."""
+    return {
+        OWN_TURNS: [-cosine for cosine in own_turn_cosines(context, talks)],
+        POSITION: [-float(turn) for talk in talks for turn in talk.targets or ()],
+    }
+
+
+def area_rows(
+    columns: Columns,
+    labels: Sequence[float],
+    on: str,
+    why: str,
+    *,
+    groups: Sequence[str] | None = None,
+    within: tuple[str, Sequence[str]] | None = None,
+    also: Mapping[str, Sequence[float]] | None = None,
+) -> Iterator[Row]:
+    """Yield the areas of low scores, and those of ours less each trivial baseline.
+
+    ``within`` names a measure with the strata it is computed in, ``also`` measures with labels of
+    their own.
+    """
+    low = columns.low()
+    whole = roc_areas(low, labels, groups=groups, pairs=columns.pairs())
+    by_measure = {AREA: whole.areas}
+    if within:
+        by_measure[within[0]] = roc_areas(low, labels, groups=groups, strata=within[1]).areas
+    for measure, others in (also or {}).items():
+        by_measure[measure] = roc_areas(low, others, groups=groups).areas
+    for measure, areas in by_measure.items():
+        for name, area in areas.items():
+            yield columns.row(name, measure, area, on, why)
+    for (name, other), gap in whole.differences.items():
+        row = columns.difference(name, other, AREA, gap, on)
+        yield msgspec.structs.replace(row, baseline=other if row.metric else "")
+
+
+def lift_rows(
+    columns: Columns,
+    labels: Sequence[float],
+    on: str,
+    groups: Sequence[str],
+    share: float = 0.1,
+) -> Iterator[Row]:
+    """Yield what reading in the order of each score gains, at random, and ours less the trivial."""
+    measure = f"lift of the first {share:.0%}".replace("%", " %")
+    rate = sum(labels) / len(labels)
+    read = review_lifts(columns.low(), labels, groups=groups, pairs=columns.pairs(), share=share)
+    for name, lift in read.lifts.items():
+        yield columns.row(name, measure, lift, on, f"precision {lift.value * rate:.3f}")
+    why = f"precision {rate:.3f}; 95 % of random orders lie within"
+    yield columns.row(RANDOM, measure, lift_at_random(labels, share), on, why)
+    for (name, other), gap in read.differences.items():
+        yield columns.difference(name, other, measure, gap, on)
+
+
+def marked_lines(folder: Path, file: str, source: str = "") -> Iterator[Any]:
+    """Yield the records of a file of the data folder."""
+    path = folder / file
+    if not path.is_file():
+        where = f"; it is from {source}" if source else ""
+        raise InputError(f"{file} is not in the data folder{where}")
+    yield from map(msgspec.json.decode, gzip.decompress(path.read_bytes()).splitlines())

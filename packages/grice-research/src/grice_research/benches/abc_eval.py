@@ -12,35 +12,35 @@ score is the lift: the precision among the first tenth over the share of flawed 
 
 from __future__ import annotations
 
-import gzip
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
 from grice_research.accuracy import balanced_accuracy
 from grice_research.benches._turns import (
-    metric_named,
-    metrics_at_hand,
-    own_turn_cosines,
-    review_values,
-    turn_scores,
-    turn_values,
+    AREA,
+    LIFT,
+    TRIVIAL,
+    Columns,
+    area_rows,
+    lift_rows,
+    marked_lines,
+    turn_columns,
 )
-from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
+from grice_research.review import above_median_elsewhere, review_lifts
 from grice_research.roc import roc_areas
-from grice_research.rows import DIFFERENCE, Row
+from grice_research.rows import Row
+
+__all__ = ["ANY", "BEHAVIOURS", "FILE", "SPEAKER", "TRIVIAL", "measure", "read_marked"]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
 
 TITLE = "Flaws of chatbot turns that people marked (ABC-Eval, the open half)"
 PAPER = (
@@ -62,17 +62,11 @@ BEHAVIOURS = (*SIX, "incorrect fact", "lack of empathy")
 ANY = "any of six flaws"
 """One of the first six behaviours, marked by either annotator."""
 
-BASELINES = ("cosine_last_turn", "log_length")
-"""Metrics that are trivial baselines; the others are computed here."""
-OWN_TURNS, POSITION = "cosine_own_turns", "position"
-TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
 SPEAKER = "oracle: which chatbot speaks"
 RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classifiers"}
 NAMED = "the turns that its evidence names"
 """How a metric of whole conversations is compared."""
-EITHER, BOTH, WITHIN = "AUC", "AUC, both annotators", "AUC within chatbots"
-BALANCED, LIFT = "balanced accuracy", "lift of the first 10 %"
-RANDOM = "random order"
+BOTH, WITHIN, BALANCED = "AUC, both annotators", "AUC within chatbots", "balanced accuracy"
 
 
 class Marked(NamedTuple):
@@ -96,45 +90,24 @@ class Marked(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
-    ours = {name: metric_named(name) for name in metrics_at_hand(context)}
-    scored = turn_scores(context, (*ours, *BASELINES), marked.talks)
-    columns = {
-        name: list(turn_values(name, scores, marked.talks)) for name, scores in scored.items()
-    }
-    columns |= _computed(context, marked)
-    signatures = {name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in scored}
-    trained = {name: context.trained_share(name, "abc_eval") for name in ours}
-    for name, identity, values in review_values(scored, marked.talks):
-        columns[name], ours[name] = values, ""
-        signatures[name] = f"{identity}|on:abc_eval"
+    columns = turn_columns(context, marked.talks, "abc_eval")
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
-        oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
-        rows = [
-            *_of_behaviour(behaviour, votes, columns | oracle, ours, marked),
-            *_decided(behaviour, votes, columns, ours, marked),
-        ]
+        yield from _of_behaviour(behaviour, votes, columns, marked)
+        yield from _decided(behaviour, votes, columns, marked)
         if behaviour == ANY:
-            rows += _lifts(behaviour, votes, columns, ours, marked)
-        for row in rows:
-            name = row.metric or row.row
-            yield msgspec.structs.replace(
-                row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
-            )
+            labels = [float(n > 0) for n in votes]
+            yield from lift_rows(columns, labels, behaviour, marked.group)
         yield from _released(behaviour, votes, marked)
 
 
 def read_marked(folder: Path) -> Marked:
     """Return the marked turns."""
-    path = folder / FILE
-    if not path.is_file():
-        raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")
     marked = Marked(
         (), {name: [] for name in BEHAVIOURS}, [], [], {name: {} for name in RELEASED.values()}
     )
     talks = []
-    for line in gzip.decompress(path.read_bytes()).splitlines():
-        record = msgspec.json.decode(line)
+    for record in marked_lines(folder, FILE, SOURCE):
         turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in record["turns"])
         places = tuple(label["turn"] for label in record["labels"])
         talks.append(Conversation(record["id"], turns, targets=places))
@@ -155,16 +128,6 @@ def _votes(marked: Marked, behaviour: str) -> list[int]:
     return [max(each) for each in zip(*(marked.votes[name] for name in SIX), strict=True)]
 
 
-def _computed(context: BenchContext, marked: Marked) -> dict[str, list[float]]:
-    """Return the place of each turn and its largest cosine with own earlier turns, negated.
-
-    Later turns and such as repeat are taken to be worse.
-    """
-    position = [-float(place) for talk in marked.talks for place in talk.targets or ()]
-    own = [-cosine for cosine in own_turn_cosines(context, marked.talks)]
-    return {OWN_TURNS: own, POSITION: position}
-
-
 def _rates(marked: Marked, labels: Sequence[float]) -> list[float]:
     """Return for each turn how rarely its chatbot is marked, on these very turns."""
     system, truth = np.array(marked.system), np.array(labels)
@@ -173,93 +136,36 @@ def _rates(marked: Marked, labels: Sequence[float]) -> list[float]:
 
 
 def _of_behaviour(
-    behaviour: str,
-    votes: Sequence[int],
-    columns: Mapping[str, Sequence[float]],
-    ours: Mapping[str, str],
-    marked: Marked,
+    behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
 ) -> Iterator[Row]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
-    known = find_metrics().metrics
-    whole = [name for name in ours.values() if name and known[name].judges == "conversation"]
-    low = {name: [-value for value in values] for name, values in columns.items()}
     either, both = ([float(n >= least) for n in votes] for least in (1, 2))
-    pairs = [(name, other) for name in ours for other in TRIVIAL]
-    compared = roc_areas(low, either, groups=marked.group, pairs=pairs)
-    within = roc_areas(low, either, groups=marked.group, strata=marked.system)
-    by_measure = {EITHER: compared.areas, WITHIN: within.areas}
-    if behaviour != ANY and any(both):
-        by_measure[BOTH] = roc_areas(low, both, groups=marked.group).areas
-    why = f"{int(sum(either))} of {len(votes)} turns are marked"
-    for measure, areas in by_measure.items():
-        for name, area in areas.items():
-            yield _row(name, measure, area, behaviour, ours, why)
-    for (name, trivial), gap in compared.differences.items():
-        yield Row(
-            row=f"{name} less {trivial}",
-            measure=f"{DIFFERENCE}{EITHER}",
-            estimate=gap,
-            kind="ours",
-            on=behaviour,
-            metric=ours[name],
-            baseline=trivial if ours[name] else "",
-            why=NAMED if name in whole else "",
-        )
-
-
-def _row(
-    name: str, measure: str, estimate: Estimate, on: str, ours: Mapping[str, str], why: str
-) -> Row:
-    """Return the row of one of ours, or of a trivial baseline."""
-    kind: Kind = "ours" if name in ours else "baseline"
-    metric = ours.get(name, "")
-    return Row(
-        row=name, measure=measure, estimate=estimate, kind=kind, on=on, why=why, metric=metric
+    values = columns.values | {SPEAKER: _rates(marked, either)}
+    rows = area_rows(
+        columns._replace(values=values),
+        either,
+        behaviour,
+        f"{int(sum(either))} of {len(votes)} turns are marked",
+        groups=marked.group,
+        within=(WITHIN, marked.system),
+        also={BOTH: both} if behaviour != ANY and any(both) else None,
     )
+    known = find_metrics().metrics
+    for row in rows:
+        named = row.baseline and known[row.metric].judges == "conversation"
+        yield msgspec.structs.replace(row, why=NAMED) if named else row
 
 
 def _decided(
-    behaviour: str,
-    votes: Sequence[int],
-    columns: Mapping[str, Sequence[float]],
-    ours: Mapping[str, str],
-    marked: Marked,
+    behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
 ) -> Iterator[Row]:
     """Yield the balanced accuracy of calling flawed what scores lower than the median elsewhere."""
     labels = [float(n > 0) for n in votes]
-    for name, values in columns.items():
-        flagged = above_median_elsewhere([-value for value in values], marked.group)
+    for name, values in columns.low().items():
+        flagged = above_median_elsewhere(values, marked.group)
         accuracy = balanced_accuracy(flagged, labels, groups=marked.group)
         why = f"below the median on the other half of the persons: {sum(flagged):.0f} turns"
-        yield _row(name, BALANCED, accuracy, behaviour, ours, why)
-
-
-def _lifts(
-    behaviour: str,
-    votes: Sequence[int],
-    columns: Mapping[str, Sequence[float]],
-    ours: Mapping[str, str],
-    marked: Marked,
-) -> Iterator[Row]:
-    """Yield what reading in the order of each score gains, and how much more by each metric."""
-    labels = [float(n > 0) for n in votes]
-    rate = sum(labels) / len(labels)
-    low = {name: [-value for value in values] for name, values in columns.items()}
-    pairs = [(name, other) for name in ours for other in TRIVIAL]
-    read = review_lifts(low, labels, groups=marked.group, pairs=pairs)
-    for name, lift in read.lifts.items():
-        yield _row(name, LIFT, lift, behaviour, ours, f"precision {lift.value * rate:.3f}")
-    why = f"precision {rate:.3f}; 95 % of random orders lie within"
-    yield _row(RANDOM, LIFT, lift_at_random(labels), behaviour, ours, why)
-    for (name, trivial), gap in read.differences.items():
-        yield Row(
-            row=f"{name} less {trivial}",
-            measure=f"{DIFFERENCE}{LIFT}",
-            estimate=gap,
-            kind="ours",
-            on=behaviour,
-            metric=ours[name],
-        )
+        yield columns.row(name, BALANCED, accuracy, behaviour, why)
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
@@ -277,7 +183,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
             labels = [float(n > 0) for n in votes]
             areas = roc_areas({name: votes_given}, labels, groups=marked.group)
             decided = balanced_accuracy(votes_given, labels, groups=marked.group)
-            measured = {EITHER: areas.areas[name], BALANCED: decided}
+            measured = {AREA: areas.areas[name], BALANCED: decided}
             if behaviour == ANY:
                 lift = review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
                 measured |= {LIFT: lift}

@@ -10,21 +10,12 @@ chosen on either set.
 
 from __future__ import annotations
 
-import gzip
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError
 from grice.records import Conversation, Turn
-from grice_research.benches._turns import (
-    metric_named,
-    metrics_at_hand,
-    own_turn_cosines,
-    turn_scores,
-    turn_values,
-)
-from grice_research.roc import roc_areas
+from grice_research.benches._turns import POSITION, area_rows, marked_lines, turn_columns
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
@@ -32,17 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
 
 TITLE = "Replies that contradict what their speaker said before (RGM; DECODE, the open half)"
 PAPER = (
     "Sato et al., A Large Collection of Model-generated Contradictory Responses, Findings of ACL "
     "2024; Nie et al., I like fish, especially dolphins, ACL 2021"
 )
-BASELINES = ("cosine_last_turn", "log_length")
-OWN_TURNS, POSITION = "cosine_own_turns", "position"
-TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
-AREA, WITHIN = "AUC", "AUC within lengths"
+WITHIN = "AUC within lengths"
 BANDS = (6, 8, 10, 12)
 """Turns of a conversation at which another band of length begins."""
 
@@ -84,12 +71,7 @@ SETS: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Conversation, float]
 def read_marked(folder: Path, name: str) -> Marked:
     """Return the conversations of a set."""
     file, read = SETS[name]
-    path = folder / file
-    if not path.is_file():
-        raise InputError(f"{file} is not in the data folder")
-    rows = [
-        read(msgspec.json.decode(line)) for line in gzip.decompress(path.read_bytes()).splitlines()
-    ]
+    rows = [read(line) for line in marked_lines(folder, file)]
     return Marked([talk for talk, _ in rows], [label for _, label in rows])
 
 
@@ -100,44 +82,10 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
 
 def _measured(context: BenchContext, name: str, marked: Marked) -> Iterator[Row]:
-    declared = {column: metric_named(column) for column in metrics_at_hand(context)}
-    scored = turn_scores(context, (*declared, *BASELINES), marked.talks)
-    columns = {
-        column: [-value for value in turn_values(column, scores, marked.talks)]
-        for column, scores in scored.items()
-    }
-    columns[OWN_TURNS] = list(own_turn_cosines(context, marked.talks))
-    columns[POSITION] = [float(len(talk.turns)) for talk in marked.talks]
-    signatures = {
-        column: f"{context.grader(column)[1][column]}|on:{name.lower()}" for column in scored
-    }
-    trained = {column: context.trained_share(column, name) for column in declared}
+    columns = turn_columns(context, marked.talks, name.lower(), seen_as=name, orders=False)
+    columns.values[POSITION] = [-float(len(talk.turns)) for talk in marked.talks]
     bands = [str(sum(len(talk.turns) >= band for band in BANDS)) for talk in marked.talks]
-    pairs = [(column, trivial) for column in declared for trivial in TRIVIAL]
-    over_all = roc_areas(columns, marked.labels, pairs=pairs)
-    within = roc_areas(columns, marked.labels, strata=bands)
     why = f"{int(sum(marked.labels))} of {len(marked.labels)} replies contradict"
-    for measured, areas in ((AREA, over_all.areas), (WITHIN, within.areas)):
-        for column, area in areas.items():
-            kind: Kind = "ours" if column in declared else "baseline"
-            yield Row(
-                row=column,
-                measure=measured,
-                estimate=area,
-                kind=kind,
-                on=name,
-                why=why,
-                metric=declared.get(column, ""),
-                signature=signatures.get(column, ""),
-                trained=trained.get(column, 0.0),
-            )
-    for (column, trivial), gap in over_all.differences.items():
-        yield Row(
-            row=f"{column} less {trivial}",
-            measure=f"{DIFFERENCE}{AREA}",
-            estimate=gap,
-            kind="ours",
-            on=name,
-            metric=declared[column],
-            baseline=trivial if declared[column] else "",
-        )
+    for row in area_rows(columns, marked.labels, name, why, within=(WITHIN, bands)):
+        gap = row.measure.startswith(DIFFERENCE)
+        yield msgspec.structs.replace(row, signature="", trained=0.0) if gap else row
