@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from grice_research.recipes.graphs.making import template_of
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.wording import relation_names
+
+pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
+
+from grice_research.recipes.graphs.making import template_of
 
 BELIEF, ARGUMENT = "Zoos should be banned.", "Animals in zoos suffer."
 TEXT = "(zoos; causes; suffer)(suffer; is a; harm)(harm; desires; banned)"
