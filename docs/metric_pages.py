@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice_research.comparisons import NOT_MEASURED, TRIVIAL, explained
-from grice_research.earned import verdict_on
+from grice_research.comparisons import NOT_MEASURED, TRIVIAL, explained, verdict_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

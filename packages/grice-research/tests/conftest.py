@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice_research.triplets.task_files import read_items
+from grice_research.triplets.cider import read_items
 from grice_tasks.cider.files import read_dialogues
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice_research.accuracy import balanced_accuracy
+from grice_research.roc import balanced_accuracy
 
 LABELS = [0, 0, 0, 0, 1, 1]
 CHANCES = [0.2, 0.6, 0.4, 0.1, 0.7, 0.3]

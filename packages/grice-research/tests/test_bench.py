@@ -18,8 +18,7 @@ from grice_research.figures import Figure, figures
 from grice_research.measures import measured
 from grice_research.pages import bench_page, index_page
 from grice_research.published import Bench, Table, bench_names, load_bench
-from grice_research.replication import VERDICTS
-from grice_research.rows import Row, Task
+from grice_research.rows import VERDICTS, Row, Task
 from grice_research.runs import Run, merged, read_runs, write_run
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",

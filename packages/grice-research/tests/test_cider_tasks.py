@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from grice_research.triplets.choices import (
+from grice_research.triplets.cider import (
     Choice,
     distance_balanced,
+    load_cider,
     nearest,
 )
-from grice_research.triplets.cider import load_cider
 
 
 def test_questions_and_choices_are_the_released_ones(cider_folder):

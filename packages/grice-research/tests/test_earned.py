@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from grice.metrics.registry import find_metrics
-from grice_research.comparisons import Comparison, Limits, Recorded
-from grice_research.earned import REFINED, SEEN, earned, verdict_on
+from grice_research.comparisons import (
+    REFINED,
+    SEEN,
+    Comparison,
+    Limits,
+    Recorded,
+    earned,
+    verdict_on,
+)
 from grice_research.limits import limits_of
 from grice_research.runs import read_runs
 

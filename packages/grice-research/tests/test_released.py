@@ -14,8 +14,7 @@ from grice.evaluation.datasets import Item, Rated, known_sets, load_rated
 from grice.records import Conversation, Turn
 from grice.stats import correlation
 from grice_research.context import BenchContext, Skipped, released
-from grice_research.measures import MEASURES, measured
-from grice_research.people import of_people
+from grice_research.measures import MEASURES, measured, of_people
 
 
 @pytest.fixture

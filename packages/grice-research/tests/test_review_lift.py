@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
+from grice_research.roc import above_median_elsewhere, lift_at_random, review_lifts
 
 PERSONS = np.repeat(np.arange(20), 10)
 

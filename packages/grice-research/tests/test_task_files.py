@@ -7,7 +7,7 @@ import pytest
 
 from grice.errors import RecordError
 from grice.records import Triple
-from grice_research.triplets.task_files import Negative, read_folds, read_items, read_negatives
+from grice_research.triplets.cider import Negative, read_folds, read_items, read_negatives
 from grice_tasks.cider.statistics import merge_labels
 
 

@@ -11,8 +11,7 @@ from grice.errors import InputError, did_you_mean
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.table import score_table
 from grice.stats.correlations import correlation_value
-from grice_research.measures import MEASURES, measured, paired_difference
-from grice_research.people import PEOPLE, of_people
+from grice_research.measures import MEASURES, PEOPLE, measured, of_people, paired_difference
 from grice_research.training_texts import trained_on, trained_share
 from grice_research.triples import AREAS, MODELS_OF, SCORERS, area, read_triples
 

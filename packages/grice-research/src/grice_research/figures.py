@@ -1,6 +1,6 @@
 """Published tables beside what is measured here, figure by figure.
 
-A figure with a printed one beside it has a verdict (:mod:`grice_research.replication`). One that
+A figure with a printed one beside it has a verdict (:mod:`grice_research.rows`). One that
 has nothing printed beside it, or that was not measured, has none.
 """
 
@@ -12,9 +12,8 @@ import msgspec
 
 from grice.errors import InputError
 from grice_research.context import Skipped
-from grice_research.people import PEOPLE
-from grice_research.replication import Computation, Verdict, verdict_on
-from grice_research.rows import Kind, computation_of, find_task
+from grice_research.measures import PEOPLE
+from grice_research.rows import Computation, Kind, Verdict, computation_of, find_task, verdict_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats import compare_correlations, correlation, correlation_within, system_level
+from grice.stats import (
+    compare_correlations,
+    correlation,
+    correlation_within,
+    leave_one_annotator_out,
+    mean,
+    system_level,
+)
 from grice.stats.estimate import Estimate
 from grice.stats.resample import estimate, resample
 
@@ -127,3 +134,34 @@ MEASURES: dict[str, Measure] = {
     "cosine": _cosine,
 }
 """Measure by name; ``within`` is the mean over contexts, ``system`` that of system means."""
+
+
+PEOPLE = ("judges", "one judge", "ratings", "reply words")
+"""Sources of figures that need no metric."""
+
+
+def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
+    """Return a figure about ratings or rated texts alone."""
+    if source == "ratings":
+        return mean(rated.human(aspect))
+    if source == "reply words":
+        return mean([float(len(item.conversation.turns[-1].text.split())) for item in rated.items])
+    if source == "one judge":
+        return leave_one_annotator_out([item.ratings[aspect] for item in rated.items])
+    first, joined, second = aspect.partition(" and ")
+    if joined:
+        return _single_ratings(rated, first, second)
+    if "against the others" not in measure:
+        raise InputError(f"{measure}: not computed from the ratings of judges")
+    return leave_one_annotator_out([item.ratings[aspect] for item in rated.items], pool="pairs")
+
+
+def _single_ratings(rated: Rated, first: str, second: str) -> Estimate:
+    """Return the correlation of the ratings that one judge gave to one item on two aspects."""
+    pairs = [
+        (a, b, item.group)
+        for item in rated.items
+        for a, b in zip(item.ratings[first], item.ratings[second], strict=True)
+    ]
+    ratings, others, groups = zip(*pairs, strict=True)
+    return correlation(ratings, others, kind="spearman", groups=groups)

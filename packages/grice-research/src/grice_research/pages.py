@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from grice_research.outdated import MARK, notice, outdated
-from grice_research.replication import VERDICTS, legend
+from grice_research.rows import VERDICTS, legend
 from grice_research.runs import NOT_MEASURED, counted
 
 if TYPE_CHECKING:

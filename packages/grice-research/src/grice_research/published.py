@@ -28,8 +28,7 @@ from typing import NamedTuple
 import msgspec
 
 from grice.errors import InputError, did_you_mean
-from grice_research.replication import Computation
-from grice_research.rows import find_task, task_names
+from grice_research.rows import Computation, find_task, task_names
 
 SUFFIX = ".toml"
 

@@ -11,7 +11,7 @@ import msgspec
 from grice.errors import InputError
 from grice.files import make_folder, write_bytes
 from grice_research.figures import Figure
-from grice_research.replication import VERDICTS
+from grice_research.rows import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,7 @@ from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle
 from grice.records import TurnEvidence
 from grice_research.context import metric_and_preset
-from grice_research.review import lift_at_random, review_lifts
-from grice_research.roc import roc_areas
+from grice_research.roc import lift_at_random, review_lifts, roc_areas
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:

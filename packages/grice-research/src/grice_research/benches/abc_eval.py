@@ -19,7 +19,6 @@ import numpy as np
 
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
-from grice_research.accuracy import balanced_accuracy
 from grice_research.benches._turns import (
     AREA,
     LIFT,
@@ -30,8 +29,7 @@ from grice_research.benches._turns import (
     marked_lines,
     turn_columns,
 )
-from grice_research.review import above_median_elsewhere, review_lifts
-from grice_research.roc import roc_areas
+from grice_research.roc import above_median_elsewhere, balanced_accuracy, review_lifts, roc_areas
 from grice_research.rows import Row
 
 __all__ = ["ANY", "BEHAVIOURS", "FILE", "SPEAKER", "TRIVIAL", "measure", "read_marked"]

@@ -16,8 +16,7 @@ from grice.errors import BundleError, InputError
 from grice.records import Triple
 from grice.stats.systems import mean
 from grice_research.rows import Row
-from grice_research.triplets.choices import distance_balanced, nearest
-from grice_research.triplets.cider import load_cider
+from grice_research.triplets.cider import distance_balanced, load_cider, nearest
 from grice_research.triplets.scores import score_entailment, score_labels, score_spans
 from grice_research.triplets.tasks import answer_tasks
 from grice_tasks.cider.statistics import turn_starts
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.triplets.choices import Choice
-    from grice_research.triplets.cider import Cider, Question
+    from grice_research.triplets.cider import Choice, Cider, Item, Negative, Question
     from grice_research.triplets.scores import EntailmentScores, SpanScores
-    from grice_research.triplets.task_files import Item, Negative
     from grice_research.triplets.tasks import TaskAnswers
     from grice_tasks.cider.models import TripletModels
 

@@ -18,7 +18,7 @@ from grice.progress import track
 from grice.stats.correlations import correlation
 from grice.stats.dependent import compare_correlations
 from grice.stats.estimate import Estimate
-from grice_research.accuracy import balanced_accuracy
+from grice_research.roc import balanced_accuracy
 from grice_research.training.replies import FewLabels, Penalty, fit_head, folds_of, read_replies
 
 if TYPE_CHECKING:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_research.triplets.choices import Choice
-    from grice_research.triplets.cider import Cider, Question
-    from grice_research.triplets.task_files import Item, Negative
+    from grice_research.triplets.cider import Choice, Cider, Item, Negative, Question
     from grice_tasks.cider.models import TripletModels
     from grice_tasks.cider.reading import TextReading
 

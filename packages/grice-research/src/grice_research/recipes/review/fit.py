@@ -36,8 +36,7 @@ from grice_research.recipes.review.data import (
     read_marked,
     standardised,
 )
-from grice_research.review import review_lifts
-from grice_research.roc import roc_areas
+from grice_research.roc import review_lifts, roc_areas
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
