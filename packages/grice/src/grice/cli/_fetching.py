@@ -45,7 +45,7 @@ class Fetching:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop()
         if kind is KeyboardInterrupt:
-            warn("what came is kept; the same command goes on")
+            warn("files that came whole are kept; the same command goes on")
 
     def say(self, message: str) -> None:
         """Print one message."""

@@ -131,7 +131,7 @@ def _configure_use(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from grice.models.store.overview import known_and_stored
+    from grice.models.store.places import known_and_stored
 
     models = known_and_stored(arguments.names)
     if arguments.json:

