@@ -216,17 +216,16 @@ def test_trivial_features_of_dialogues(name, rows, golden):
 
 
 def test_agreement_of_the_rated_sets(rows, golden):
-    quick = {"resamples": 100}
     for name, aspects in golden("rated_agreement")["values"].items():
         data = rows(f"rated/{name}.jsonl.gz")
         for aspect, expected in aspects.items():
             given = [row["ratings"].get(aspect) or [] for row in data]
-            alpha = stats.krippendorff_alpha(given, interval="percentile", **quick)
-            ceiling = stats.ceiling(given, interval="percentile", **quick)
+            alpha = stats.krippendorff_alpha(given)
+            ceiling = stats.ceiling(given)
             assert alpha.value == pytest.approx(expected["alpha_interval"], abs=5e-5)
             assert ceiling.value == pytest.approx(expected["ceiling_pearson"], abs=5e-5)
             if aspect in ("overall", "coherent", "coherence"):
-                estimate = stats.leave_one_annotator_out(given, **quick)
+                estimate = stats.leave_one_annotator_out(given)
                 assert estimate.value == pytest.approx(expected["loo_spearman"], abs=5e-5)
 
 
@@ -248,9 +247,7 @@ def test_agreement_on_deco(rows, golden):
             given = [row[f"{which}_cs_raw"] for row in data]
             key = f"{'overall' if which == 'general' else 'event'}_iaa"
             for kind in ("spearman", "pearson"):
-                estimate = stats.leave_one_annotator_out(
-                    given, kind=kind, pool="pairs", resamples=100
-                )
+                estimate = stats.leave_one_annotator_out(given, kind=kind, pool="pairs")
                 assert estimate.value == pytest.approx(figures[key][kind], abs=1e-7)
         overall = [value for row in data for value in row["general_cs_raw"]]
         event = [value for row in data for value in row["event_cs_raw"]]
@@ -269,17 +266,16 @@ def test_agreement_on_the_600_replies(rows, golden):
         "human_300": [row for row in data if row["set"] == "human"],
         "all_600": data,
     }
-    quick = {"resamples": 100}
     for name, part in sets.items():
         given = [row["ratings"] for row in part]
         estimates = {
-            f"krippendorff_alpha_{scale}": stats.krippendorff_alpha(given, scale=scale, **quick)
+            f"krippendorff_alpha_{scale}": stats.krippendorff_alpha(given, scale=scale)
             for scale in ("interval", "ordinal", "nominal")
         }
-        estimates["fleiss_kappa_nominal"] = stats.fleiss_kappa(given, **quick)
+        estimates["fleiss_kappa_nominal"] = stats.fleiss_kappa(given)
         for kind in ("pearson", "spearman"):
             estimates[f"leave_one_out_{kind}_mean"] = stats.leave_one_annotator_out(
-                given, kind=kind, **quick
+                given, kind=kind
             )
         for key, estimate in estimates.items():
             assert estimate.value == pytest.approx(expected[name][key], abs=1e-7), key

@@ -75,22 +75,11 @@ def test_resampling_is_seeded_and_says_so(name):
     rng = np.random.default_rng(4)
     x = rng.normal(size=24)
     y = x + rng.normal(size=24)
-    table = np.round(np.stack([x, y, x + y], axis=1))
     call = {
-        "ceiling": lambda **k: stats.ceiling(table, interval="bca", **k),
-        "cohen_kappa": lambda **k: stats.cohen_kappa(
-            np.round(x), np.round(y), interval="bca", **k
-        ),
         "compare_correlations": lambda **k: stats.compare_correlations(
             {"a": x, "b": x - y}, y, **k
         ),
-        "compare_systems": lambda **k: stats.compare_systems({"a": x, "b": y}, **k),
         "correlation": lambda **k: stats.correlation(x, y, interval="bca", **k),
-        "fleiss_kappa": lambda **k: stats.fleiss_kappa(table, interval="bca", **k),
-        "krippendorff_alpha": lambda **k: stats.krippendorff_alpha(table, interval="bca", **k),
-        "leave_one_annotator_out": lambda **k: stats.leave_one_annotator_out(
-            table, interval="bca", **k
-        ),
         "mean": lambda **k: stats.mean(x, interval="bca", **k),
         "partial_correlation": lambda **k: stats.partial_correlation(
             x, y, [x**2], interval="bca", **k

@@ -199,9 +199,23 @@ def evaluate(
         column.metric: _counted(column, ratings, column.metric in trivial) for column in columns
     }
     usable = [column for column in columns if not _undefined(column, rows[column.metric].points)]
-    comparison = _compared(usable, ratings)
+    # Fewer than two metrics, or too few items with all their values, have no comparison.
+    comparison = _if_defined(
+        compare_correlations,
+        {column.metric: column.values for column in usable},
+        ratings.human,
+        groups=ratings.groups,
+        seed=seed,
+    )
     for column in usable:
-        row = _correlated(rows[column.metric], column, ratings, kendall=kendall)
+        spearman = _correlation(column, ratings, "spearman")
+        row = msgspec.structs.replace(
+            rows[column.metric],
+            spearman=spearman,
+            pearson=_correlation(column, ratings, "pearson"),
+            kendall=_correlation(column, ratings, "kendall") if kendall else None,
+            confounds=confounds(column.values, ratings, spearman),
+        )
         rows[column.metric] = row if comparison is None else _against(row, comparison, baseline)
     judges = [item.ratings.get(aspect, ()) for item in rated.items]
     return Block(
@@ -215,7 +229,9 @@ def evaluate(
         # Where no item has two ratings, nothing is known of their reliability.
         ceiling=_if_defined(ceiling, judges, groups=ratings.groups),
         judge=_if_defined(leave_one_annotator_out, judges, groups=ratings.groups),
-        rows=tuple(sorted(rows.values(), key=_best_first)),
+        rows=tuple(
+            sorted(rows.values(), key=lambda row: -row.spearman.value if row.spearman else 2.0)
+        ),
         systems=_systems(usable, ratings),
         system_count=len({system for system in ratings.systems if system is not None}),
         note=rated.set.note,
@@ -230,10 +246,6 @@ def _if_defined(
         return statistic(*args, **options)
     except InputError:
         return None
-
-
-def _best_first(row: Row) -> tuple[bool, float]:
-    return (row.spearman is None, 0.0 if row.spearman is None else -row.spearman.value)
 
 
 def _counted(column: Column, ratings: Ratings, trivial: bool) -> Row:  # noqa: FBT001 - a fact
@@ -258,29 +270,9 @@ def _counted(column: Column, ratings: Ratings, trivial: bool) -> Row:  # noqa: F
     )
 
 
-def _correlated(row: Row, column: Column, ratings: Ratings, *, kendall: bool) -> Row:
-    spearman = _correlation(column, ratings, "spearman")
-    return msgspec.structs.replace(
-        row,
-        spearman=spearman,
-        pearson=_correlation(column, ratings, "pearson"),
-        kendall=_correlation(column, ratings, "kendall") if kendall else None,
-        confounds=confounds(column.values, ratings, spearman),
-    )
-
-
 def _correlation(column: Column, ratings: Ratings, kind: Kind) -> Estimate:
     human, groups = ratings.human, ratings.groups
     return correlation(column.values, human, kind=kind, groups=groups, seed=ratings.seed)
-
-
-def _compared(columns: Sequence[Column], ratings: Ratings) -> Ranking | None:
-    """Return every pair of metrics compared; None if too few items have all their values."""
-    if len(columns) < 2:
-        return None
-    values = {column.metric: column.values for column in columns}
-    human, groups = ratings.human, ratings.groups
-    return _if_defined(compare_correlations, values, human, groups=groups, seed=ratings.seed)
 
 
 def _against(row: Row, comparison: Ranking, baseline: str) -> Row:
@@ -341,8 +333,10 @@ def covariates(rated: Rated) -> dict[str, list[float]]:
     turn. Of a conversation: logarithm of all words, turns, mean share of words of the turn before.
     """
     level = rated.set.level
+    judged = slice(-1, None) if level == "turn" else slice(None)
+    texts = [[turn.text for turn in item.conversation.turns[judged]] for item in rated.items]
     return {
-        "length": [math.log(1 + _words(item, level)) for item in rated.items],
+        "length": [math.log(1 + sum(len(text.split()) for text in each)) for each in texts],
         "turns": [float(len(item.conversation.turns)) for item in rated.items],
         "overlap": [_overlap(item, level) for item in rated.items],
     }
@@ -402,12 +396,6 @@ def _within(values: Sequence[float | None], ratings: Ratings, plain: Estimate) -
     except InputError as error:
         return [Confound(WITHIN, None, None, str(error))]
     return [Confound(WITHIN, inside, _kept(inside, plain))]
-
-
-def _words(item: Item, level: Level) -> int:
-    turns = item.conversation.turns
-    judged = turns[-1:] if level == "turn" else turns
-    return sum(len(turn.text.split()) for turn in judged)
 
 
 def _overlap(item: Item, level: Level) -> float:

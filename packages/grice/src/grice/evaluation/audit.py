@@ -10,7 +10,7 @@ import tomllib
 from importlib import resources
 from statistics import fmean, pstdev
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -217,14 +217,13 @@ def audit(
         grice.__version__,
     )
     verdicts = {row.metric: verdict(result, row) for row in result.metrics}
-    return msgspec.structs.replace(result, verdicts=verdicts)
+    return replace(result, verdicts=verdicts)
 
 
 def _apart(rows: Sequence[Row], taken: Collection[str]) -> tuple[Row, ...]:
     """Return rows of what ships, under names that no audited metric has."""
     return tuple(
-        msgspec.structs.replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row
-        for row in rows
+        replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row for row in rows
     )
 
 
@@ -243,15 +242,31 @@ class _Trials:
         self, metrics: Sequence[LoadedMetric]
     ) -> tuple[tuple[Agreement, ...], tuple[InjectionRow, ...]]:
         """Return what metrics make of them."""
+        ratings = [item.rating for item in self._items]
         rows: list[Agreement] = []
         injected: list[InjectionRow] = []
         for loaded in metrics:
             started = perf_counter()
             plain = _scores(loaded, [item.conversation for item in self._items])
             took = perf_counter() - started
-            padded = _scores(loaded, self._padded)
-            self._values[loaded.signature] = [_value(score) for score in plain]
-            rows.append(self._agreement(loaded, plain, padded, took))
+            padding = _changes(plain, _scores(loaded, self._padded))
+            values = self._values[loaded.signature] = [_value(score) for score in plain]
+            pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
+            related = len(pairs) > 2 and all(
+                len(set(side)) > 1 for side in zip(*pairs, strict=True)
+            )
+            rows.append(
+                Agreement(
+                    metric=loaded.metric.name,
+                    signature=loaded.signature,
+                    spearman=correlation(values, ratings) if related else None,
+                    judged=len(pairs),
+                    abstained=_count(plain, "abstained"),
+                    failed=_count(plain, "failed"),
+                    seconds=took / len(plain),
+                    padding=_mean(padding),
+                )
+            )
             injected += self._injected(loaded, plain)
         return tuple(rows), tuple(injected)
 
@@ -263,8 +278,7 @@ class _Trials:
         if baseline is None:
             return tuple(rows)
         return tuple(
-            msgspec.structs.replace(row, gain=self._gain(row.signature, baseline.signature))
-            for row in rows
+            replace(row, gain=self._gain(row.signature, baseline.signature)) for row in rows
         )
 
     def _gain(self, signature: str, baseline: str) -> Estimate | None:
@@ -275,24 +289,6 @@ class _Trials:
         except InputError:  # too few were judged, or all alike
             return None
         return ranking.comparisons[0].difference
-
-    def _agreement(
-        self, loaded: LoadedMetric, plain: Sequence[Score], padded: Sequence[Score], took: float
-    ) -> Agreement:
-        ratings = [item.rating for item in self._items]
-        values = [_value(score) for score in plain]
-        pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
-        related = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
-        return Agreement(
-            metric=loaded.metric.name,
-            signature=loaded.signature,
-            spearman=correlation(values, ratings) if related else None,
-            judged=len(pairs),
-            abstained=_count(plain, "abstained"),
-            failed=_count(plain, "failed"),
-            seconds=took / len(plain),
-            padding=_mean(_changes(plain, padded)),
-        )
 
     def _injected(self, loaded: LoadedMetric, plain: Sequence[Score]) -> Iterator[InjectionRow]:
         # One injection after the other into each reply: where a judge answers to one of them in a
@@ -306,23 +302,17 @@ class _Trials:
         before = [plain[place] for place in self._lowest]
         for number, injection in enumerate(self._injections):
             after = scores[number :: len(self._injections)]
-            yield _injection_row(loaded, injection, before, after)
-
-
-def _injection_row(
-    loaded: LoadedMetric, injection: Injection, before: Sequence[Score], after: Sequence[Score]
-) -> InjectionRow:
-    changes = _changes(before, after)
-    return InjectionRow(
-        loaded.metric.name,
-        injection.name,
-        _mean(changes),
-        sum(change > RISE for change in changes),
-        len(changes),
-        _count(after, "abstained"),
-        _count(after, "failed"),
-        injection.control,
-    )
+            changes = _changes(before, after)
+            yield InjectionRow(
+                loaded.metric.name,
+                injection.name,
+                _mean(changes),
+                sum(change > RISE for change in changes),
+                len(changes),
+                _count(after, "abstained"),
+                _count(after, "failed"),
+                injection.control,
+            )
 
 
 def _scores(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> list[Score]:
@@ -351,15 +341,6 @@ def _mean(values: Sequence[float]) -> Estimate | None:
     return collected.estimate()
 
 
-class _Answers(NamedTuple):
-    """Whom a judge prefers in one pair: which of the two replies, and which place."""
-
-    same: bool
-    firsts: int
-    decided: int
-    own: float
-
-
 def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
     name = loaded.metric.name
     chat = loaded.models[MODEL]
@@ -369,30 +350,22 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
         for place, item in enumerate(items)
         if item.reply != items[place - 1].reply
     ]
-    answered = [
-        _answers(first.better, other.better)
+    both = [
+        (first.better, other.better)
         for first, other in prefer(chat, ASPECTS[name], pairs)
         if isinstance(first, Preference) and isinstance(other, Preference)
     ]
+    # In the second answer the reply of this history stands second.
+    swapped = {"first": "second", "second": "first", "equal": "equal"}
+    own = {"first": 1.0, "equal": 0.5, "second": 0.0}
     return OrderBias(
         name,
-        proportion([answer.same for answer in answered]),
-        proportion([answer.firsts for answer in answered], [answer.decided for answer in answered]),
-        proportion([answer.own for answer in answered]),
-        len(pairs) - len(answered),
-    )
-
-
-def _answers(first: str, other: str) -> _Answers:
-    """Return what two answers say; in the second one the reply of this history stands second."""
-    given = (first, other)
-    swapped = {"first": "second", "second": "first", "equal": "equal"}
-    for_own = {"first": 1.0, "equal": 0.5, "second": 0.0}
-    return _Answers(
-        same=first == swapped[other],
-        firsts=given.count("first"),
-        decided=2 - given.count("equal"),
-        own=fmean((for_own[first], for_own[swapped[other]])),
+        proportion([first == swapped[other] for first, other in both]),
+        proportion(
+            [each.count("first") for each in both], [2 - each.count("equal") for each in both]
+        ),
+        proportion([fmean((own[first], own[swapped[other]])) for first, other in both]),
+        len(pairs) - len(both),
     )
 
 
@@ -450,7 +423,7 @@ def verdict(result: AuditResult, row: Agreement) -> str:
     if row.spearman is None:
         return f"{row.metric} cannot be trusted: it scores all {row.judged} replies alike."
     agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
-    if not _is_above(row.spearman, 0):
+    if row.spearman.side(0) != "above":
         return (
             f"{row.metric} cannot be trusted on this evidence: no agreement with people is shown "
             f"({agreement})."
@@ -458,7 +431,7 @@ def verdict(result: AuditResult, row: Agreement) -> str:
     if row.gain is None:
         return f"{row.metric} agrees with people ({agreement}); no baseline was measured beside it."
     gain = f"{with_interval(row.gain, '+.2f')} over {BASELINE}"
-    if not _is_above(row.gain, 0):
+    if row.gain.side(0) != "above":
         return (
             f"{row.metric} cannot be trusted more than the length of a reply: no better agreement "
             f"with people is shown ({agreement}, {gain})."
@@ -476,7 +449,7 @@ def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
     raised = {
         each.injection: each.change.value
         for each in tried
-        if not each.control and each.change and _is_above(each.change, by_length)
+        if not each.control and each.change and each.change.side(by_length) == "above"
     }
     if raised:
         most = max(raised, key=raised.__getitem__)
@@ -485,7 +458,7 @@ def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
             f"{sum(not each.control for each in tried)} injections raise it, {most!r} by "
             f"{raised[most]:+.2f})"
         )
-    if row.padding and _is_above(row.padding, 0):
+    if row.padding and row.padding.side(0) == "above":
         padding = with_interval(row.padding, "+.2f")
         yield f"between replies of different length (words that say nothing raise it: {padding})"
     for order in result.order:
@@ -508,8 +481,3 @@ def _order_bias(same: Estimate | None, first: Estimate | None) -> str:
     if same.value < SAME:
         return f"the same answer in both orders in {with_interval(same, '.0%')} alone"
     return ""
-
-
-def _is_above(estimate: Estimate, threshold: float) -> bool:
-    """Return whether the whole interval lies above a threshold."""
-    return estimate.side(threshold) == "above"

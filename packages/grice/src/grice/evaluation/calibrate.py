@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -315,18 +316,9 @@ def _calibrated(
     signature: str,
 ) -> Calibrated:
     band = human.at(value) if status == "ok" and value is not None else None
-    return Calibrated(
-        conversation=conversation,
-        turn=turn,
-        metric=metric,
-        value=None if band is None else band.value,
-        low=None if band is None else band.low,
-        high=None if band is None else band.high,
-        level=human.level,
-        score=value,
-        status=status,
-        signature=signature,
-    )
+    at, low, high = (band.value, band.low, band.high) if band else (None, None, None)
+    place = (conversation, turn, metric)
+    return Calibrated(*place, at, low, high, human.level, value, status, signature)
 
 
 def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -> Blended:
@@ -347,13 +339,8 @@ def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -
     # raises the lower bound too often.
     squares = (ratings - single) ** 2 - (ratings - blend) ** 2
     gain = mean(squares, groups=groups, interval="student")
-    return Blended(
-        _fit(values, ratings, penalty),
-        gain,
-        blend,
-        penalty,
-        _best_single(values, ratings, folds)[0],
-    )
+    best, _ = _best_single(values, ratings, folds)
+    return Blended(_fit(values, ratings, penalty), gain, blend, penalty, best)
 
 
 def _folds(groups: Integers, seed: int) -> Integers:
@@ -373,33 +360,25 @@ def _fit(values: Floats, ratings: Floats, penalty: float) -> Linear:
 
 
 def _best_penalty(values: Floats, ratings: Floats, folds: Integers) -> float:
-    return min(
-        PENALTIES, key=lambda penalty: _cross_validated_error(values, ratings, folds, penalty)
-    )
+    return min(PENALTIES, key=lambda each: _cross_validated_error(values, ratings, folds, each))
 
 
 def _best_single(values: Floats, ratings: Floats, folds: Integers) -> tuple[int, float]:
     """Return the place of the best metric alone, and its penalty."""
-    pairs = [(place, penalty) for place in range(values.shape[1]) for penalty in PENALTIES]
-    return min(
-        pairs,
-        key=lambda pair: _cross_validated_error(values[:, [pair[0]]], ratings, folds, pair[1]),
-    )
+
+    def error(pair: tuple[int, float]) -> float:
+        return _cross_validated_error(values[:, [pair[0]]], ratings, folds, pair[1])
+
+    return min(product(range(values.shape[1]), PENALTIES), key=error)
 
 
 def _cross_validated_error(
     values: Floats, ratings: Floats, folds: Integers, penalty: float
 ) -> float:
-    return sum(
-        float(
-            ((ratings[out] - _fit(values[kept], ratings[kept], penalty).at(values[out])) ** 2).sum()
-        )
-        for kept, out in _parts(folds)
-    )
-
-
-def _parts(folds: Integers) -> Iterator[tuple[Sequence[bool], Sequence[bool]]]:
+    errors = []
     for fold in range(FOLDS):
         out = folds == fold
         if out.any() and not out.all():
-            yield ~out, out
+            fitted = _fit(values[~out], ratings[~out], penalty)
+            errors.append(float(((ratings[out] - fitted.at(values[out])) ** 2).sum()))
+    return sum(errors)

@@ -106,7 +106,14 @@ def moved_conversations(
     furthest = {name: joined.furthest(most) for name, joined in joins.items()}
     wanted = {(name, number) for name, moved in furthest.items() for number, _ in moved}
     names = ids.names()
-    evidence = [_whole_scores(file, ids, wanted) for file in files]
+    evidence = [
+        {
+            (score.metric, ids.item(score.conversation, score.turn)): score
+            for _, score in read_scores(file)
+            if (score.metric, ids.number(score.conversation)) in wanted
+        }
+        for file in files
+    ]
     turns = {} if texts is None else _texts(texts, {names[number] for _, number in wanted})
     return {
         name: tuple(
@@ -118,17 +125,6 @@ def moved_conversations(
             for number, gap in moved
         )
         for name, moved in furthest.items()
-    }
-
-
-def _whole_scores(
-    file: str, ids: Ids, wanted: set[tuple[str, int]]
-) -> dict[tuple[str, int], Score]:
-    """Return the scores of the conversations that moved, by metric and item."""
-    return {
-        (score.metric, ids.item(score.conversation, score.turn)): score
-        for _, score in read_scores(file)
-        if (score.metric, ids.number(score.conversation)) in wanted
     }
 
 
@@ -181,19 +177,19 @@ def evidence_changes(
         for key in {**first, **second}
         if first.get(key) != second.get(key)
     ]
-    return tuple(sorted(changes, key=_size, reverse=True)[:CHANGES])
 
+    def size(change: EvidenceChange) -> float:
+        return abs((change.other or 0.0) - (change.baseline or 0.0))
 
-def _size(change: EvidenceChange) -> float:
-    return abs((change.other or 0.0) - (change.baseline or 0.0))
+    return tuple(sorted(changes, key=size, reverse=True)[:CHANGES])
 
 
 def _measured(piece: Evidence) -> tuple[tuple[str, str], float]:
     match piece:
         case TripleEvidence(plausibility=plausibility):
-            return (describe(piece), "plausibility"), plausibility
-        case TurnEvidence(effect=effect):
-            return (describe(piece), "effect"), effect
+            return (worded(piece.triple), "plausibility"), plausibility
+        case TurnEvidence(turn=turn, effect=effect):
+            return (f"turn {turn}", "effect"), effect
         case FeatureEvidence(name=name, value=value, effect=effect):
             return ((name, "value"), value) if effect is None else ((name, "effect"), effect)
 
@@ -201,17 +197,6 @@ def _measured(piece: Evidence) -> tuple[tuple[str, str], float]:
 def worded(triple: Triple) -> str:
     """Return a triple in words."""
     return f"{triple.head} —{triple.relation}→ {triple.tail}"
-
-
-def describe(piece: Evidence) -> str:
-    """Return a piece in words."""
-    match piece:
-        case TripleEvidence(triple=triple):
-            return worded(triple)
-        case TurnEvidence(turn=turn):
-            return f"turn {turn}"
-        case FeatureEvidence(name=name):
-            return name
 
 
 NAMED = 5
@@ -340,32 +325,26 @@ def _unpaired_result(
     tests = unpaired_tests(
         {name: (first.metrics[name], second.metrics[name]) for name in names}, level
     )
-    metrics = tuple(
-        _unpaired_difference(name, tests.get(name), first.metrics[name], second.metrics[name])
-        for name in names
+    metrics = []
+    for name in names:
+        test = tests.get(name)
+        a, b = first.metrics[name], second.metrics[name]
+        sizes, signatures = (len(a.items), len(b.items)), (a.signatures, b.signatures)
+        says = unpaired_says(name, test)
+        metrics.append(
+            MetricDifference(name, says, *_figures(test), None, 0, {}, *sizes, (), signatures, ())
+        )
+    files = (first.source, second.source)
+    return CompareResult(
+        *files, tuple(metrics), _left_out(first, second), level, seed, paired=False
     )
-    left_out = _left_out(first, second)
-    return CompareResult(first.source, second.source, metrics, left_out, level, seed, paired=False)
 
 
-def _unpaired_difference(
-    name: str, test: Ranking | None, a: MetricScores, b: MetricScores
-) -> MetricDifference:
-    return MetricDifference(
-        metric=name,
-        says=unpaired_says(name, test),
-        baseline=test.estimates[BASELINE] if test else None,
-        other=test.estimates[OTHER] if test else None,
-        comparison=test.comparisons[0] if test else None,
-        power=None,
-        pairs=0,
-        unpaired={},
-        only_baseline=len(a.items),
-        only_other=len(b.items),
-        named=(),
-        signatures=(a.signatures, b.signatures),
-        moved=(),
-    )
+def _figures(test: Ranking | None) -> tuple[Estimate | None, Estimate | None, Comparison | None]:
+    """Return both means and their comparison, where there are any."""
+    if test is None:
+        return None, None, None
+    return test.estimates[BASELINE], test.estimates[OTHER], test.comparisons[0]
 
 
 def _joins(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> dict[str, Joined]:
@@ -403,23 +382,19 @@ def _tests(
     joins: Mapping[str, Joined], first: ScoreTable, level: float, seed: int
 ) -> dict[str, Ranking]:
     """Return means and comparison of each metric, p-values corrected over the metrics."""
-    tests = {
-        name: _test(name, first.metrics[name].signatures[0], joined, level, seed)
-        for name, joined in joins.items()
-        if joined.units > 1
-    }
+    tests = {}
+    for name, joined in joins.items():
+        if joined.units > 1:
+            columns = (joined.baseline, joined.other)
+            tests[name] = compare_systems(
+                dict(zip((BASELINE, OTHER), columns, strict=True)),
+                groups=joined.conversations,
+                baseline=BASELINE,
+                bounds=metric_range(name, first.metrics[name].signatures[0], *columns),
+                level=level,
+                seed=seed,
+            )
     return corrected(tests, level)
-
-
-def _test(name: str, signature: str, joined: Joined, level: float, seed: int) -> Ranking:
-    return compare_systems(
-        {BASELINE: joined.baseline, OTHER: joined.other},
-        groups=joined.conversations,
-        baseline=BASELINE,
-        bounds=metric_range(name, signature, joined.baseline, joined.other),
-        level=level,
-        seed=seed,
-    )
 
 
 def _difference(
@@ -443,19 +418,17 @@ def _difference(
         gap = test.comparisons[0].difference
         power = _power(joined, worth or abs(gap.value), gap.level)
     return MetricDifference(
-        metric=name,
-        says=_says(name, joined, test, power, given=worth is not None),
-        baseline=test.estimates[BASELINE] if test else None,
-        other=test.estimates[OTHER] if test else None,
-        comparison=test.comparisons[0] if test else None,
-        power=power,
-        pairs=len(joined.items),
-        unpaired=_unpaired(a, b),
-        only_baseline=len(only_a),
-        only_other=len(only_b),
-        named=tuple(named),
-        signatures=(a.signatures, b.signatures),
-        moved=moved,
+        name,
+        _says(name, joined, test, power, given=worth is not None),
+        *_figures(test),
+        power,
+        len(joined.items),
+        _unpaired(a, b),
+        len(only_a),
+        len(only_b),
+        tuple(named),
+        (a.signatures, b.signatures),
+        moved,
     )
 
 
@@ -515,40 +488,30 @@ def _more(power: Power | None, *, given: bool) -> str:
 def corrected(tests: Mapping[str, Ranking], level: float) -> dict[str, Ranking]:
     """Return tests with p-values and verdicts that allow for the number of metrics."""
     p_values = holm([test.comparisons[0].p_single for test in tests.values()])
-    return {
-        name: _with_p_value(test, p, level)
-        for (name, test), p in zip(tests.items(), p_values, strict=True)
-    }
-
-
-def _with_p_value(test: Ranking, p: float, level: float) -> Ranking:
-    [comparison] = test.comparisons
-    outcome = verdict(comparison.difference.value, p, level)
-    comparison = replace(comparison, p_value=p, correction="holm", verdict=outcome)
-    return replace(test, comparisons=(comparison,))
+    decided = {}
+    for (name, test), p in zip(tests.items(), p_values, strict=True):
+        [comparison] = test.comparisons
+        outcome = verdict(comparison.difference.value, p, level)
+        comparison = replace(comparison, p_value=p, correction="holm", verdict=outcome)
+        decided[name] = replace(test, comparisons=(comparison,))
+    return decided
 
 
 def unpaired_tests(
     pairs: Mapping[str, tuple[MetricScores, MetricScores]], level: float
 ) -> dict[str, Ranking]:
     """Return the test of each metric over other conversations on each side, where there is one."""
-    tests = {name: _unpaired_test(name, *pair, level) for name, pair in pairs.items()}
-    return corrected({name: test for name, test in tests.items() if test is not None}, level)
-
-
-def _unpaired_test(
-    name: str, baseline: MetricScores, other: MetricScores, level: float
-) -> Ranking | None:
-    columns = [scores.values for scores in (baseline, other)]
-    given = [column[np.isfinite(column)] for column in columns]
-    if not all(map(len, given)):
-        return None
-    samples = {
-        name: Sample(scores.values, scores.conversations.tolist())
-        for name, scores in ((OTHER, other), (BASELINE, baseline))
-    }
-    bounds = metric_range(name, baseline.signatures[0], *given)
-    return compare_unpaired(samples, bounds=bounds, level=level)
+    tests = {}
+    for name, (baseline, other) in pairs.items():
+        given = [side.values[np.isfinite(side.values)] for side in (baseline, other)]
+        samples = {
+            side: Sample(scores.values, scores.conversations.tolist())
+            for side, scores in ((OTHER, other), (BASELINE, baseline))
+        }
+        bounds = metric_range(name, baseline.signatures[0], *given)
+        if all(map(len, given)) and (test := compare_unpaired(samples, bounds=bounds, level=level)):
+            tests[name] = test
+    return corrected(tests, level)
 
 
 def unpaired_says(name: str, test: Ranking | None) -> str:

@@ -22,7 +22,7 @@ from grice.readers import read
 from grice.records import Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grice.records import Json
 
@@ -225,14 +225,11 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
             elif _counts(entry, record.meta):
                 items.append(_item(entry, record))
     if not items:
-        raise InputError(f"{paths[0]}: no record of {entry.name} could be read{_first(problems)}")
+        first = f"; the first problem is: {problems[0]}" if problems else ""
+        raise InputError(f"{paths[0]}: no record of {entry.name} could be read{first}")
     grouped = len({item.group for item in items}) < len(items)
     fingerprint = f"{entry.name}@{digest.hexdigest()[:8]}"
     return Rated(entry, tuple(items), tuple(problems), grouped, fingerprint)
-
-
-def _first(problems: Sequence[str]) -> str:
-    return f"; the first problem is: {problems[0]}" if problems else ""
 
 
 def _counts(entry: RatedSet, meta: Mapping[str, Json]) -> bool:
@@ -276,14 +273,10 @@ def _at(meta: Mapping[str, Json], path: str) -> Json:
 
 def _mean_of(parts: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
     """Return the mean over aspects of each judge; None where one of them is missing."""
-
-    def means() -> Iterator[float | None]:
-        for judge in range(min(len(part) for part in parts)):
-            values = [part[judge] for part in parts]
-            given = [value for value in values if value is not None]
-            yield sum(given) / len(given) if len(given) == len(values) else None
-
-    return tuple(means())
+    by_judge = zip(*parts, strict=False)
+    return tuple(
+        None if None in values else sum(filter(None, values)) / len(values) for values in by_judge
+    )
 
 
 def _own(path: Path) -> Rated:

@@ -203,7 +203,9 @@ def _suggested(
     numbers, codes = np.unique(aligned.conversations, return_inverse=True)
     means = np.bincount(codes, values) / np.bincount(codes)
     is_rated = np.bincount(codes[aligned.rated], minlength=len(numbers)) > 0
-    strata = _strata(means)
+    ranks = np.empty(len(means), np.int64)
+    ranks[np.argsort(means, kind="stable")] = np.arange(len(means))
+    strata = ranks * STRATA // len(means)
     left = aligned.ratings[aligned.rated] - weight * values[aligned.rated]
     variance = float(left.var(ddof=1))
     shares = np.bincount(strata, minlength=STRATA) / len(means)
@@ -227,19 +229,10 @@ def _suggested(
         best = max(gains, key=lambda stratum: (gains[stratum], -stratum))
         place = waiting[best].pop()
         inside = means[strata == best]
-        chosen.append(
-            Suggestion(
-                names[int(numbers[place])], float(inside.min()), float(inside.max()), gains[best]
-            )
-        )
+        ends = (float(inside.min()), float(inside.max()))
+        chosen.append(Suggestion(names[int(numbers[place])], *ends, gains[best]))
         counts[best] += 1
     return chosen
-
-
-def _strata(means: Floats) -> Integers:
-    ranks = np.empty(len(means), np.int64)
-    ranks[np.argsort(means, kind="stable")] = np.arange(len(means))
-    return np.asarray(ranks * STRATA // len(means), np.int64)
 
 
 def _fall(n: float) -> float:

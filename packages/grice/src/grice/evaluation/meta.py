@@ -97,7 +97,11 @@ def meta_evaluate(
 
         def computed(rated: Rated, names: Iterable[str]) -> dict[str, Column]:
             names = tuple(dict.fromkeys(names))
-            return _computed(rated, loaded(names), names, reduce) if names else {}
+            if not names:
+                return {}
+            grader = loaded(names)
+            table = score_table(grader, grader.signatures, rated)
+            return {name: table.column(name, rated, reduce) for name in names}
 
         for want in wanted:
             rated = load_rated(want.set, folder)
@@ -130,14 +134,6 @@ def meta_evaluate(
             damaged.append(judge_pairs(paired, columns.values(), trivial, drawn))
             report(damaged[-1])
     return Results(tuple(blocks), tuple(damaged), tuple(shared_evidence(known)))
-
-
-def _computed(
-    rated: Rated, grader: Grader, names: Iterable[str], reduce: Reduce
-) -> dict[str, Column]:
-    """Return a column of each metric."""
-    table = score_table(grader, grader.signatures, rated)
-    return {name: table.column(name, rated, reduce) for name in names}
 
 
 class _Files:

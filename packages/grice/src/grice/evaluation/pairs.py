@@ -35,8 +35,12 @@ BROKEN = ("repeat_self",)
 """Kinds whose stated original is not what they were made from."""
 
 
-def _collection(name: str, level: Level, note: str) -> RatedSet:
-    return RatedSet(
+_COLLECTIONS: dict[str, tuple[Level, str]] = {
+    "robust_turn_pairs": ("turn", "Replies, whole and damaged, to one context."),
+    "robust_dialogues": ("dialogue", "FED conversations, each damaged many times."),
+}
+DAMAGED = {
+    name: RatedSet(
         name=name,
         file=f"rated/{name}.jsonl.gz",
         level=level,
@@ -45,14 +49,7 @@ def _collection(name: str, level: Level, note: str) -> RatedSet:
         licence="GPL-3.0 (repository of the copy)",
         note=note,
     )
-
-
-DAMAGED = {
-    entry.name: entry
-    for entry in (
-        _collection("robust_turn_pairs", "turn", "Replies, whole and damaged, to one context."),
-        _collection("robust_dialogues", "dialogue", "FED conversations, each damaged many times."),
-    )
+    for name, (level, note) in _COLLECTIONS.items()
 }
 """The collections by name."""
 
@@ -141,16 +138,11 @@ def judge_pairs(
     ids = [item.conversation.id for item in paired.rated.items]
     rows = []
     for column in columns:
-        judged = shares(paired.pairs, dict(zip(ids, column.values, strict=True)))
+        judged = shares(paired.pairs, dict(zip(ids, column.values, strict=True)))._asdict()
+        signature = f"{column.signature}|pairs:2{drawn}"
+        is_trivial = column.metric in trivial
         rows.append(
-            DamagedRow(
-                metric=column.metric,
-                signature=f"{column.signature}|pairs:2{drawn}",
-                trivial=column.metric in trivial,
-                kinds=judged.kinds,
-                ties=judged.ties,
-                failed=judged.failed,
-            )
+            DamagedRow(metric=column.metric, signature=signature, trivial=is_trivial, **judged)
         )
     rows.sort(key=lambda row: -row.every.value if row.every else 1.0)
     return DamagedBlock(
@@ -231,10 +223,7 @@ def shares(pairs: Iterable[Pair], values: Mapping[str, float | None]) -> Shares:
 def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
     """Return the mean of hits (1, or 0.5 for a tie) with an interval over their sources."""
     lists = list(hits)
-    estimate = proportion(
-        [sum(hits_of_source) for hits_of_source in lists],
-        [len(hits_of_source) for hits_of_source in lists],
-    )
+    estimate = proportion(list(map(sum, lists)), list(map(len, lists)))
     if estimate is None:
         raise InputError("there is no pair to judge")
     return replace(estimate, method="paired accuracy, ties 0.5, Wilson's interval over sources")
@@ -290,10 +279,10 @@ def _replies(records: Sequence[Conversation]) -> tuple[list[Pair], dict[str, int
             before = tuple(
                 Turn(speakers[i % len(speakers)], str(text)) for i, text in enumerate(given)
             )
-        turns = (*before, msgspec.structs.replace(record.turns[-1], text=reply))
+        turns = (*before, replace(record.turns[-1], text=reply))
         source = "\n".join(turn.text for turn in record.turns[:-1])
-        original = msgspec.structs.replace(record, targets=(len(record.turns) - 1,), meta={})
-        damaged = msgspec.structs.replace(
+        original = replace(record, targets=(len(record.turns) - 1,), meta={})
+        damaged = replace(
             original, id=f"{record.id} damaged", turns=turns, targets=(len(turns) - 1,)
         )
         pairs.append(Pair(kind, source, original, damaged))

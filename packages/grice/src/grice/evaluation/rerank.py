@@ -337,14 +337,8 @@ def _rank(
 
     candidates.sort(key=place)
     tied = sum(place(candidate) == place(candidates[0]) for candidate in candidates)
-    return Ranked(
-        name,
-        context.conversation.turns,
-        tuple(candidates),
-        tied,
-        left_out,
-        context.conversation.meta,
-    )
+    turns, meta = context.conversation.turns, context.conversation.meta
+    return Ranked(name, turns, tuple(candidates), tied, left_out, meta)
 
 
 def _not_judged(metric: str, candidates: Sequence[dict[str, Score]]) -> str | None:
@@ -496,19 +490,16 @@ def preferences(
         elif (why := filters.refusal(judged[0], judged[-1])) is not None:
             refused[why] += 1
         else:
-            yield _preference(item, judged[0], judged[-1])
-
-
-def _preference(item: Ranked, better: Candidate, worse: Candidate) -> Preference:
-    return Preference(
-        _prompt(item.turns),
-        [Message(role=ASSISTANT, content=better.text)],
-        [Message(role=ASSISTANT, content=worse.text)],
-        round(_margin(better, worse), 6),
-        _values(better),
-        _values(worse),
-        item.conversation,
-    )
+            better, worse = judged[0], judged[-1]
+            yield Preference(
+                _prompt(item.turns),
+                [Message(role=ASSISTANT, content=better.text)],
+                [Message(role=ASSISTANT, content=worse.text)],
+                round(_margin(better, worse), 6),
+                _values(better),
+                _values(worse),
+                item.conversation,
+            )
 
 
 def _prompt(turns: Iterable[Turn]) -> list[Message]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.evaluation.review_stack import Stack, Witness
+    from grice.evaluation.review_stack import Stack
     from grice.records import Conversation, Score, Span, Turn
 
 
@@ -85,7 +85,7 @@ class CertainReplies:
     def add(self, scores: Sequence[Score], talk: Conversation | None) -> set[int]:
         """Take the scores of one conversation; return the turns with a certain flaw."""
         turns = sorted({score.turn for score in scores if score.turn is not None})
-        empty = {score.turn: score for score in reversed(scores) if is_empty(score)}
+        empty = {score.turn: score for score in reversed(scores) if EMPTY_FLAG in score.flags}
         found: dict[int, list[Finding]] = {turn: [] for turn in turns}
         if talk is not None:
             for finding in certain_flaws(talk, turns):
@@ -290,11 +290,9 @@ class Reviewer:
                 self._used.update(effects.keys())
                 if turn not in certain:
                     order = next(self._orders)
-                    self._offer(_Candidate(probability, order, turn, seen, effects, talk))
-
-    def _offer(self, candidate: _Candidate) -> None:
-        full = len(self._first) == self._top
-        (heapq.heappushpop if full else heapq.heappush)(self._first, candidate)
+                    candidate = _Candidate(probability, order, turn, seen, effects, talk)
+                    full = len(self._first) == self._top
+                    (heapq.heappushpop if full else heapq.heappush)(self._first, candidate)
 
     def review(self) -> Review:
         """Return what has come together so far."""
@@ -307,10 +305,7 @@ class Reviewer:
             self._turns,
             (*certain, *(_flagged(rank, candidate, stack) for rank, candidate in probable)),
             tuple(self._above[threshold.probability] for threshold in stack.thresholds),
-            tuple(
-                WitnessUse(witness.metric, self._used[witness.metric])
-                for witness in stack.witnesses
-            ),
+            tuple(WitnessUse(metric, self._used[metric]) for metric in stack.metrics),
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
             stack.name,
@@ -399,19 +394,28 @@ def _before(turns: Sequence[Turn], turn: int) -> str:
 
 def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     witnesses = {witness.metric: witness for witness in stack.witnesses}
-    plain = verbatim_of(candidate.seen, candidate.effects, witnesses)
+    # A repetition beyond doubt is named whatever else speaks against the reply.
+    plain = [
+        name
+        for name, effect in candidate.effects.items()
+        if witnesses[name].flaw == REPEATS
+        and effect > 0
+        and (candidate.seen[name].value or 0.0) <= CERTAIN
+    ]
     against = [name for name in candidate.effects if _speaks_against(candidate, name)]
     worst = max(plain or against or candidate.effects, key=lambda name: candidate.effects[name])
     score = candidate.seen[worst]
     turns = () if candidate.talk is None else candidate.talk.turns
     further = tuple(_further(candidate, worst))
+    # What a witness looks for, or what stands out in its evidence.
+    flaw = witnesses[worst].flaw or FLAWS.get(cause_of(score.evidence) or "", "senseless")
     pieces = [*score.evidence, *(piece for other in further for piece in other.evidence)]
     return FlaggedTurn(
         rank,
         score.conversation,
         candidate.turn,
         candidate.probability,
-        flaw_of(witnesses[worst], score.evidence) if worst in against else "none",
+        flaw if worst in against else "none",
         worst,
         score.value,
         score.reason,
@@ -461,24 +465,3 @@ def _words(spans: Sequence[Span], texts: Sequence[str]) -> Iterator[str]:
             if words and not any(words in longer for longer in quoted):
                 quoted.append(words)
                 yield words
-
-
-def is_empty(score: Score) -> bool:
-    """Whether a score is that of a reply without a word."""
-    return score.turn is not None and EMPTY_FLAG in score.flags
-
-
-def verbatim_of(
-    seen: Mapping[str, Score], effects: Mapping[str, float], witnesses: Mapping[str, Witness]
-) -> list[str]:
-    """Return the metrics that show a repetition beyond doubt, whatever else speaks against it."""
-    return [
-        name
-        for name, effect in effects.items()
-        if witnesses[name].flaw == REPEATS and effect > 0 and (seen[name].value or 0.0) <= CERTAIN
-    ]
-
-
-def flaw_of(witness: Witness, evidence: Sequence[Evidence]) -> str:
-    """Return the flaw that a witness speaks of: its own, or one that stands out in its evidence."""
-    return witness.flaw or FLAWS.get(cause_of(evidence) or "", "senseless")

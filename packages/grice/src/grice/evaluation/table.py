@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import re
 from array import array
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from grice.errors import InputError, MetricError, RecordError, did_you_mean, plural
 from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
-from grice.evaluation.scores import ScoreLine, read_rows, read_score_lines, read_table_rows
+from grice.evaluation.scores import TABLES, ScoreLine, read_rows, read_score_lines, read_table_rows
 from grice.progress import track
 from grice.records import Status
 from grice.stats.estimate import FEW
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -324,18 +323,11 @@ NEAR = 1000
 
 
 CONVERSATION, TURN = ("conversation", "conversation_id", "id"), ("turn", "turn_index")
-TABLES = (".csv", ".tsv")
 
+Label: TypeAlias = tuple[str, int | None, tuple[float, ...]]
+"""Conversation, turn and ratings of a line of labels, one rating per judge."""
 LABEL = "a rating with conversation, rating and, of a single reply, turn"
 """What a line of labels is, for messages."""
-
-
-class Label(NamedTuple):
-    """One line of a file of labels; an item may have several, one per judge."""
-
-    conversation: str
-    turn: int | None
-    ratings: tuple[float, ...]
 
 
 class JoinedScores(NamedTuple):
@@ -419,43 +411,40 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dic
     numbers: dict[int, int] = {}
     units: dict[Unit, int] = {}
     known = len(ids.numbers)
-    for number, label in _labels(file):
-        if label.turn is not None and label.turn < 0:
+    rows = read_table_rows(file) if file.lower().endswith(TABLES) else read_rows(file, dict, LABEL)
+    for number, fields in rows:
+        conversation, turn, ratings = _label(fields, file, number)
+        if turn is not None and turn < 0:
             raise RecordError("a turn is counted from 0", file=file, line=number, field="turn")
-        units.setdefault("conversation" if label.turn is None else "turn", number)
+        unit: Unit = "conversation" if turn is None else "turn"
+        unlike = "turn" if turn is None else "conversation"
+        units.setdefault(unit, number)
         if len(units) > 1:
             raise RecordError(
-                f"line {min(units.values())} rates a "
-                f"{'conversation' if label.turn is not None else 'turn'}, this one a "
-                f"{'turn' if label.turn is not None else 'conversation'}; give them in two files",
+                f"line {min(units.values())} rates a {unlike}, this one a {unit}; give them in two "
+                "files",
                 file=file,
                 line=number,
                 field="turn",
             )
-        if ids.number(label.conversation) >= known:
-            near = did_you_mean(label.conversation, list(ids.numbers)[: min(known, NEAR)])
+        if ids.number(conversation) >= known:
+            near = did_you_mean(conversation, list(ids.numbers)[: min(known, NEAR)])
             raise RecordError(
-                f"there is no score of conversation {label.conversation!r}"
+                f"there is no score of conversation {conversation!r}"
                 f"{near if near.startswith('; did') else ''}; score the conversations that were "
                 "rated, or drop this label",
                 file=file,
                 line=number,
                 field="conversation",
             )
-        item = ids.item(label.conversation, label.turn)
+        item = ids.item(conversation, turn)
         numbers.setdefault(item, number)
-        rated.setdefault(item, []).extend(label.ratings)
+        rated.setdefault(item, []).extend(ratings)
     return next(iter(units)), rated, numbers
 
 
-def _labels(file: str) -> Iterator[tuple[int, Label]]:
-    """Yield the labels of JSON lines, or of a table with a header, with their lines."""
-    is_table = Path(file.removesuffix(".gz")).suffix.lower() in TABLES
-    for number, fields in read_table_rows(file) if is_table else read_rows(file, dict, LABEL):
-        yield number, _label(fields, file, number)
-
-
 def _label(fields: Mapping[str, Json], file: str, line: int) -> Label:
+
     def refuse(problem: str, field: str) -> RecordError:
         return RecordError(f"{problem}; {LABEL} is expected", file=file, line=line, field=field)
 
@@ -479,7 +468,7 @@ def _label(fields: Mapping[str, Json], file: str, line: int) -> Label:
     if not ratings and not any(name.strip().casefold() in FIELDS for name in fields):
         raise refuse(understood(fields), "rating")
     [given] = ratings.values() or [()]
-    return Label(str(conversation), turn, tuple(value for value in given if value is not None))
+    return str(conversation), turn, tuple(value for value in given if value is not None)
 
 
 def _numbers(scores: MetricScores, unit: Unit) -> Integers:

@@ -21,7 +21,7 @@ from grice.stats.inputs import (
     group_codes,
     joined,
 )
-from grice.stats.resample import ResamplingKind, Sampling, Statistic, resampled_estimate
+from grice.stats.resample import Sampling, Statistic, resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
@@ -55,7 +55,10 @@ class Flat(NamedTuple):
 
 def matrix(ratings: Ratings) -> Floats:
     """Return the ratings as an array (items, annotators), NaN where there is none."""
-    _check_numbers(ratings)
+    for i, row in enumerate(ratings):
+        for j, value in enumerate(row):
+            if value is not None and not isinstance(value, int | float | np.number):
+                raise InputError(f"ratings[{i}][{j}]: a number or None is needed, found {value!r}")
     rows = [np.asarray(row, np.float64) for row in ratings]
     if not rows:
         raise InputError("ratings: no item is given")
@@ -65,13 +68,6 @@ def matrix(ratings: Ratings) -> Floats:
     if np.isinf(table).any():
         raise InputError("ratings: an infinite value is no rating; give None")
     return table
-
-
-def _check_numbers(ratings: Ratings) -> None:
-    for i, row in enumerate(ratings):
-        for j, value in enumerate(row):
-            if value is not None and not isinstance(value, int | float | np.number):
-                raise InputError(f"ratings[{i}][{j}]: a number or None is needed, found {value!r}")
 
 
 def coded(labels: Sequence[Sequence[Hashable]]) -> Floats:
@@ -135,9 +131,7 @@ def krippendorff_alpha(
     *,
     scale: Scale = "interval",
     groups: Groups | None = None,
-    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """Return Krippendorff's alpha: 1 for full agreement, 0 for that of chance, down to below 0.
@@ -145,7 +139,7 @@ def krippendorff_alpha(
     For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
     Krippendorff's Alpha-Reliability*). Items with a single rating say nothing and are left out.
 
-    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
 
     Args:
         ratings: One list of ratings per item; labels of any kind for ``nominal``.
@@ -171,8 +165,12 @@ def krippendorff_alpha(
     }
     if scale not in builders:
         raise InputError(f"scale={scale!r}{did_you_mean(scale, builders)}")
-    sampling = Sampling(interval, level, resamples, seed)
-    return agreement(builders[scale](flat), flat, f"Krippendorff's alpha ({scale})", sampling)
+    return agreement(
+        builders[scale](flat),
+        flat,
+        f"Krippendorff's alpha ({scale})",
+        Sampling(level=level, seed=seed),
+    )
 
 
 def _alpha(observed: Floats, expected: Floats) -> Floats:
@@ -257,14 +255,12 @@ def cohen_kappa(
     *,
     weights: KappaWeights = "none",
     groups: Groups | None = None,
-    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
-    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
 
     Args:
         first: Ratings of the one annotator, as numbers.
@@ -296,8 +292,7 @@ def cohen_kappa(
         return _kappa(np.stack(counts).reshape(-1, k, k), penalty)[:, None]
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    sampling = Sampling(interval, level, resamples, seed)
-    return agreement(statistic, flat, what, sampling)
+    return agreement(statistic, flat, what, Sampling(level=level, seed=seed))
 
 
 def disagreement(k: int, weights: KappaWeights) -> Floats:
@@ -329,14 +324,12 @@ def fleiss_kappa(
     ratings: Sequence[Sequence[Hashable]],
     *,
     groups: Groups | None = None,
-    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """Return Fleiss' kappa (1971) of several annotators on categories without order.
 
-    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
 
     Args:
         ratings: One list of labels per item, all of one length.
@@ -372,8 +365,7 @@ def fleiss_kappa(
         kappa[usable, 0] = (mean[usable] - chance[usable]) / (1 - chance[usable])
         return kappa
 
-    sampling = Sampling(interval, level, resamples, seed)
-    return agreement(statistic, flat, "Fleiss' kappa", sampling)
+    return agreement(statistic, flat, "Fleiss' kappa", Sampling(level=level, seed=seed))
 
 
 def ceiling(
@@ -381,9 +373,7 @@ def ceiling(
     *,
     judges: int | None = None,
     groups: Groups | None = None,
-    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """Return the Pearson correlation with the mean ratings that a perfect metric would have.
@@ -391,7 +381,7 @@ def ceiling(
     The root (Spearman 1904) of the reliability of the mean of several annotators: Krippendorff's
     interval alpha, stepped up to their number (Spearman-Brown); 0 where alpha is not positive.
 
-    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
 
     Args:
         ratings: One list of ratings per item.
@@ -401,16 +391,6 @@ def ceiling(
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
     """
-    flat, k, reliability = _reliability(ratings, judges, groups)
-    what = f"ceiling for the mean of {k} judges"
-    sampling = Sampling(interval, level, resamples, seed)
-    return agreement(lambda weights: np.sqrt(reliability(weights)), flat, what, sampling)
-
-
-def _reliability(
-    ratings: Ratings, judges: int | None, groups: Groups | None
-) -> tuple[Flat, int, Statistic]:
-    """Return the ratings that can be paired, the annotators per mean, and its reliability."""
     flat = flatten(*arranged(matrix(ratings), groups))
     if np.ptp(flat.value) == 0:
         raise InputError("all ratings are the same: their reliability is not defined")
@@ -421,9 +401,10 @@ def _reliability(
 
     def statistic(weights: Floats) -> Floats:
         positive = np.maximum(alpha(weights), 0.0)
-        return np.asarray(count * positive / (1 + (count - 1) * positive))
+        return np.asarray(np.sqrt(count * positive / (1 + (count - 1) * positive)))
 
-    return flat, count, statistic
+    what = f"ceiling for the mean of {count} judges"
+    return agreement(statistic, flat, what, Sampling(level=level, seed=seed))
 
 
 def leave_one_annotator_out(
@@ -432,14 +413,12 @@ def leave_one_annotator_out(
     kind: Kind = "spearman",
     pool: Literal["judges", "pairs"] = "judges",
     groups: Groups | None = None,
-    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
-    resamples: int = 1000,
     seed: int = 0,
 ) -> Estimate:
     """Return the correlation of one annotator with the mean of the others: a person as a metric.
 
-    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
+    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
 
     Args:
         ratings: One list of ratings per item.
@@ -470,8 +449,9 @@ def leave_one_annotator_out(
     else:
         raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
-    sampling = Sampling(interval, level, resamples, seed)
-    return _mean_correlation(columns, len(table), codes, kind, what, sampling)
+    return _mean_correlation(
+        columns, len(table), codes, kind, what, Sampling(level=level, seed=seed)
+    )
 
 
 def _mean_correlation(

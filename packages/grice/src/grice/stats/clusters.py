@@ -97,8 +97,13 @@ def mean_estimate(
     if bounds is not None:
         least, most = bounds
         what += f", Wilson's where that leaves {least:g} to {most:g}"
-        if math.isfinite(most - least) and not _possible(mean, low, high, bounds):
-            low, high = _bounded(spread._replace(mean=mean), moments, level, bounds)
+        if math.isfinite(most - least) and (
+            low < least or high > most or _at_a_bound(mean, bounds)
+        ):
+            items = n**2 / moments.nn  # one cluster counts as one item
+            low, high = bounded_interval(
+                mean, spread.variance, spread.quantile, items, level, bounds
+            )
         low, high = max(low, least), min(high, most)
     return Estimate(mean, low, high, level, n, what, groups, few_units(units, unit))
 
@@ -131,22 +136,10 @@ def _hall(spread: _Spread, units: int) -> tuple[float, float]:
     return min(low, spread.mean), max(high, spread.mean)
 
 
-def _possible(mean: float, low: float, high: float, bounds: Bounds) -> bool:
-    least, most = bounds
-    return least <= low and high <= most and not _at_a_bound(mean, bounds)
-
-
 def _at_a_bound(mean: float, bounds: Bounds) -> bool:
     """Return whether all values lie at a bound: their mean misses it by rounding at most."""
     least, most = bounds
     return min(mean - least, most - mean) <= ROUNDING * (most - least)
-
-
-def _bounded(
-    spread: _Spread, moments: Moments, level: float, bounds: Bounds
-) -> tuple[float, float]:
-    items = moments.values**2 / moments.nn  # one cluster counts as one item
-    return bounded_interval(spread.mean, spread.variance, spread.quantile, items, level, bounds)
 
 
 def bounded_interval(
@@ -235,21 +228,9 @@ is a rough guide
             self._bounds = None
         cluster = [value - self._origin for value in cluster]
         n, s = len(cluster), math.fsum(cluster)
-        added = Moments(
-            1,
-            n,
-            math.fsum(value * value for value in cluster),
-            s * s / n,
-            s,
-            s**2,
-            s**3,
-            s * n,
-            s**2 * n,
-            s * n**2,
-            n**2,
-            n**3,
-            n**4,
-        )
+        squares = math.fsum(value * value for value in cluster)
+        powers = (s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
+        added = Moments(1, n, squares, s * s / n, *powers)
         self._moments = Moments(*map(add, self._moments, added))
 
     def estimate(self, level: float = 0.95) -> Estimate | None:

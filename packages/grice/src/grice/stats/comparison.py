@@ -62,8 +62,8 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     dominance: float | None = None
 
     def __str__(self) -> str:
-        low, high = self.difference.low, self.difference.high
-        interval = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+        ends = self.difference.interval
+        interval = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
         outcome = f"difference {self.difference.value:.3f}{interval}, p {self.p_value:.4f}"
         items = f"n {self.difference.n}"
         if self.difference.groups is not None:
@@ -125,19 +125,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03, 0.005])]
     [0.03, 0.06, 0.06, 0.02]
     """
-    p = _probabilities(p_values)
+    p = np.asarray(p_values, np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError(f"p-values lie between 0 and 1, found {[*p_values]}")
     order = np.argsort(p, kind="stable")
     steps = (len(p) - np.arange(len(p))) * p[order]
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return [float(p) for p in adjusted]
-
-
-def _probabilities(p_values: Sequence[float]) -> Floats:
-    p = np.asarray(p_values, np.float64)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise InputError(f"p-values lie between 0 and 1, found {[*p_values]}")
-    return p
 
 
 def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:

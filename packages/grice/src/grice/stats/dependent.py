@@ -66,7 +66,15 @@ def williams_t(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
     Raises:
         InputError: If the three numbers are not correlations of one data set.
     """
-    determinant = _determinant(r_jk, r_jh, r_kh, n)
+    if n < 4:
+        raise InputError(f"n={n}: comparing two correlations takes at least four items")
+    if max(abs(r_jk), abs(r_jh), abs(r_kh)) > 1:
+        raise InputError(f"correlations lie between -1 and 1, found {r_jk}, {r_jh}, {r_kh}")
+    determinant = max(0.0, exact := 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh)
+    if exact < -1e-9:
+        raise InputError(
+            f"no three columns have the correlations {r_jk}, {r_jh} and {r_kh} with each other"
+        )
     mean = (r_jk + r_jh) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_kh) ** 3
     above = (r_jk - r_jh) * math.sqrt((n - 1) * (1 + r_kh))
@@ -74,19 +82,6 @@ def williams_t(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
     t = 0.0 if above == 0 else above / math.sqrt(below) if below > 0 else math.inf
     p = 2 * float(scipy_module("special").stdtr(n - 3, -abs(t)))
     return DependentTest(r_jk - r_jh, t, p, n - 3, n, "Williams' t")
-
-
-def _determinant(r_jk: float, r_jh: float, r_kh: float, n: int) -> float:
-    if n < 4:
-        raise InputError(f"n={n}: comparing two correlations takes at least four items")
-    if max(abs(r_jk), abs(r_jh), abs(r_kh)) > 1:
-        raise InputError(f"correlations lie between -1 and 1, found {r_jk}, {r_jh}, {r_kh}")
-    determinant = 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh
-    if determinant < -1e-9:
-        raise InputError(
-            f"no three columns have the correlations {r_jk}, {r_jh} and {r_kh} with each other"
-        )
-    return max(0.0, determinant)
 
 
 def compare_correlations(

@@ -99,9 +99,13 @@ def prediction_powered_mean(
     share_y = np.bincount(codes, y - y.mean(), total) / len(y)
     share_f = np.bincount(codes, f - f.mean(), total) / len(f)
     share_other = np.bincount(other_codes, other - other.mean(), total) / len(other)
-    used = _best_weight(share_y, share_f - share_other) if weight is None else float(weight)
+    # The weight of least variance: the regression of the labels' error on the gap's.
+    gap = share_f - share_other
+    square = float(gap @ gap)
+    best = float(share_y @ gap) / square if square > 0 else 0.0
+    used = best if weight is None else float(weight)
     value = float(y.mean() + used * (other.mean() - f.mean()))
-    error = _error(share_y - used * (share_f - share_other), units, freedom)
+    error = _error(share_y - used * gap, units, freedom)
     alone = _error(share_y, units, units - 1)
     clusters = None if groups is None else units
     note = few_units(units, "labels" if groups is None else "labelled conversations")
@@ -141,12 +145,6 @@ def _codes(
         )
     codes = group_codes(labels, n + others)
     return codes[:n], codes[n:]
-
-
-def _best_weight(share_y: Floats, share_gap: Floats) -> float:
-    """Return the weight of least variance: the regression of the labels' error on the gap's."""
-    square = float(share_gap @ share_gap)
-    return float(share_y @ share_gap) / square if square > 0 else 0.0
 
 
 def _error(shares: Floats, units: int, freedom: int) -> float:

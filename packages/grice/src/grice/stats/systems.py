@@ -39,7 +39,7 @@ from grice.stats.inputs import (
     joined,
     ordered,
 )
-from grice.stats.resample import Sampling, differences, estimate, resample, resampled_estimate
+from grice.stats.resample import Sampling, resampled_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,28 +134,24 @@ def compare_systems(
     *,
     groups: Groups | None = None,
     baseline: str | None = None,
-    interval: MeanInterval = "hall",
     bounds: Bounds | None = None,
     level: float = 0.95,
-    resamples: int = 2000,
     permutations: int | None = None,
     seed: int = 0,
 ) -> Ranking:
     """Return the mean of each system and which differences are significant.
 
-    The interval of a difference is that of the mean of the paired differences. The test swaps
-    the values of two systems on random items, or random conversations.
+    The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
+    differences. The test swaps the values of two systems on random items, or conversations.
 
     Args:
         scores: One column per system, by name, over the same items in the same order.
-        groups: Conversation of each item; its items are drawn and swapped together.
+        groups: Conversation of each item; its items are swapped together.
         baseline: Compare each system with this one alone.
-        interval: As in :func:`mean`; a bootstrap draws the same resamples for all systems.
         bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
         level: Confidence level; one less it is the level of the tests.
-        resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as Holm's correction asks for.
-        seed: Seed of draws and swaps.
+        seed: Seed of the swaps.
 
     Raises:
         InputError: If there are fewer than two systems or two complete items, or a value lies
@@ -166,9 +162,11 @@ def compare_systems(
     pairs = pairs_of(names, baseline)
     columns, codes, total = _complete(scores, groups)
     check_bounds(columns, bounds)
-    if interval not in INTERVALS:
-        raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
-    each, gaps = _estimates(columns, codes, pairs, interval, bounds, level, resamples, seed)
+    each = [_mean_of(column, codes, "hall", bounds, level, "mean") for column in columns.T]
+    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    paired = [columns[:, a] - columns[:, b] for a, b in pairs]
+    what = "difference of means"
+    gaps = [_mean_of(gap, codes, "hall", apart, level, what) for gap in paired]
     p_values, how = permutation_test_of_means(
         columns,
         codes,
@@ -176,13 +174,9 @@ def compare_systems(
         permutations=permutations or permutations_needed(len(pairs), level),
         seed=seed,
     )
+    tested = compared(names, pairs, gaps, p_values, test=how, level=level)
     comparisons = [
-        _with_effect(comparison, columns[:, a] - columns[:, b])
-        for comparison, (a, b) in zip(
-            compared(names, pairs, gaps, p_values, test=how, level=level),
-            pairs,
-            strict=True,
-        )
+        _with_effect(comparison, gap) for comparison, gap in zip(tested, paired, strict=True)
     ]
     means = columns.mean(axis=0).tolist()
     clusters = () if baseline else significance_clusters(names, means, comparisons)
@@ -197,44 +191,6 @@ def _with_effect(comparison: Comparison, gap: Floats) -> Comparison:
         comparison,
         d_z=comparison.difference.value / spread if spread > 0 else None,
         dominance=float(np.sign(gap).mean()),
-    )
-
-
-def _estimates(
-    columns: Floats,
-    codes: Integers | None,
-    pairs: Sequence[tuple[int, int]],
-    interval: MeanInterval,
-    bounds: Bounds | None,
-    level: float,
-    resamples: int,
-    seed: int,
-) -> tuple[list[Estimate], list[Estimate]]:
-    """Return the mean of each column and the mean difference of each pair."""
-    what = "difference of means"
-    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    if interval == "hall" or interval == "student":
-        means = [_mean_of(column, codes, interval, bounds, level, "mean") for column in columns.T]
-        gaps = [
-            _mean_of(columns[:, a] - columns[:, b], codes, interval, apart, level, what)
-            for a, b in pairs
-        ]
-        return means, gaps
-    drawn = resample(
-        weighted.means(columns),
-        len(columns),
-        groups=codes,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
-    )
-    between = differences(drawn, pairs)
-    return (
-        [
-            cut(estimate(drawn, i, level=level, what="mean"), bounds)
-            for i in range(columns.shape[1])
-        ],
-        [cut(estimate(between, i, level=level, what=what), apart) for i in range(len(pairs))],
     )
 
 
@@ -357,8 +313,7 @@ def compare_unpaired(
     recovery), and so does the p-value: one less the level at which that begins to hold 0. The two
     sides must not share conversations.
     """
-    means = _means_apart(samples, bounds, level)
-    gap = _difference(*means)
+    means, gap = _apart(samples, bounds, level)
     if gap.interval is None:
         return None
     p = _p_value(samples, bounds)
@@ -367,27 +322,23 @@ def compare_unpaired(
     return Ranking(dict(zip(samples, means, strict=True)), (comparison,), (), gap.n, 0)
 
 
-def _means_apart(
+def _apart(
     samples: Mapping[str, Sample], bounds: Bounds | None, level: float
-) -> list[Estimate]:
-    return [
-        mean(side.values, groups=side.groups, bounds=bounds, level=level)
-        for side in samples.values()
-    ]
-
-
-def _difference(first: Estimate, second: Estimate) -> Estimate:
-    """Return first less second, without an interval where one of them has none."""
+) -> tuple[list[Estimate], Estimate]:
+    """Return both means, and first less second, without an interval where one of them has none."""
+    sides = samples.values()
+    means = [mean(side.values, groups=side.groups, bounds=bounds, level=level) for side in sides]
+    first, second = means
     gap = first.value - second.value
     low = high = note = None
     if first.interval and second.interval:
         low = gap - math.hypot(first.value - first.interval[0], second.interval[1] - second.value)
         high = gap + math.hypot(first.interval[1] - first.value, second.value - second.interval[0])
-    units = [side.groups or side.n for side in (first, second)]
+    units = [side.groups or side.n for side in means]
     if min(units) < FEW:
         note = f"fewer than {FEW} conversations on a side: a rough guide"
     n = first.n + second.n
-    return Estimate(gap, low, high, first.level, n, APART, sum(units), note)
+    return means, Estimate(gap, low, high, level, n, APART, sum(units), note)
 
 
 def _p_value(samples: Mapping[str, Sample], bounds: Bounds | None) -> float:
@@ -397,7 +348,7 @@ def _p_value(samples: Mapping[str, Sample], bounds: Bounds | None) -> float:
         middle = (least + most) / 2
         if not 0 < middle < 1:
             break
-        if _difference(*_means_apart(samples, bounds, middle)).side(0) in ("above", "below"):
+        if _apart(samples, bounds, middle)[1].side(0) in ("above", "below"):
             least = middle
         else:
             most = middle
@@ -475,7 +426,7 @@ def system_level(
         dict(zip(names, map(float, means[0]), strict=True)),
         dict(zip(names, map(float, means[1]), strict=True)),
         _between(means[0], means[1], kind, level),
-        _ordered_pairs(x, y, member, groups, level=level, resamples=resamples, seed=seed),
+        _ordered_pairs(x, y, member, groups, Sampling("percentile", level, resamples, seed)),
         count,
     )
 
@@ -490,20 +441,12 @@ def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
     note = few_units(count, "systems")
     if count < 4:
         note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
-    return Estimate(
-        value, low, high, level, count, f"{NAMES[kind]} of system means, {how}", note=note
-    )
+    what = f"{NAMES[kind]} of system means, {how}"
+    return Estimate(value, low, high, level, count, what, note=note)
 
 
 def _ordered_pairs(
-    x: Floats,
-    y: Floats,
-    member: Floats,
-    groups: Integers | None,
-    *,
-    level: float,
-    resamples: int,
-    seed: int,
+    x: Floats, y: Floats, member: Floats, groups: Integers | None, sampling: Sampling
 ) -> Estimate:
     a, b = np.triu_indices(member.shape[1], 1)
 
@@ -517,10 +460,8 @@ def _ordered_pairs(
         share = np.where((size > 0).all(axis=1), same.mean(axis=1), np.nan)
         return share[:, None]
 
-    sampling = Sampling("percentile", level, resamples, seed)
-    return resampled_estimate(
-        statistic, len(x), "pairwise accuracy of systems", sampling, groups=groups
-    )
+    what = "pairwise accuracy of systems"
+    return resampled_estimate(statistic, len(x), what, sampling, groups=groups)
 
 
 def proportion(
