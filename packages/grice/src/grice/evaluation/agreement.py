@@ -403,10 +403,9 @@ def _overlap(item: Item, level: Level) -> float:
     pairs = list(pairwise(turns))
     if level == "turn":
         pairs = pairs[-1:]
-    shares = [_share(before.text, after.text) for before, after in pairs]
+    shares = []
+    for before, after in pairs:
+        words = set(WORDS.findall(after.text.lower()))
+        both = words.intersection(WORDS.findall(before.text.lower()))
+        shares.append(len(both) / len(words) if words else 0.0)
     return sum(shares) / len(shares) if shares else 0.0
-
-
-def _share(before: str, after: str) -> float:
-    words = set(WORDS.findall(after.lower()))
-    return len(words.intersection(WORDS.findall(before.lower()))) / len(words) if words else 0.0

@@ -277,18 +277,18 @@ class _Trials:
         baseline = next((row for row in (*rows, *others) if row.metric == BASELINE), None)
         if baseline is None:
             return tuple(rows)
-        return tuple(
-            replace(row, gain=self._gain(row.signature, baseline.signature)) for row in rows
-        )
-
-    def _gain(self, signature: str, baseline: str) -> Estimate | None:
-        values = {"audited": self._values[signature], BASELINE: self._values[baseline]}
         ratings = [item.rating for item in self._items]
-        try:
-            ranking = compare_correlations(values, ratings, baseline=BASELINE, test="williams")
-        except InputError:  # too few were judged, or all alike
-            return None
-        return ranking.comparisons[0].difference
+
+        def gain(row: Agreement) -> Estimate | None:
+            values = {"audited": row, BASELINE: baseline}
+            columns = {name: self._values[each.signature] for name, each in values.items()}
+            try:
+                ranking = compare_correlations(columns, ratings, baseline=BASELINE, test="williams")
+            except InputError:  # too few were judged, or all alike
+                return None
+            return ranking.comparisons[0].difference
+
+        return tuple(replace(row, gain=gain(row)) for row in rows)
 
     def _injected(self, loaded: LoadedMetric, plain: Sequence[Score]) -> Iterator[InjectionRow]:
         # One injection after the other into each reply: where a judge answers to one of them in a

@@ -84,7 +84,13 @@ def _written(
             elif isinstance(said := next(texts), Unanswered):
                 yield RecordError(f"no candidate: {said.reason}", file=record.id, field=field)
             else:
-                yield _with(record, field, list(dict.fromkeys(filter(None, said))))
+                before = record.meta.get(field, [])
+                if isinstance(before, list):
+                    listed = [*before, *dict.fromkeys(filter(None, said))]
+                    yield replace(record, meta={**record.meta, field: listed})
+                else:
+                    problem = "a list of candidates is needed"
+                    yield RecordError(problem, file=record.id, field=field)
 
 
 class _Reply(msgspec.Struct):
@@ -117,13 +123,6 @@ def _messages(turns: Sequence[Turn]) -> tuple[Message, ...]:
     return Message("system", ASKED), Message("user", content)
 
 
-def _with(context: Conversation, field: str, texts: Sequence[str]) -> Conversation | RecordError:
-    before = context.meta.get(field, [])
-    if not isinstance(before, list):
-        return RecordError("a list of candidates is needed", file=context.id, field=field)
-    return replace(context, meta={**context.meta, field: [*before, *texts]})
-
-
 def chat_prompt(turns: Sequence[Turn]) -> str:
     """Return turns as messages in the layout of ChatML, up to where the reply begins.
 
@@ -137,13 +136,15 @@ def chat_prompt(turns: Sequence[Turn]) -> str:
     <|im_start|>assistant
     <BLANKLINE>
     """
-    messages = [(roles.prompt_role(turn, turns[-1]), _plain(turn.text)) for turn in turns]
+    # A text without the marks cannot end its message: what was said is no instruction.
+    messages = [
+        (
+            roles.prompt_role(turn, turns[-1]),
+            turn.text.replace(BEGIN, "").replace(END, "").strip(),
+        )
+        for turn in turns
+    ]
     if not any(role == roles.SYSTEM for role, _ in messages):
         messages.insert(0, (roles.SYSTEM, SYSTEM))
     lines = [f"{BEGIN}{role}\n{text}{END}\n" for role, text in messages]
     return "".join(lines) + f"{BEGIN}assistant\n"
-
-
-def _plain(text: str) -> str:
-    """Return a text that cannot end its message: what was said is no instruction."""
-    return text.replace(BEGIN, "").replace(END, "").strip()

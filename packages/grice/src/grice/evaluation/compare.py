@@ -280,7 +280,10 @@ def compare(
     ids = Ids()
     first, second = (read_table(file, ids).check_unique() for file in (baseline, other))
     joins = _joins(first, second, across_signatures=across_signatures)
-    if not any(len(joined.items) for joined in joins.values()) and not _share_items(first, second):
+    share_items = any(
+        len(np.intersect1d(first.metrics[name].items, second.metrics[name].items)) for name in joins
+    )
+    if not share_items:
         return _unpaired_result(first, second, tuple(joins), level, seed)
     tests = _tests(joins, first, level, seed)
     furthest = moved_conversations((baseline, other), joins, ids, moved, texts)
@@ -298,14 +301,6 @@ def _left_out(first: ScoreTable, second: ScoreTable) -> tuple[str, ...]:
         for have, lack in ((first, second), (second, first))
         for name in have.metrics
         if name not in lack.metrics
-    )
-
-
-def _share_items(first: ScoreTable, second: ScoreTable) -> bool:
-    return any(
-        len(np.intersect1d(scores.items, second.metrics[name].items))
-        for name, scores in first.metrics.items()
-        if name in second.metrics
     )
 
 
@@ -416,7 +411,10 @@ def _difference(
     power = None
     if test and test.comparisons[0].verdict not in DIFFERENT:
         gap = test.comparisons[0].difference
-        power = _power(joined, worth or abs(gap.value), gap.level)
+        if size := worth or abs(gap.value):
+            sides = (joined.other, joined.baseline)
+            groups = joined.conversations
+            power = items_needed(*sides, difference=size, groups=groups, level=gap.level)
     return MetricDifference(
         name,
         _says(name, joined, test, power, given=worth is not None),
@@ -441,14 +439,6 @@ def _unpaired(a: MetricScores, b: MetricScores) -> dict[str, int]:
         for code in range(1, len(counts))
         if counts[code]
     }
-
-
-def _power(joined: Joined, worth: float, level: float) -> Power | None:
-    if worth <= 0 or joined.units < 2:
-        return None
-    return items_needed(
-        joined.other, joined.baseline, difference=worth, groups=joined.conversations, level=level
-    )
 
 
 def _says(

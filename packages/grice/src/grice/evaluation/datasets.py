@@ -222,7 +222,9 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
         for record in read(path):
             if isinstance(record, RecordError):
                 problems.append(str(record))
-            elif _counts(entry, record.meta):
+            elif all(
+                record.meta.get(field) == value for field, value in entry.only.items()
+            ) and all(record.meta.get(field) != value for field, value in entry.without.items()):
                 items.append(_item(entry, record))
     if not items:
         first = f"; the first problem is: {problems[0]}" if problems else ""
@@ -230,11 +232,6 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     grouped = len({item.group for item in items}) < len(items)
     fingerprint = f"{entry.name}@{digest.hexdigest()[:8]}"
     return Rated(entry, tuple(items), tuple(problems), grouped, fingerprint)
-
-
-def _counts(entry: RatedSet, meta: Mapping[str, Json]) -> bool:
-    wanted = all(meta.get(field) == value for field, value in entry.only.items())
-    return wanted and all(meta.get(field) != value for field, value in entry.without.items())
 
 
 def _item(entry: RatedSet, conversation: Conversation) -> Item:

@@ -219,10 +219,15 @@ def _suggested(
         )
         for stratum in range(STRATA)
     }
+
+    def fall(n: float) -> float:
+        """Return 1/n - 1/(n+1); an empty fifth counts as half a label."""
+        return 1 / max(n, 0.5) - 1 / (max(n, 0.5) + 1)
+
     chosen: list[Suggestion] = []
     while len(chosen) < most and any(waiting.values()):
         gains = {
-            stratum: float(shares[stratum] ** 2 * variance * _fall(counts[stratum]))
+            stratum: float(shares[stratum] ** 2 * variance * fall(counts[stratum]))
             for stratum in waiting
             if waiting[stratum]
         }
@@ -233,8 +238,3 @@ def _suggested(
         chosen.append(Suggestion(names[int(numbers[place])], *ends, gains[best]))
         counts[best] += 1
     return chosen
-
-
-def _fall(n: float) -> float:
-    """Return 1/n - 1/(n+1); an empty fifth counts as half a label."""
-    return 1 / max(n, 0.5) - 1 / (max(n, 0.5) + 1)

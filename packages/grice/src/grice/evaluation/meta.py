@@ -148,13 +148,12 @@ class _Files:
     """
 
     def __init__(self, words: Iterable[str], names: Collection[str]) -> None:
-        self._files = [self._read(word, names) for word in words]
+        parts = [(word.partition("="), word) for word in words]
+        self._files = [
+            (name, read_table(file)) if equals and name in names else ("", read_table(word))
+            for (name, equals, file), word in parts
+        ]
         self._claimed: dict[str, str] = {}
-
-    @staticmethod
-    def _read(word: str, names: Collection[str]) -> tuple[str, ScoreTable]:
-        name, equals, file = word.partition("=")
-        return (name, read_table(file)) if equals and name in names else ("", read_table(word))
 
     def columns(self, rated: Rated, reduce: Reduce) -> dict[str, Column]:
         """Return the columns that the files have on a set; of two files with one, the first."""

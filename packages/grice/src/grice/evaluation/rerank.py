@@ -354,13 +354,11 @@ def _not_judged(metric: str, candidates: Sequence[dict[str, Score]]) -> str | No
 
 def _vetoes(scores: dict[str, Score], blend: Blend) -> tuple[str, ...]:
     """Return the metrics that judged the candidate and score it below their threshold."""
+    judged = {name: score.value for name, score in scores.items() if score.status == "ok"}
     return tuple(
         metric
         for metric, least in blend.vetoes.items()
-        if (score := scores.get(metric)) is not None
-        and score.status == "ok"
-        and score.value is not None
-        and score.value < least
+        if (value := judged.get(metric)) is not None and value < least
     )
 
 

@@ -47,11 +47,6 @@ class Column(NamedTuple):
     file: str
     column: str
 
-    @property
-    def is_table(self) -> bool:
-        """Whether the file is a table, and not JSON lines."""
-        return self.file.lower().endswith(TABLES)
-
 
 class Origin(msgspec.Struct, frozen=True):
     """The one extra field that grice adds itself, where several inputs were scored together."""
@@ -137,7 +132,7 @@ def read_rows(
 ) -> Iterator[tuple[int, Row]]:
     """Yield each JSON line of a file as a record of a kind, with its number, from 1."""
     if kind in (Score, ScoreLine) and (place := column_of(file)) is not None:
-        rows = read_table_rows(place.file) if place.is_table else read_rows(place.file, dict)
+        rows = any_rows(place.file)
         for number, fields in other_scores(place, rows):
             yield number, msgspec.convert(fields, kind)
         return
@@ -160,6 +155,14 @@ def read_rows(
             yield number, record
     if not some:
         raise InputError(f"{_name(file)}: there is no line in it")
+
+
+def any_rows(
+    file: str, expected: str = "a score as grice score writes it"
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each row of a table, or each object of JSON lines, with its line."""
+    is_table = file.lower().endswith(TABLES)
+    return read_table_rows(file) if is_table else read_rows(file, dict, expected)
 
 
 def _what_else(line: bytes, kind: type[object]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from grice.errors import InputError, MetricError, RecordError, did_you_mean, plural
 from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
-from grice.evaluation.scores import TABLES, ScoreLine, read_rows, read_score_lines, read_table_rows
+from grice.evaluation.scores import ScoreLine, any_rows, read_score_lines
 from grice.progress import track
 from grice.records import Status
 from grice.stats.estimate import FEW
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
-OK, ABSTAINED, FAILED = range(3)
+OK = STATUSES.index("ok")
 TURN_BITS = 32
 """Bits of an item's number that hold its turn."""
 STEP = 64
@@ -129,15 +129,13 @@ class MetricScores(NamedTuple):
         start, end = np.searchsorted(
             self.items, (conversation << TURN_BITS, (conversation + 1) << TURN_BITS)
         )
-        part = MetricScores(
-            self.items[start:end], self.given[start:end], self.statuses[start:end], self.signatures
-        )
+        rows = slice(start, end)
+        items, given, statuses = self.items[rows], self.given[rows], self.statuses[rows]
+        part = MetricScores(items, given, statuses, self.signatures)
         if targets is None:
             return part
         kept = np.isin(part.turns, (-1, *targets))
-        return MetricScores(
-            part.items[kept], part.given[kept], part.statuses[kept], self.signatures
-        )
+        return MetricScores(items[kept], given[kept], statuses[kept], self.signatures)
 
 
 class ScoreTable(NamedTuple):
@@ -163,26 +161,6 @@ class ScoreTable(NamedTuple):
                 f"one run: {'; '.join(signatures)}"
             )
         return signatures[0]
-
-    def lines(self, metric: str, conversation: str) -> list[ScoreLine]:
-        """Return the scores of a metric on a conversation, turn by turn."""
-        if conversation not in self.ids.numbers:
-            return []
-        part = self.metrics[metric].of(self.ids.numbers[conversation])
-        signature = self.signature(metric)
-        return [
-            ScoreLine(
-                conversation,
-                None if turn < 0 else turn,
-                metric,
-                None if np.isnan(value) else value,
-                STATUSES[status],
-                signature,
-            )
-            for turn, value, status in zip(
-                part.turns.tolist(), part.given.tolist(), part.statuses.tolist(), strict=True
-            )
-        ]
 
     def check_unique(self) -> ScoreTable:
         """Return the table itself."""
@@ -381,17 +359,34 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     table = read_table(scores, ids).check_unique()
     unit, rated, numbers = _read_labels(labels, ids)
     wanted = {name: table.named(name) for name in metrics} if metrics else table.metrics
-    items = _items(wanted.values(), unit)
+    numbered = np.unique(np.concatenate([_numbers(each, unit) for each in wanted.values()]))
+    items = np.asarray(numbered[numbered >= 0], np.int64)
     columns, remarks = {}, []
     for name, metric_scores in wanted.items():
         table.signature(name)
         if unit == "turn" and not (metric_scores.turns >= 0).any():
             remarks.append(f"{name} scores whole conversations, turns were rated: left out")
         else:
-            columns[name] = _joined(metric_scores, unit, items)
+            numbers_of = _numbers(metric_scores, unit)
+            kept = numbers_of >= 0
+            places = np.searchsorted(items, numbers_of[kept])
+            columns[name] = JoinedScores(
+                _means(places, metric_scores.values[kept], len(items)),
+                _means(places, metric_scores.given[kept], len(items)),
+                metric_scores.signatures[0],
+            )
     if not columns:
         raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
-    _check_known(labels, table, unit, items, numbers)
+    for item, number in numbers.items():
+        place = np.searchsorted(items, item)
+        if place == len(items) or items[place] != item:
+            raise RecordError(
+                f"{scores} has no score of {ids.describe(item)}; turns are "
+                "counted from 0, and it holds only turns that were judged",
+                file=labels,
+                line=number,
+                field=unit,
+            )
     missing = sum(not values for values in rated.values())
     if missing:
         remarks.append(
@@ -401,7 +396,18 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     for item, values in rated.items():
         if values:
             ratings[np.searchsorted(items, item)] = sum(values) / len(values)
-    _check_ratings(labels, ratings)
+    there = ratings[~np.isnan(ratings)]
+    if len(there) < FEW:
+        few = plural(len(there), "item is rated", "items are rated")
+        raise InputError(
+            f"{labels}: {few}; at least {FEW} are needed, and "
+            "with fewer than 30 an interval is wide"
+        )
+    if np.ptp(there) == 0:
+        raise InputError(
+            f"{labels}: every rating is {there[0]:g}; nothing can be learned from ratings that "
+            "never change"
+        )
     return Aligned(unit, ids, items, ratings, columns, tuple(remarks))
 
 
@@ -411,8 +417,7 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dic
     numbers: dict[int, int] = {}
     units: dict[Unit, int] = {}
     known = len(ids.numbers)
-    rows = read_table_rows(file) if file.lower().endswith(TABLES) else read_rows(file, dict, LABEL)
-    for number, fields in rows:
+    for number, fields in any_rows(file, LABEL):
         conversation, turn, ratings = _label(fields, file, number)
         if turn is not None and turn < 0:
             raise RecordError("a turn is counted from 0", file=file, line=number, field="turn")
@@ -478,53 +483,8 @@ def _numbers(scores: MetricScores, unit: Unit) -> Integers:
     return np.where(scores.turns >= 0, scores.items, -1)
 
 
-def _items(metrics: Iterable[MetricScores], unit: Unit) -> Integers:
-    numbers = np.unique(np.concatenate([_numbers(scores, unit) for scores in metrics]))
-    return np.asarray(numbers[numbers >= 0], np.int64)
-
-
-def _joined(scores: MetricScores, unit: Unit, items: Integers) -> JoinedScores:
-    numbers = _numbers(scores, unit)
-    kept = numbers >= 0
-    places = np.searchsorted(items, numbers[kept])
-    values, given = (
-        _means(places, column[kept], len(items)) for column in (scores.values, scores.given)
-    )
-    return JoinedScores(values, given, scores.signatures[0])
-
-
 def _means(places: Integers, column: Floats, n: int) -> Floats:
     there = ~np.isnan(column)
     counts = np.bincount(places[there], minlength=n)
     sums = np.bincount(places[there], column[there], minlength=n)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def _check_known(
-    file: str, table: ScoreTable, unit: Unit, items: Integers, numbers: dict[int, int]
-) -> None:
-    for item, number in numbers.items():
-        place = np.searchsorted(items, item)
-        if place == len(items) or items[place] != item:
-            raise RecordError(
-                f"{table.source} has no score of {table.ids.describe(item)}; turns are "
-                "counted from 0, and it holds only turns that were judged",
-                file=file,
-                line=number,
-                field=unit,
-            )
-
-
-def _check_ratings(file: str, ratings: Floats) -> None:
-    given = ratings[~np.isnan(ratings)]
-    if len(given) < FEW:
-        rated = plural(len(given), "item is rated", "items are rated")
-        raise InputError(
-            f"{file}: {rated}; at least {FEW} are needed, and "
-            "with fewer than 30 an interval is wide"
-        )
-    if np.ptp(given) == 0:
-        raise InputError(
-            f"{file}: every rating is {given[0]:g}; nothing can be learned from ratings that "
-            "never change"
-        )

@@ -158,7 +158,7 @@ def krippendorff_alpha(
             f"all {len(flat.value)} ratings are the same: alpha is not defined without variation"
         )
     builders: dict[str, Callable[[Flat], Statistic]] = {
-        "nominal": _nominal_alpha,
+        "nominal": lambda flat: _table_alpha(flat, _unlike),
         "ordinal": _ordinal_alpha,
         "interval": interval_alpha,
         "ratio": _ratio_alpha,
@@ -218,8 +218,8 @@ def _ordinal_alpha(flat: Flat) -> Statistic:
     return statistic
 
 
-def _nominal_alpha(flat: Flat) -> Statistic:
-    return _table_alpha(flat, lambda values: (values[:, None] != values[None, :]).astype(float))
+def _unlike(values: Floats) -> Floats:
+    return np.asarray(values[:, None] != values[None, :], np.float64)
 
 
 def _ratio_alpha(flat: Flat) -> Statistic:

@@ -285,7 +285,10 @@ def correlation_within(
     values = []
     n = 0
     total = int(codes.max(initial=-1)) + 1
-    for members in _members(np.where(complete_rows, codes, -1), total):
+    codes = np.where(complete_rows, codes, -1)
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(total + 1))
+    for members in (order[start:end] for start, end in pairwise(ends)):
         if len(members) > 1 and np.ptp(a[members]) > 0 and np.ptp(b[members]) > 0:
             values.append(correlation_value(a[members], b[members], kind))
             n += len(members)
@@ -307,12 +310,6 @@ def correlation_within(
         notes.append("one context alone says nothing of the spread")
     what = f"mean over {len(each)} contexts of {NAMES[kind]}, Student's t"
     return Estimate(mean, low, high, level, n, what, len(each), "; ".join(notes) or None)
-
-
-def _members(codes: Integers, total: int) -> list[Integers]:
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(total + 1))
-    return [order[a:b].astype(np.int64) for a, b in pairwise(ends)]
 
 
 def _check_kind(kind: str) -> None:
@@ -346,16 +343,14 @@ def kendall_error(x: Floats, y: Floats, *, tau: float, variant: str) -> float:
         scale = n * n * (fewest - 1) / fewest
         influence = 2 * (agree / scale - tau / n)
     else:
-        untied = [n - _ties(column) for column in (x, y)]
+        untied = []
+        for column in (x, y):
+            _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+            untied.append(n - np.asarray(counts[codes], np.float64))
         total = [float(column.sum()) for column in untied]
         share = (untied[0] / total[0] + untied[1] / total[1]) / 2
         influence = 2 * (agree / math.sqrt(total[0] * total[1]) - tau * share)
     return math.sqrt(float(influence @ influence) * n / (n - 1))
-
-
-def _ties(column: Floats) -> Floats:
-    _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
-    return np.asarray(counts[codes], np.float64)
 
 
 def agreeing(x: Floats, y: Floats) -> Floats:

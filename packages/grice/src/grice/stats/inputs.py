@@ -80,8 +80,10 @@ def columns_of(**named: Values) -> list[Floats]:
         try:
             column = np.asarray(values, np.float64)
         except (TypeError, ValueError):
+            kinds = int | float | np.number | None
+            odd = next((value for value in values if not isinstance(value, kinds)), values)
             raise InputError(
-                f"{name}: numbers are needed (None where one is missing), found {_odd(values)!r}"
+                f"{name}: numbers are needed (None where one is missing), found {odd!r}"
             ) from None
         if column.ndim != 1:
             raise InputError(f"{name}: one number per item is needed, found shape {column.shape}")
@@ -94,13 +96,6 @@ def columns_of(**named: Values) -> list[Floats]:
         stated = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise InputError(f"columns over the same items are needed, found lengths {stated}")
     return columns
-
-
-def _odd(values: Values) -> object:
-    for value in values:
-        if not isinstance(value, int | float | np.number | None):
-            return value
-    return values
 
 
 def group_codes(groups: Groups, n: int) -> Integers:

@@ -175,23 +175,15 @@ def compare_systems(
         seed=seed,
     )
     tested = compared(names, pairs, gaps, p_values, test=how, level=level)
-    comparisons = [
-        _with_effect(comparison, gap) for comparison, gap in zip(tested, paired, strict=True)
-    ]
+    comparisons = []
+    for comparison, gap in zip(tested, paired, strict=True):
+        spread = float(gap.std(ddof=1))
+        d_z = comparison.difference.value / spread if spread > 0 else None
+        comparisons.append(replace(comparison, d_z=d_z, dominance=float(np.sign(gap).mean())))
     means = columns.mean(axis=0).tolist()
     clusters = () if baseline else significance_clusters(names, means, comparisons)
     n = len(columns)
     return Ranking(dict(zip(names, each, strict=True)), tuple(comparisons), clusters, n, total - n)
-
-
-def _with_effect(comparison: Comparison, gap: Floats) -> Comparison:
-    """Return the comparison with the sizes of its effect, from the difference on each item."""
-    spread = float(gap.std(ddof=1))
-    return replace(
-        comparison,
-        d_z=comparison.difference.value / spread if spread > 0 else None,
-        dominance=float(np.sign(gap).mean()),
-    )
 
 
 def _complete(
