@@ -101,26 +101,23 @@ def _asked(
     chat: Chat, contexts: Sequence[Conversation], count: int, max_tokens: int
 ) -> Iterator[list[str] | Unanswered]:
     """Yield what a chat model answers to each context, or why it answers none of its requests."""
-    answers = chat.answers(
-        [
-            ChatRequest(messages, 1.0, seed, max_tokens + AROUND)
-            for messages in (_messages(context.turns) for context in contexts)
-            for seed in range(count)
-        ],
-        _Reply,
-    )
+    requests = []
+    for context in contexts:
+        # What was said is data, and no instruction.
+        talk = [
+            {"role": roles.prompt_role(turn, context.turns[-1]), "content": turn.text}
+            for turn in context.turns
+        ]
+        content = msgspec.json.encode({"conversation": talk}).decode()
+        messages = (Message("system", ASKED), Message("user", content))
+        limit = max_tokens + AROUND
+        requests += [ChatRequest(messages, 1.0, seed, limit) for seed in range(count)]
+    answers = chat.answers(requests, _Reply)
     for start in range(0, len(answers), count):
         said = answers[start : start + count]
         texts = [" ".join(each.reply.split()) for each in said if isinstance(each, _Reply)]
         missing = [each for each in said if isinstance(each, Unanswered)]
         yield texts if texts else missing[0]
-
-
-def _messages(turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """Return a request for the next turn; what was said is data, and no instruction."""
-    talk = [{"role": roles.prompt_role(turn, turns[-1]), "content": turn.text} for turn in turns]
-    content = msgspec.json.encode({"conversation": talk}).decode()
-    return Message("system", ASKED), Message("user", content)
 
 
 def chat_prompt(turns: Sequence[Turn]) -> str:

@@ -350,14 +350,7 @@ def _joins(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) ->
             f"no metric in common: {first.source} has {', '.join(first.metrics)}, "
             f"{second.source} has {', '.join(second.metrics)}"
         )
-    if not across_signatures:
-        _check_signatures(first, second, shared)
-    pairs = [(first.metrics[name], second.metrics[name]) for name in shared]
-    return {name: join(*pair) for name, pair in zip(shared, pairs, strict=True)}
-
-
-def _check_signatures(first: ScoreTable, second: ScoreTable, shared: Sequence[str]) -> None:
-    for name in shared:
+    for name in shared if not across_signatures else ():
         a, b = first.metrics[name].signatures, second.metrics[name].signatures
         if len(a) == 1 and a == b:
             continue
@@ -371,6 +364,7 @@ def _check_signatures(first: ScoreTable, second: ScoreTable, shared: Sequence[st
             "  score both with the same version, models and options, or give "
             "--across-signatures if the change of the metric is what you want to see"
         )
+    return {name: join(first.metrics[name], second.metrics[name]) for name in shared}
 
 
 def _tests(

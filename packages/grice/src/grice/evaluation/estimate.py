@@ -161,21 +161,18 @@ def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) ->
         level=level,
     )
     saved = powered.worth - len(rated) if math.isfinite(powered.worth) else None
-    says = [_saying(name, saved, len(rated))]
+    if saved is None:
+        says = [f"{name} tells every rating exactly; nothing more can be said"]
+    elif saved < 0.5:
+        says = [f"{name} saves no labels here: take the labels alone"]
+    else:
+        says = [f"{name} is worth {saved:.0f} more labels beside the {len(rated)} there are"]
     if warning := _unlike(aligned, name, values, rated, others):
         says.append(warning)
     lost = int(np.isnan(column.given).sum())
     if lost:
         says.append(f"{plural(lost, 'item')} on which {name} failed: taken as its mean")
     return MetricEstimate(name, powered.mean, powered.weight, saved, column.signature, tuple(says))
-
-
-def _saying(name: str, saved: float | None, n: int) -> str:
-    if saved is None:
-        return f"{name} tells every rating exactly; nothing more can be said"
-    if saved < 0.5:
-        return f"{name} saves no labels here: take the labels alone"
-    return f"{name} is worth {saved:.0f} more labels beside the {n} there are"
 
 
 def _unlike(

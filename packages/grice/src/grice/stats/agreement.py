@@ -158,7 +158,7 @@ def krippendorff_alpha(
             f"all {len(flat.value)} ratings are the same: alpha is not defined without variation"
         )
     builders: dict[str, Callable[[Flat], Statistic]] = {
-        "nominal": lambda flat: _table_alpha(flat, _unlike),
+        "nominal": _nominal_alpha,
         "ordinal": _ordinal_alpha,
         "interval": interval_alpha,
         "ratio": _ratio_alpha,
@@ -218,8 +218,8 @@ def _ordinal_alpha(flat: Flat) -> Statistic:
     return statistic
 
 
-def _unlike(values: Floats) -> Floats:
-    return np.asarray(values[:, None] != values[None, :], np.float64)
+def _nominal_alpha(flat: Flat) -> Statistic:
+    return _table_alpha(flat, lambda values: (values[:, None] != values[None, :]).astype(float))
 
 
 def _ratio_alpha(flat: Flat) -> Statistic:
@@ -448,37 +448,25 @@ def leave_one_annotator_out(
             columns.append((item.astype(np.int64), table[item, j], others[item, j]))
     else:
         raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
-    what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
-    return _mean_correlation(
-        columns, len(table), codes, kind, what, Sampling(level=level, seed=seed)
-    )
-
-
-def _mean_correlation(
-    columns: list[tuple[Integers, Floats, Floats]],
-    items: int,
-    codes: Integers | None,
-    kind: Kind,
-    what: str,
-    sampling: Sampling,
-) -> Estimate:
-    """Return the mean of the correlations of (item, x, y) columns that vary."""
-    check_level(sampling.level)
-    usable = [
+    check_level(level)
+    varying = [
         (item, weighted.correlations(x[:, None], y, kind))
         for item, x, y in columns
         if len(item) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0
     ]
-    if not usable:
+    n = len(table)
+    if not varying:
         raise InputError(
-            f"no two judges' ratings vary on common items ({items} items have two ratings)"
+            f"no two judges' ratings vary on common items ({n} items have two ratings)"
         )
 
     def statistic(weights: Floats) -> Floats:
-        each = np.stack([of_pair(weights[:, item])[:, 0] for item, of_pair in usable], axis=1)
+        each = np.stack([of_pair(weights[:, item])[:, 0] for item, of_pair in varying], axis=1)
         present = np.isfinite(each)
         count = present.sum(axis=1)
         mean = np.where(present, each, 0).sum(axis=1) / np.maximum(count, 1)
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
-    return resampled_estimate(statistic, items, what, sampling, groups=codes, bounded="correlation")
+    what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
+    sampling = Sampling(level=level, seed=seed)
+    return resampled_estimate(statistic, n, what, sampling, groups=codes, bounded="correlation")

@@ -91,8 +91,11 @@ def mean_estimate(
         return Estimate(moments.s / n + origin, None, None, level, n, what, groups, nothing)
     what += " corrected for skewness (Hall)"
     spread = _spread(moments, level)
-    low, high = _hall(spread, units)
-    low, high = low + origin, high + origin
+    error, skewness = math.sqrt(spread.variance), spread.skewness / math.sqrt(units)
+    low, high = (
+        spread.mean - error * _unskewed(t, skewness) for t in (spread.quantile, -spread.quantile)
+    )
+    low, high = min(low, spread.mean) + origin, max(high, spread.mean) + origin
     mean = spread.mean + origin
     if bounds is not None:
         least, most = bounds
@@ -125,15 +128,6 @@ def _spread(moments: Moments, level: float) -> _Spread:
         skewness *= math.sqrt(units * (units - 1)) / (units - 2)
     quantile = student_quantile(0.5 + level / 2, _freedom(moments, mean))
     return _Spread(mean, units / (units - 1) * raised / n**2, quantile, skewness)
-
-
-def _hall(spread: _Spread, units: int) -> tuple[float, float]:
-    """Return the interval that skewed values ask for, wherever it reaches."""
-    error, skewness = math.sqrt(spread.variance), spread.skewness / math.sqrt(units)
-    low, high = (
-        spread.mean - error * _unskewed(t, skewness) for t in (spread.quantile, -spread.quantile)
-    )
-    return min(low, spread.mean), max(high, spread.mean)
 
 
 def _at_a_bound(mean: float, bounds: Bounds) -> bool:

@@ -25,7 +25,7 @@ from grice.stats.comparison import (
 )
 from grice.stats.correlations import NAMES, complete, correlation_value, heavy_tails
 from grice.stats.estimate import scipy_module
-from grice.stats.inputs import Floats, Groups, Values, check_level
+from grice.stats.inputs import Groups, Values, check_level
 from grice.stats.resample import ResamplingKind, differences, estimate, resample
 
 if TYPE_CHECKING:
@@ -163,25 +163,13 @@ def compare_correlations(
             seed=seed,
         )
     else:
-        p_values, how = _by_formula(scores, target, values, pairs, kind)
+        tests = [
+            williams_t(values[a], values[b], correlation_value(scores[:, a], scores[:, b], kind), n)
+            for a, b in pairs
+        ]
+        p_values, how = [done.p_value for done in tests], tests[0].method
+        if kind == "pearson" and any(heavy_tails(target, column) for column in scores.T):
+            how += ": rejects too often on these heavy tails; give test='permutation'"
     comparisons = compared(names, pairs, gaps, p_values, test=how, level=level)
     clusters = () if baseline else significance_clusters(names, values, comparisons)
     return Ranking(correlations, tuple(comparisons), clusters, n, len(human) - n)
-
-
-def _by_formula(
-    scores: Floats,
-    target: Floats,
-    values: list[float],
-    pairs: list[tuple[int, int]],
-    kind: Kind,
-) -> tuple[list[float], str]:
-    n = len(target)
-    tests = [
-        williams_t(values[a], values[b], correlation_value(scores[:, a], scores[:, b], kind), n)
-        for a, b in pairs
-    ]
-    how = tests[0].method
-    if kind == "pearson" and any(heavy_tails(target, column) for column in scores.T):
-        how += ": rejects too often on these heavy tails; give test='permutation'"
-    return [done.p_value for done in tests], how

@@ -108,25 +108,19 @@ def _mean_of(
     """Return a mean with an interval by formula."""
     value = float(values.mean())
     unit = "items" if codes is None else "conversations"
-    moments = _moments(values - value, codes)
+    # Sums over conversations of values whose mean is about zero.
+    units, rest = np.arange(len(values)) if codes is None else codes, values - value
+    n, s = np.bincount(units).astype(np.float64), np.bincount(units, weights=rest)
+    sums = (rest**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
+    moments = Moments(len(n), len(rest), *(float(column.sum()) for column in sums))
     hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
     if interval == "hall" or hall.interval is None:
         return replace(hall, value=value)
-    units, error = clustered_error(values, codes)
-    half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
+    clusters, error = clustered_error(values, codes)
+    half = float(scipy_module("special").stdtrit(clusters - 1, 0.5 + level / 2)) * error
     method = f"{what}, Student's t over {unit}"
     uncut = replace(hall, value=value, low=value - half, high=value + half, method=method)
     return cut(uncut, bounds)
-
-
-def _moments(values: Floats, codes: Integers | None) -> Moments:
-    """Return the sums over conversations of values whose mean is about zero."""
-    if codes is None:
-        codes = np.arange(len(values))
-    n = np.bincount(codes).astype(np.float64)
-    s = np.bincount(codes, weights=values)
-    sums = (values**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
-    return Moments(len(n), len(values), *(float(column.sum()) for column in sums))
 
 
 def compare_systems(
@@ -308,7 +302,17 @@ def compare_unpaired(
     means, gap = _apart(samples, bounds, level)
     if gap.interval is None:
         return None
-    p = _p_value(samples, bounds)
+    # One less the highest level whose interval leaves 0 out.
+    least, most = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (least + most) / 2
+        if not 0 < middle < 1:
+            break
+        if _apart(samples, bounds, middle)[1].side(0) in ("above", "below"):
+            least = middle
+        else:
+            most = middle
+    p = 1 - least
     first, second = samples
     comparison = Comparison(first, second, gap, p, p, APART, "none", verdict(gap.value, p, level))
     return Ranking(dict(zip(samples, means, strict=True)), (comparison,), (), gap.n, 0)
@@ -331,20 +335,6 @@ def _apart(
         note = f"fewer than {FEW} conversations on a side: a rough guide"
     n = first.n + second.n
     return means, Estimate(gap, low, high, level, n, APART, sum(units), note)
-
-
-def _p_value(samples: Mapping[str, Sample], bounds: Bounds | None) -> float:
-    """Return one less the highest level whose interval leaves 0 out."""
-    least, most = 0.0, 1.0
-    for _ in range(STEPS):
-        middle = (least + most) / 2
-        if not 0 < middle < 1:
-            break
-        if _apart(samples, bounds, middle)[1].side(0) in ("above", "below"):
-            least = middle
-        else:
-            most = middle
-    return 1 - least
 
 
 class SystemLevel(msgspec.Struct, frozen=True):
