@@ -16,9 +16,9 @@ from grice.evaluation.review_stack import open_stack
 from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
+from grice_research.comparisons import limits_of
 from grice_research.context import BenchContext, metric_and_preset
 from grice_research.figures import figures
-from grice_research.limits import limits_of
 from grice_research.published import load_bench
 from grice_research.roc import roc_areas
 from grice_research.rows import find_task

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice_research.comparisons import Comparison, Limits, Recorded, explained, summed_up
-from grice_research.limits import limits_of
+from grice_research.comparisons import Comparison, Limits, Recorded, explained, limits_of, summed_up
 from grice_research.runs import read_runs
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"

@@ -14,9 +14,9 @@ from grice_research.comparisons import (
     Limits,
     Recorded,
     earned,
+    limits_of,
     verdict_on,
 )
-from grice_research.limits import limits_of
 from grice_research.runs import read_runs
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from grice_research.comparisons import limits_of
 from grice_research.figures import Figure
-from grice_research.limits import limits_of
 from grice_research.runs import Run
 
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from grice.metrics.registry import find_metrics
+from grice_research.comparisons import limits_of
 from grice_research.figures import Figure
-from grice_research.limits import limits_of
 from grice_research.runs import Run, read_runs
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -4,7 +4,7 @@ import pytest
 
 from grice.errors import InputError
 from grice.models.models import Models
-from grice_research.triplets.tasks import best_tails
+from grice_research.triplets.cider import best_tails
 from grice_tasks.cider.reading import read_texts
 
 TEXT = "I overslept this morning . I missed the bus . My boss was angry with me ."

@@ -12,11 +12,9 @@ from grice.errors import BundleError, InputError, MetricError, OutputError
 from grice.models.bundle import open_bundle
 from grice.models.models import Models
 from grice.models.protocols import Pair, PairClassifier
-from grice_research.training.adapt import adapt
-from grice_research.training.bundle import save_head
+from grice_research.training.adapt import adapt, train, train_metric
 from grice_research.training.labelled import Labelled
-from grice_research.training.own import train, train_metric
-from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies
+from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies, save_head
 
 WORDS = [
     "tea",

@@ -74,8 +74,8 @@ def _adapt(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
     from grice.cli.models import opened_models
     from grice.cli.options import conversations
+    from grice_research.training.adapt import train, train_metric
     from grice_research.training.labelled import labelled_replies, true_and_false_replies
-    from grice_research.training.own import train, train_metric
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")

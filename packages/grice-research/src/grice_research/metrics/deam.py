@@ -10,7 +10,7 @@ from grice.metrics.coherence import DialogueClassifier
 from grice.models.registry import Settings, model_kind
 from grice.models.tokenization import open_tokenizer
 from grice.numeric import softmax
-from grice_research.published_models.heads import convert_dialogue_classifier
+from grice_research.published_models.convert import convert_dialogue_classifier
 from grice_research.published_models.readers import PublishedReader, ReaderSettings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from grice.models.memo import remember
 from grice.models.protocols import PairClassifier
 from grice.models.registry import model_kind
 from grice.numeric import sigmoid
-from grice_research.published_models.heads import convert_engagement, convert_ruber
+from grice_research.published_models.convert import convert_engagement, convert_ruber
 from grice_research.published_models.readers import PublishedReader, ReaderSettings
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ float32: encoders compute so in both modes, encoder-decoders, which take far lon
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,14 +20,92 @@ from tokenizers import Tokenizer
 from grice.errors import BundleError, ModelError
 from grice.models.conversion import convert
 from grice.models.conversion.checkpoint import FAMILIES
-from grice.models.conversion.huggingface import read_config
+from grice.models.conversion.convert import needed
+from grice.models.conversion.huggingface import read_config, read_published
 from grice.models.embedded import encoder
-from grice_research.published_models.pickled import checkpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
     from ctranslate2.specs import ModelSpec
 
     from grice.models.bundle import CardValue
+    from grice.models.conversion.checkpoint import Tensor
+    from grice.models.conversion.huggingface import Published
+
+
+PICKLES = "pytorch_model*.bin"
+NETWORK = "network.pt"
+"""A network that was published without the encoder below it, put beside that."""
+
+
+TRUST = "GRICE_TRUST_PICKLE"
+"""Variable that says that pickles of a checkpoint may be read: 1."""
+
+
+@contextmanager
+def checkpoint(source: Path) -> Iterator[Path]:
+    """Yield a folder with a checkpoint as ``*.safetensors``; see :func:`as_safetensors`."""
+    with TemporaryDirectory() as copy:
+        yield as_safetensors(source, Path(copy), trusted=os.environ.get(TRUST) == "1")
+
+
+def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
+    """Return a folder with the same checkpoint as ``*.safetensors``: itself where it is so.
+
+    A network that was published by itself, such as that of predictive engagement, is taken from
+    ``network.pt`` beside its encoder.
+    """
+    stored = sorted(source.glob("*.safetensors"))
+    files = [] if stored else sorted(source.glob(PICKLES))
+    network = source / NETWORK
+    if not files and not network.is_file():
+        return source
+    weights: dict[str, Any] = {}
+    for file in files:
+        weights.update(read_pickle(file, trusted=trusted))
+    own = read_pickle(network, trusted=trusted) if network.is_file() else {}
+    from safetensors.torch import save_file
+
+    # Tied weights share their memory in a pickle, which safetensors does not take.
+    if weights:
+        whole = {name: value.clone() for name, value in weights.items()}
+        save_file(whole, copy / "model.safetensors")
+    if own:
+        named = {f"network.{name}": value.clone() for name, value in own.items()}
+        save_file(named, copy / "network.safetensors")
+    for path in stored:
+        shutil.copyfile(path, copy / path.name)
+    for path in source.glob("*.json"):
+        shutil.copyfile(path, copy / path.name)
+    return copy
+
+
+def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
+    """Return the tensors of a pickle by name; nothing else than tensors is read from it."""
+    if not trusted:
+        raise ModelError(
+            f"{path}: a pickle, which can run code of its author when it is read; if you know "
+            f"where it is from, set {TRUST}=1, or ask its author for "
+            "*.safetensors"
+        )
+    try:
+        import torch
+    except ImportError:
+        raise ModelError(
+            f'{path}: a pickle is read with torch: pip install "grice-research[train]"'
+        ) from None
+    try:
+        # Even so: tensors and plain containers only.
+        stated = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise BundleError(f"{path}: no pickle of weights alone: {error}") from error
+    weights = stated.get("state_dict", stated) if isinstance(stated, dict) else None
+    if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
+        raise BundleError(f"{path}: no weights by name")
+    return {str(name): value.contiguous() for name, value in weights.items()}
+
 
 FLOAT32: Literal["float32"] = "float32"
 SEPARATOR = "\n"
@@ -145,3 +225,124 @@ def _tokenizer_config(config: dict[str, Any], tokenizer: Tokenizer) -> dict[str,
         "unk_token": str(unknown or tokenizer.id_to_token(0)),
         **{name: token for name, token in special.items() if token},
     }
+
+
+HEAD = "head.npz"
+"""File of the layers on top of an encoder."""
+
+
+def convert_classifier(
+    source: Path, target: Path, *, labels: Sequence[str] = ()
+) -> dict[str, CardValue]:
+    """Convert a RoBERTa or BERT that classifies, and return what its card states.
+
+    The head is a dense layer with tanh on the first state, and a linear one: that of RoBERTa, or
+    BERT's pooler and classifier.
+    """
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        try:
+            dense, out = _dense(published)
+            layers = [needed(published, f"{name}.{p}") for name in (dense, out) for p in WEIGHTS]
+        except BundleError as error:
+            raise BundleError(f"{source}: no classifier of texts: {error}") from None
+        count = len(layers[3])
+        if labels and count != len(labels):
+            raise BundleError(
+                f"{source}: a head of {count} labels; {len(labels)} are needed: {', '.join(labels)}"
+            )
+        positions = convert_encoder(whole, target)
+        names = ("dense", "dense_bias", "out", "out_bias")
+        np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
+        if labels:
+            return {"max_tokens": positions}
+        stated = published.config.get("id2label") or {}
+        names_of_labels = [str(stated.get(str(i), f"LABEL_{i}")) for i in range(count)]
+        return {"max_tokens": positions, "labels": names_of_labels}
+
+
+def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with DEAM's head of two labels, and return what its card states."""
+    return convert_classifier(source, target, labels=("incoherent", "coherent"))
+
+
+def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert a RoBERTa or BERT that answers by spans, and return what its card states."""
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        try:
+            out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
+        except BundleError as error:
+            raise BundleError(f"{source}: no reader of spans: {error}") from None
+        positions = convert_encoder(whole, target)
+        np.savez(target / HEAD, out=out, out_bias=bias)
+        return {"max_tokens": positions}
+
+
+def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with RUBER's network, and return what its card states."""
+    return _convert_network(source, target, quadratic=True, outputs=1)
+
+
+def convert_engagement(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with the network of predictive engagement; return what it states."""
+    return _convert_network(source, target, quadratic=False, outputs=2)
+
+
+def _convert_network(
+    source: Path, target: Path, *, quadratic: bool, outputs: int
+) -> dict[str, CardValue]:
+    """Convert an encoder with a small network on the vectors of two texts.
+
+    The weights of the network stand in ``network.safetensors`` under any names that begin with
+    ``network.``; its layers are told by their sizes. ``config.json`` may state ``pooling`` and
+    ``layer``, the layer it stands on.
+    """
+    with checkpoint(source) as whole:
+        published = read_published(whole)
+        weights = {n: needed(published, n) for n in published.names if n.startswith("network.")}
+        size = int(published.config.get("hidden_size", 0))
+        arrays: dict[str, Tensor] = {}
+        if quadratic:
+            matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
+            if matrix is None or matrix.shape != (size, size):
+                raise BundleError(f"{source}: network.matrix of {size} by {size} numbers is needed")
+            arrays["matrix"] = matrix
+        layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
+        for place, (weight, bias) in enumerate(layers):
+            arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
+        layer = int(published.config.get("layer", -1))
+        positions = convert_encoder(whole, target, drop=-1 - layer)
+        np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
+        return {"max_tokens": positions, "pooling": str(published.config.get("pooling", "mean"))}
+
+
+WEIGHTS = ("weight", "bias")
+
+
+def _dense(published: Published) -> tuple[str, str]:
+    if "classifier.dense.weight" in published.names:
+        return "classifier.dense", "classifier.out_proj"
+    pooler = next((n for n in published.names if n.endswith("pooler.dense.weight")), None)
+    return (pooler or "classifier.dense.weight").removesuffix(".weight"), "classifier"
+
+
+def _layers(
+    source: Path, weights: dict[str, Tensor], width: int, outputs: int
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the layers that lead from one width to another, each reading what the last gives."""
+    left = {n: w for n, w in weights.items() if w.ndim == 2 and not n.endswith(".matrix")}
+    layers: list[tuple[Tensor, Tensor]] = []
+    while left:
+        name = next((n for n, w in left.items() if w.shape[1] == width), None)
+        bias = None if name is None else weights.get(f"{name.removesuffix('.weight')}.bias")
+        if name is None or bias is None:
+            break
+        layers.append((left.pop(name), bias))
+        width = len(bias)
+    if not layers or left or width != outputs:
+        raise BundleError(
+            f"{source}: the layers of the network do not fit the encoder, which gives vectors of "
+            f"another size, or the {outputs} numbers that are wanted"
+        )
+    return layers

@@ -15,7 +15,7 @@ from grice.models.batching import run_batches
 from grice.models.memo import remember
 from grice.models.registry import Settings, model_kind
 from grice.models.tokenization import beginning, open_tokenizer
-from grice_research.published_models.heads import convert_classifier, convert_span_reader
+from grice_research.published_models.convert import convert_classifier, convert_span_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

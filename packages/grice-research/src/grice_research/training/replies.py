@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.files import replacing
+from grice.files import make_folder, replacing
 from grice.metrics.engagement.replies import (
     BLOCKS,
     Scale,
@@ -21,8 +21,15 @@ from grice.metrics.engagement.replies import (
     reply_features,
     reply_scalars,
 )
+from grice.models.bundle import check_folder, write_card
 from grice.models.mlp import Mlp
 from grice_research.training.logistic import Linear, balanced, fit_logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from grice.models.bundle import CardValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,3 +194,18 @@ def _average(features: Array, linear: Linear, readings: Readings) -> tuple[float
     dimensions = (features.shape[1] - scalars) // len(BLOCKS)
     mean = features.mean(axis=0)[scalars:] * linear.weights[scalars:]
     return tuple(mean.reshape(len(BLOCKS), dimensions).sum(axis=1).tolist())
+
+
+def save_head(
+    folder: Path,
+    head: Head,
+    facts: Mapping[str, CardValue],
+    training: Mapping[str, CardValue],
+    settings: Mapping[str, CardValue],
+    quality: Iterable[Mapping[str, CardValue]] = (),
+) -> None:
+    """Write ``head.npz`` and ``card.toml``."""
+    check_folder(folder)
+    make_folder(folder)
+    scale = head.save(folder)
+    write_card(folder, facts, training, {**settings, **scale}, quality, files=["head.npz"])

@@ -11,7 +11,6 @@ python -m grice_research.recipes.coherence.train bundle
 
 from __future__ import annotations
 
-import argparse
 import pickle
 from pathlib import Path
 
@@ -43,6 +42,7 @@ from grice_research.recipes.coherence.data import (
     said_again,
 )
 from grice_research.recipes.coherence.fit import fit
+from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.vectors import (
     VectorStore,
 )
@@ -135,9 +135,8 @@ def bundle() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("step", choices=STEPS)
-    parser.add_argument("--data", type=Path)
     parser.add_argument("--most", type=int, default=10**9, help="conversations, for a quick run")
     parser.add_argument("--workers", type=int, default=2, help="processes that break them")
     parser.add_argument("--part", type=int, default=0, help="which part to encode, from 0")

@@ -32,11 +32,10 @@ from grice.perturb.negation import negated
 from grice.text.content import sentences
 from grice_research.places import MODELS
 from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import normalise
+from grice_research.recipes.relevance.corpora import normalise, rows_of
 from grice_research.recipes.sense.sources import (
     evaluated,
     is_stated,
-    lines_of,
     snli_dev,
     table_of,
     written_items,
@@ -92,7 +91,7 @@ def snli(data: Path) -> Iterator[Sentences]:
 
 def revised(data: Path) -> Iterator[Sentences]:
     """Yield pairs of SNLI with revisions of either side by people; a group stays together."""
-    for row in lines_of(data / "nli_contradiction/cf_snli.jsonl.gz"):
+    for row in rows_of(data / "nli_contradiction/cf_snli.jsonl.gz"):
         if row["split"] != "test":
             label = row["label"] == "contradiction"
             yield _pair(
@@ -102,7 +101,7 @@ def revised(data: Path) -> Iterator[Sentences]:
 
 def broken(data: Path) -> Iterator[Sentences]:
     """Yield premises with one word replaced: every third contradiction, and all others."""
-    rows = lines_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
+    rows = rows_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
     for place, row in enumerate(rows):
         label = row["label"] == "contradiction"
         if not label or place % 3 == 0:
@@ -122,7 +121,7 @@ def negated_nli(data: Path) -> Iterator[Sentences]:
 
 def monotone(data: Path) -> Iterator[Sentences]:
     """Yield pairs that differ by a quantifier or a narrower word; none is a contradiction."""
-    for place, row in enumerate(lines_of(data / "nli_contradiction/med.jsonl.gz")):
+    for place, row in enumerate(rows_of(data / "nli_contradiction/med.jsonl.gz")):
         if place % 2:
             yield _pair(
                 row["premise"], row["hypothesis"], "monotone", row["premise"], contradicts=False
@@ -148,7 +147,7 @@ def turns(data: Path) -> Iterator[Sentences]:
     statement and its opposite, so that neither side alone tells.
     """
     draw = Random(0)
-    for talk in lines_of(data / "synthetic_persona_chat/valid.jsonl.gz"):
+    for talk in rows_of(data / "synthetic_persona_chat/valid.jsonl.gz"):
         spoken = defaultdict(list)
         for turn in talk["turns"]:
             spoken[turn["speaker"]].append(turn["text"])
@@ -204,10 +203,10 @@ def pairs(data: Path) -> list[Sentences]:
 
 def _dialogues(data: Path) -> Iterator[str]:
     """Yield the turns of the sets of contradictions in dialogue."""
-    for row in lines_of(data / "rgm_contradiction/rgm_contradiction.jsonl.gz"):
+    for row in rows_of(data / "rgm_contradiction/rgm_contradiction.jsonl.gz"):
         yield from (turn["text"] for turn in row["context"])
         yield row["response"]
-    for row in lines_of(data / "decode_human_bot/decode_human_bot_open.jsonl.gz"):
+    for row in rows_of(data / "decode_human_bot/decode_human_bot_open.jsonl.gz"):
         yield from (turn["text"] for turn in row["turns"])
 
 

@@ -7,7 +7,6 @@ Writes ``work/figures.jsonl``, which the next ``train.py bundle`` states in the 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from grice.models.models import Models
 from grice.models.protocols import Pair
 from grice.stats import correlation, partial_correlation
 from grice_research.places import work_folder
+from grice_research.recipes.options import parser_of
 
 WORK = work_folder("engagement")
 SETS = (
@@ -59,11 +59,10 @@ def figures(rated: Rated, aspect: str, values: list[float]) -> Iterator[dict[str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument(
         "bundle", nargs="?", type=Path, default=shipped_bundles().get("engagement"), help="folder"
     )
-    parser.add_argument("--data", type=Path, required=True)
     options = parser.parse_args()
     models = Models(mode="exact", workers=1, cache=None)
     head = models.open(f"file:{options.bundle}")

@@ -6,8 +6,6 @@ python -m grice_research.recipes.engagement.train bundle  --data ../shared/data 
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -23,13 +21,13 @@ from grice.models.protocols import Pair
 from grice.stats import partial_correlation
 from grice.text.script import unreadable
 from grice_research.places import work_folder
-from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise, rows_of
 from grice_research.recipes.relevance.vectors import (
     StoredEncoder,
     VectorStore,
 )
-from grice_research.training.bundle import save_head
-from grice_research.training.replies import Penalty, Readings, fit_head, read_replies
+from grice_research.training.replies import Penalty, Readings, fit_head, read_replies, save_head
 from grice_research.training_texts import record_texts
 
 SOURCES = {
@@ -85,7 +83,7 @@ def without_evaluated(labels: list[LabelledReply], data: Path) -> tuple[list[Lab
 
 def _topical_chat(data: Path) -> Iterator[LabelledReply]:
     for name in ("valid_freq", "valid_rare"):
-        for row in _rows(data / f"topical_chat/{name}.jsonl.gz"):
+        for row in rows_of(data / f"topical_chat/{name}.jsonl.gz"):
             texts = [" ".join(turn["text"].split()) for turn in row["turns"]]
             ratings = row["meta"]["turn_rating"]
             for before, text, rating in zip(texts, texts[1:], ratings[1:], strict=False):
@@ -97,7 +95,7 @@ def _topical_chat(data: Path) -> Iterator[LabelledReply]:
 
 
 def _convai2017(data: Path) -> Iterator[LabelledReply]:
-    for row in _rows(data / "convai2017/convai2017.jsonl.gz"):
+    for row in rows_of(data / "convai2017/convai2017.jsonl.gz"):
         if row["meta"]["amt50"]:
             continue
         turns = _joined(row)
@@ -144,7 +142,7 @@ def _joined(row: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
 
 
 def _ab_redial(data: Path) -> Iterator[LabelledReply]:
-    for row in _rows(data / "ab_redial/ab_redial.jsonl.gz"):
+    for row in rows_of(data / "ab_redial/ab_redial.jsonl.gz"):
         for window in row["windows"]:
             *_, before = (" ".join(_text(turn).split()) for turn in window["context"])
             reply = " ".join(_text(window["response"]).split())
@@ -158,12 +156,6 @@ def _ab_redial(data: Path) -> Iterator[LabelledReply]:
 
 def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
 
 
 MOST = 2500
@@ -340,9 +332,8 @@ def bundle(stuff: Material, log: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("step", choices=["compare", "bundle"])
-    parser.add_argument("--data", type=Path, required=True)
     options = parser.parse_args()
     stuff = material(options.data)
     log = WORK / "compare_default.jsonl"

@@ -30,17 +30,20 @@ from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice_research.places import work_folder
-from grice_research.recipes.generator.batches import (
+from grice_research.recipes.generator.data import (
+    PERSONS,
     Coded,
+    Head,
     Sheet,
     Step,
     code_heads,
     code_texts,
+    make_tokenizer,
+    material,
     padded,
     steps,
     text_batches,
 )
-from grice_research.recipes.generator.data import PERSONS, Head, make_tokenizer, material
 from grice_research.recipes.generator.model import Shape, TailModel
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.data import Vectors, training_examples

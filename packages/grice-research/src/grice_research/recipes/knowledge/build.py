@@ -7,7 +7,6 @@ Prints how often the nearest heads found through the short vectors are those of 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sqlite3
 from collections import Counter
@@ -28,6 +27,7 @@ from grice.records import Triple
 from grice_research.places import MODELS
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, rows, training_triples
 from grice_research.recipes.knowledge.texts import held
+from grice_research.recipes.options import parser_of
 from grice_research.training_texts import record_texts
 
 TABLES = """
@@ -104,7 +104,7 @@ COMMAND = "python -m grice_research.recipes.knowledge.build --data ../shared/dat
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--data", type=Path, default=Path(os.environ.get("GRICE_DATA", "../shared/data"))
     )

@@ -7,12 +7,10 @@ Run once, when the bundles are final: nothing may be chosen by these figures.
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +18,8 @@ from scipy.stats import rankdata
 
 from grice.models.models import Models
 from grice.models.protocols import Encoder, Pair
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.relevance.corpora import rows_of
 
 Values = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Figure(NamedTuple):
 
 def rated_sets(data: Path) -> Iterator[RatedSet]:
     """Yield the sets that relevance is measured on."""
-    rows = list(_rows(data / "predictive_engagement/rated_600.jsonl.gz"))
+    rows = list(rows_of(data / "predictive_engagement/rated_600.jsonl.gz"))
     for name, used in (("", rows), *((f", {s}", [r for r in rows if r["set"] == s]) for s in SETS)):
         pairs = [Pair((row["query"],), row["reply"]) for row in used]
         human = np.array([np.mean(row["ratings"]) for row in used])
@@ -69,7 +69,7 @@ ASPECTS = (
 
 def _rated_set(data: Path, name: str, aspect: str) -> RatedSet:
     pairs, human = [], []
-    for row in _rows(data / f"rated/{name}.jsonl.gz"):
+    for row in rows_of(data / f"rated/{name}.jsonl.gz"):
         ratings = row["ratings"].get(aspect)
         given = ratings if isinstance(ratings, list) else [ratings]
         given = [rating for rating in given if rating is not None]
@@ -122,16 +122,9 @@ def evaluate(data: Path, bundles: list[Path]) -> list[Figure]:
     ]
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("bundles", nargs="*", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="the folder of data sets")
     parser.add_argument("--out", type=Path, help="write the figures here, one JSON object a line")
     options = parser.parse_args()
     figures = evaluate(options.data, options.bundles)

@@ -11,7 +11,6 @@ conversations, so that 0.5 stays what the card says. ``--write`` changes the shi
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,6 +35,7 @@ from grice_research.recipes.relevance.corpora import (
     evaluated_texts,
     normalise,
     read_dialogues,
+    rows_of,
 )
 from grice_research.recipes.relevance.evaluate import Figure, evaluate
 from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
@@ -86,7 +86,7 @@ def rated_replies(data: Path) -> list[Reply]:
 
 
 def _dbdc3(data: Path) -> Iterator[Reply]:
-    for row in _rows(data / "dbdc3/dbdc3_dev.jsonl.gz"):
+    for row in rows_of(data / "dbdc3/dbdc3_dev.jsonl.gz"):
         if is_validation(row["id"]):
             continue
         texts = [" ".join(turn["text"].split()) for turn in row["turns"]]
@@ -100,7 +100,7 @@ def _dbdc3(data: Path) -> Iterator[Reply]:
 
 
 def _ab_redial(data: Path) -> Iterator[Reply]:
-    for row in _rows(data / "ab_redial/ab_redial.jsonl.gz"):
+    for row in rows_of(data / "ab_redial/ab_redial.jsonl.gz"):
         for window in row["windows"]:
             before = tuple(" ".join(_text(turn).split()) for turn in window["context"])
             reply = " ".join(_text(window["response"]).split())
@@ -119,12 +119,6 @@ def _convai2017(data: Path) -> Iterator[Reply]:
 
 def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
 
 
 class Models(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
+from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import (
     EVALUATED,
     SOURCES,
@@ -289,9 +289,8 @@ def _training() -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("step", choices=["encode", "write", "fit", "bundle"])
-    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
     options = parser.parse_args()
     torch.set_num_threads(1)

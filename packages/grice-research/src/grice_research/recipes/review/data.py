@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +20,7 @@ from grice.scoring.api import Grader
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
 from grice_research.places import work_folder
-from grice_research.recipes.relevance.corpora import is_held_out
+from grice_research.recipes.relevance.corpora import is_held_out, rows_of
 from grice_research.recipes.sense.sources import CHATBOTS, shortened, training_items, written_items
 from grice_research.training_texts import normalised
 
@@ -87,20 +85,15 @@ def _key(text: str) -> str:
     return key if len(key) >= LETTERS else ""
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
 def _keys(row: Mapping[str, Any]) -> set[str]:
     return {_key(turn["text"]) for turn in row["turns"]} - {""}
 
 
 def _evaluated(data: Path) -> set[str]:
     """Return the longer texts of the sets that the order is measured on."""
-    texts = {key for row in _rows(data / abc_eval.FILE) for key in _keys(row)}
+    texts = {key for row in rows_of(data / abc_eval.FILE) for key in _keys(row)}
     texts |= {_key(turn.text) for talk in read_logs().talks for turn in talk.turns} - {""}
-    for row in _rows(data / breakdowns.FILE):
+    for row in rows_of(data / breakdowns.FILE):
         if breakdowns.is_validation(row["id"]):
             texts |= _keys(row)
     return texts
@@ -108,7 +101,7 @@ def _evaluated(data: Path) -> set[str]:
 
 def _voted(data: Path) -> Iterator[Marked]:
     """Yield the turns of the training part of dbdc3, with the share of votes for a breakdown."""
-    for row in _rows(data / breakdowns.FILE):
+    for row in rows_of(data / breakdowns.FILE):
         if breakdowns.is_validation(row["id"]):
             continue
         turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in row["turns"])
@@ -123,8 +116,8 @@ def _voted(data: Path) -> Iterator[Marked]:
 
 def _rated(data: Path) -> Iterator[Marked]:
     """Yield messages of bots that a person rated good or bad."""
-    known = {key for row in _rows(data / breakdowns.FILE) for key in _keys(row)}
-    for row in _rows(data / CONVAI):
+    known = {key for row in rows_of(data / breakdowns.FILE) for key in _keys(row)}
+    for row in rows_of(data / CONVAI):
         keys = _keys(row)
         in_dbdc3 = bool(keys) and 2 * len(keys & known) >= len(keys)
         if row["meta"]["amt50"] or in_dbdc3 or not is_held_out("convai2017", row["id"]):

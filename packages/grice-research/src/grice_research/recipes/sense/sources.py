@@ -23,7 +23,7 @@ import numpy as np
 from grice_research.benches.breakdowns import FILE as BREAKDOWNS
 from grice_research.benches.breakdowns import is_validation
 from grice_research.benches.minimal_pairs import read_pairs
-from grice_research.recipes.relevance.corpora import evaluated_texts, normalise
+from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, rows_of
 
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
 """What the heads tell; a flaw of a kind is learned by the first and by that of its kind."""
@@ -117,11 +117,11 @@ TURNS = 4
 def nli(data: Path) -> Iterator[Item]:
     """Yield premises with what contradicts them and what does not; revised ones both ways."""
     yield from _by_premise("snli", snli_dev(data))
-    rows = [row for row in lines_of(data / "nli_contradiction/cf_snli.jsonl.gz")
+    rows = [row for row in rows_of(data / "nli_contradiction/cf_snli.jsonl.gz")
             if row["split"] != "test"]  # fmt: skip
     for _, group in groupby(rows, key=lambda row: row["group"]):
         yield from _revised(list(group))
-    broken = lines_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
+    broken = rows_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
     yield from _by_premise("broken", ((r["premise"], r["hypothesis"], r["label"]) for r in broken))
     negated = table_of(data / "negated_nli/negated_nli.tsv.gz")
     yield from _by_hypothesis((r["premise"], r["hypothesis"], r["label"]) for r in negated)
@@ -178,7 +178,7 @@ def codah(data: Path) -> Iterator[Item]:
 
 def breakdowns(data: Path) -> Iterator[Item]:
     """Yield replies of chatbots that few call a breakdown beside those that many do."""
-    for talk in lines_of(data / "dbdc3/dbdc3_dev.jsonl.gz"):
+    for talk in rows_of(data / "dbdc3/dbdc3_dev.jsonl.gz"):
         if is_validation(talk["id"]):
             continue
         votes = {
@@ -190,8 +190,8 @@ def breakdowns(data: Path) -> Iterator[Item]:
 
 def messages(data: Path) -> Iterator[Item]:
     """Yield messages of chatbots that their partner called good beside those called bad."""
-    both = {_plain(talk["turns"]) for talk in lines_of(data / "dbdc3/dbdc3_dev.jsonl.gz")}
-    for talk in lines_of(data / "convai2017/convai2017.jsonl.gz"):
+    both = {_plain(talk["turns"]) for talk in rows_of(data / "dbdc3/dbdc3_dev.jsonl.gz")}
+    for talk in rows_of(data / "convai2017/convai2017.jsonl.gz"):
         if talk["meta"]["amt50"] or _stands_in(_plain(talk["turns"]), both):
             continue
         votes = {
@@ -330,12 +330,6 @@ def _chosen(texts: Sequence[str], by: str) -> str:
     return texts[crc32(by.encode()[::-1]) % len(texts)]
 
 
-def lines_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file of JSON lines, packed by gzip."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
 def table_of(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a table parted by tabs, packed by gzip."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -379,9 +373,9 @@ def _evaluated(data: Path) -> Iterator[str]:
     """Yield the texts of the sets that the heads are measured on."""
     yield from evaluated_texts(data)
     for path in (data / "abc_eval").glob("*.jsonl.gz"):
-        for talk in lines_of(path):
+        for talk in rows_of(path):
             yield from (turn["text"] for turn in talk["turns"])
-    for talk in lines_of(data / BREAKDOWNS):
+    for talk in rows_of(data / BREAKDOWNS):
         if is_validation(talk["id"]):
             yield from (turn["text"] for turn in talk["turns"])
     for pair in read_pairs():

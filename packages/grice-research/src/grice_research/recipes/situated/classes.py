@@ -10,7 +10,6 @@ and food.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import re
@@ -18,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from grice_research.places import work_folder
+from grice_research.recipes.options import parser_of
 
 WORK = work_folder("situated")
 KINDS = {
@@ -42,8 +42,7 @@ def seen(data: Path) -> set[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     arguments = parser.parse_args()
     files = {}

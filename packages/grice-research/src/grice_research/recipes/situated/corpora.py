@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from grice_research.recipes.relevance.corpora import rows_of as rows
 
 SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
-
-
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a compressed file of JSON lines."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def normalise(text: str) -> str:

@@ -8,7 +8,6 @@ SituatedGen's dev and test derive from are left out by id and text.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Iterator
@@ -17,7 +16,9 @@ from pathlib import Path
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice_research.places import work_folder
-from grice_research.recipes.situated.corpora import evaluated, normalise, rows, sentences_of
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.relevance.corpora import rows_of as rows
+from grice_research.recipes.situated.corpora import evaluated, normalise, sentences_of
 from grice_tasks.situatedgen.clauses import ClauseFinder
 from grice_tasks.situatedgen.contrast import without
 from grice_tasks.situatedgen.dates import spelt_spans
@@ -90,8 +91,7 @@ def collect(data: Path, wordnet: Path, clauses: ClauseFinder) -> tuple[dict[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     arguments = parser.parse_args()
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)

@@ -11,12 +11,11 @@ released with SituatedGen, which the tagger is measured on, are left out by id a
 
 from __future__ import annotations
 
-import argparse
 import json
 from importlib import import_module
-from pathlib import Path
 
 from grice_research.places import work_folder
+from grice_research.recipes.options import parser_of
 from grice_research.recipes.situated.corpora import normalise, released, sentences_of
 
 WORK = work_folder("situated")
@@ -35,8 +34,7 @@ def label_again(model: str, name: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path)
+    parser = parser_of(__doc__)
     parser.add_argument("--model", default="en_core_web_sm", help="a spaCy model: name or folder")
     parser.add_argument("--beside", choices=("second", "third"), help="label once more")
     arguments = parser.parse_args()

@@ -7,14 +7,14 @@ Questions that were released with SituatedGen are left out by id and by text.
 
 from __future__ import annotations
 
-import argparse
 import json
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from grice_research.places import work_folder
-from grice_research.recipes.situated.corpora import normalise, released, rows, sentences_of
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.relevance.corpora import rows_of as rows
+from grice_research.recipes.situated.corpora import normalise, released, sentences_of
 
 WORDS = (
     "is are was were am do does did can could will would shall should may might must has have had"
@@ -35,8 +35,7 @@ def predicate_start(doc: Any) -> int | None:  # noqa: ANN401 - a parse of spaCy
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--model", default="en_core_web_sm", help="an importable spaCy model")
     arguments = parser.parse_args()
     ids, texts = released(arguments.data)

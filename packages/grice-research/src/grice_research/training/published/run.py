@@ -15,7 +15,7 @@ from grice.files import make_folder, write_text
 from grice.models.bundle import check_folder, write_card
 from grice.models.registry import find_kind
 from grice.stats.systems import proportion
-from grice_research.published_models.pickled import checkpoint as opened_checkpoint
+from grice_research.published_models.convert import checkpoint as opened_checkpoint
 from grice_research.training.published.course import CURVE, Course, drawn_curve, write_curve
 from grice_research.training.published.examples import read_examples
 from grice_research.training.published.networks import open_learner, torch_module
