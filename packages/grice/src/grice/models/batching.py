@@ -40,12 +40,7 @@ def batches_by_width(lengths: Sequence[int], max_tokens: int) -> list[list[int]]
 
 
 def batches_by_length(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Return batches of indices of equal length, the longest first; length 0 is left out.
-
-    Args:
-        lengths: Tokens of each text.
-        max_tokens: Tokens of a batch; a text that is longer is a batch by itself.
-    """
+    """Return batches of indices of equal length, the longest first; length 0 is left out."""
     batches = []
     for group in sorted(groups(lengths), key=lambda group: lengths[group[0]], reverse=True):
         if width := lengths[group[0]]:

@@ -178,13 +178,7 @@ class EmbeddedEncoder:
 
 
 class EmbeddedGenerator:
-    """An encoder-decoder from a bundle of kind ``generator``, with beam search.
-
-    Args:
-        bundle: The opened bundle. Its settings state ``max_tokens`` of the output; where the model
-            has no room for any length, also ``max_prompt_tokens`` and ``max_scored_tokens``; and
-            ``arithmetic``, if it was measured in one arithmetic and runs in that in both modes.
-    """
+    """An encoder-decoder from a bundle of kind ``generator``, with beam search."""
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
         self.identity = f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
@@ -207,12 +201,7 @@ class EmbeddedGenerator:
     def generate(
         self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
     ) -> list[tuple[Generated, ...]]:
-        """Return the ``count`` most probable texts per prompt, by beam search of that width.
-
-        Args:
-            begin: A piece of the vocabulary per prompt that stands before its texts, for a model
-                that has no such piece of its own.
-        """
+        """Return the ``count`` most probable texts per prompt, by beam search of that width."""
         if not prompts:
             return []
         sources = self._sources(prompts)

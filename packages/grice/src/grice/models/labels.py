@@ -49,9 +49,6 @@ class CrossEncoder:
 
     Of the right side the first half of what the model reads is kept, of the left side the end.
     Pairs are computed one at a time, since in floating point a row depends on those beside it.
-
-    Args:
-        logits: Returns the outputs for the tokens and token types of one pair.
     """
 
     def __init__(
@@ -154,10 +151,6 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
 
     The labels are those of the checkpoint in lower case; the positive one is ``entailment`` where
     there is one, else the last.
-
-    Args:
-        source: A folder with ``config.json``, ``tokenizer.json`` and either ``model.onnx``, by
-            itself or in the folder ``onnx``, or ``*.safetensors``.
     """
     for name in NEEDED:
         if not (source / name).is_file():

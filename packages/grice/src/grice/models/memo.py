@@ -45,9 +45,6 @@ class Memo:
 
     A shared file that cannot be used (disk full, read-only, damaged) is left alone with a
     warning and a temporary one takes its place: a cache must never cost a result.
-
-    Args:
-        folder: Where the shared file lies; None for a temporary one.
     """
 
     def __init__(self, folder: Path | None) -> None:

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 class Mlp:
-    """A multi-layer perceptron with ReLU between its layers and a linear output.
-
-    Args:
-        layers: Weight of shape ``(inputs, outputs)`` and bias of shape ``(outputs,)`` per layer.
-    """
+    """A multi-layer perceptron with ReLU between its layers and a linear output."""
 
     def __init__(self, layers: list[tuple[Array, Array]]) -> None:
         self.layers = [

@@ -106,11 +106,7 @@ def passage_scores(
     memo: Memo,
     identity: str,
 ) -> list[list[list[TokenScore]]]:
-    """Return for each passage the tokens of each of its scored segments, in order.
-
-    Args:
-        compute: Returns the log probability of each token but the first, of each text.
-    """
+    """Return for each passage the tokens of each of its scored segments, in order."""
     read = [tokenizer.read(passage) for passage in passages]
     values = remember(
         memo,
@@ -142,9 +138,6 @@ def mean_log_probabilities(
     """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
     Of a long prompt the end is read, of a long text the beginning. A text without tokens has 0.
-
-    Args:
-        prompts: What stands before; a space is put between.
     """
     if len(prompts) != len(texts):
         raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
@@ -171,10 +164,6 @@ def read_in_windows(
     """Return the log probability of each token but the first, of each text.
 
     Windows overlap by half, so that a token has at least half a window before it.
-
-    Args:
-        read: Returns the values of texts of one length, each no longer than a window.
-        together: How many tokens are read at once where that changes no bit; 1 reads one window.
     """
     windows = [window for row in rows for window in _windows(row, max_tokens)]
     values: list[Sequence[float]] = [()] * len(windows)

@@ -26,11 +26,7 @@ EXACT_BITS = 53
 
 
 class Columns:
-    """The right side of products, rounded once.
-
-    Args:
-        weight: Shape ``(inputs, outputs)``, finite.
-    """
+    """The right side of products, rounded once."""
 
     def __init__(self, weight: Array) -> None:
         bits = EXACT_BITS - math.ceil(math.log2(max(1, len(weight))))
@@ -40,11 +36,7 @@ class Columns:
         self._row_bits = bits - bits // 2
 
     def product(self, rows: Array) -> Array:
-        """Return ``rows @ weight``, float32, shape ``(n, outputs)``.
-
-        Args:
-            rows: Shape ``(n, inputs)``, finite.
-        """
+        """Return ``rows @ weight``, float32, shape ``(n, outputs)``."""
         integers, units = _integers(rows, self._row_bits)
         with single_threaded():
             sums = integers @ self._integers

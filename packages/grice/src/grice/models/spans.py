@@ -73,10 +73,6 @@ class SpanHead:
 
     A span's borders are borders of words. A text that is blank has no spans. A text longer than
     :data:`CHARACTERS` is tagged in pieces; a span never crosses from one piece to the next.
-
-    Args:
-        hidden: Gives for each text the token states, shape ``(tokens, dimensions)``, and the
-            characters each token covers, ``(0, 0)`` for tokens that stand for no text.
     """
 
     def __init__(
@@ -220,15 +216,7 @@ class _Chain:
 def best_paths(
     emissions: Array, start: Array | Sums, weights: Array, lengths: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return the most probable sequence of tags of each text.
-
-    Args:
-        emissions: Log weight of each tag at each token, shape ``(texts, tokens, tags)``.
-        start: Log weight of each first tag.
-        weights: Log weights from each tag to each, shape ``(texts, tokens, tags, tags)``: those
-            into each token, of which the first are not used.
-        lengths: How many tokens each text has, falling; what stands behind them is not read.
-    """
+    """Return the most probable sequence of tags of each text."""
     counts = _live(lengths, emissions.shape[1])
     score = start + emissions[:, 0]
     back = np.zeros(emissions.shape, np.int64)
@@ -275,12 +263,7 @@ class _Window(NamedTuple):
 
 
 def neighbourhood(states: Array, reach: int) -> Array:
-    """Return each token's state between those of its neighbours, zeros beyond the text.
-
-    Args:
-        states: Shape ``(tokens, dimensions)``.
-        reach: How many neighbours on each side.
-    """
+    """Return each token's state between those of its neighbours, zeros beyond the text."""
     padded = np.zeros((len(states) + 2 * reach, states.shape[1]), np.float32)
     padded[reach : reach + len(states)] = states
     return np.concatenate(

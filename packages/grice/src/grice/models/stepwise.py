@@ -42,12 +42,7 @@ class Chosen(NamedTuple):
 
 
 class Sampler:
-    """Draws tokens as the model finds them probable.
-
-    Args:
-        temperature: Above 0; logits are divided by it.
-        seed: Of the random numbers, one or more integers.
-    """
+    """Draws tokens as the model finds them probable."""
 
     def __init__(self, temperature: float, seed: Sequence[int]) -> None:
         self._temperature = temperature
@@ -74,11 +69,7 @@ def choose_tokens(
     ends: Collection[int],
     max_tokens: int,
 ) -> list[int]:
-    """Return the ids of the tokens that are chosen after a prompt, the one that ends them included.
-
-    Args:
-        ends: Ids of the tokens that end a text.
-    """
+    """Return the ids of the tokens that are chosen after a prompt, the one that ends them included."""
     chosen: list[int] = []
 
     def is_over() -> bool:

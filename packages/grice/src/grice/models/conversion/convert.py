@@ -29,16 +29,7 @@ Quantization: TypeAlias = Literal["int8", "float32"]
 
 
 def convert(source: Path, target: Path, *, quantization: Quantization = "int8") -> Shape:
-    """Write a published causal language model in the run-time format.
-
-    Args:
-        source: A GGUF file, or a folder with ``config.json``, ``*.safetensors`` and
-            ``tokenizer.json``.
-        target: An empty folder. It gets ``model.bin``, ``config.json``, ``vocabulary.json`` and
-            ``tokenizer.json``.
-        quantization: How weights are stored. ``int8`` has one scale a row, and rows whose sums
-            saturate on no processor.
-    """
+    """Write a published causal language model in the run-time format."""
     checkpoint = _read(source)
     return _write(source, target, checkpoint, _specification, quantization)
 
@@ -57,15 +48,6 @@ def convert_states(
     See :func:`convert`. The states are normalized as by the model's last norm, whose weights give
     way to powers of two, so that the states of all dimensions are of one size before they are
     rounded to int8.
-
-    Args:
-        source: As of :func:`convert`.
-        target: Likewise.
-        layers: How many layers are kept.
-        exponents: One per dimension.
-        vocabulary: How many tokens are kept, those of the pairs that are joined first; all if none
-            is stated. A rarer word is then read in more pieces.
-        quantization: As of :func:`convert`.
     """
     checkpoint = _read(source)
     if vocabulary is not None:

@@ -26,14 +26,7 @@ QWEN = (
 def byte_level_tokenizer(
     tokens: Sequence[str], merges: Sequence[str], kinds: Sequence[int], cut: str
 ) -> str:
-    """Return the content of a ``tokenizer.json``.
-
-    Args:
-        tokens: The vocabulary.
-        merges: Pairs ``left right``, the first joined first.
-        kinds: What each token is, in the numbers of GGUF.
-        cut: How texts are cut before, as GGUF names it (``tokenizer.ggml.pre``).
-    """
+    """Return the content of a ``tokenizer.json``."""
     pairs = [(left, right) for left, right in (pair.split(" ", 1) for pair in merges)]
     tokenizer = Tokenizer(
         models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=pairs)

@@ -127,15 +127,7 @@ class Dispatcher:
         read: Callable[[bytes], tuple[Answer, Tokens | None]],
         refused: Callable[[str], bool] = lambda _: False,
     ) -> Answer | Unanswered:
-        """Send a request until it is answered as asked, or was sent as often as it may be.
-
-        Args:
-            path: Behind the address of the endpoint.
-            body: Gives the request, by how often it was answered badly.
-            read: Reads an answer, or raises :class:`UnusableError`.
-            refused: Told why a server does not take the request; returns whether it now gives
-                another body.
-        """
+        """Send a request until it is answered as asked, or was sent as often as it may be."""
         busy = unusable = 0
         while True:
             self._wait_for_server()

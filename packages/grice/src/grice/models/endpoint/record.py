@@ -45,12 +45,7 @@ class _Part(NamedTuple):
 
 
 class RecordReader(Generic[Record]):
-    """Reads records of one form, whose fields are strings, integers and choices.
-
-    Args:
-        form: The form.
-        schema: Its JSON schema.
-    """
+    """Reads records of one form, whose fields are strings, integers and choices."""
 
     def __init__(self, form: type[Record], schema: dict[str, Json]) -> None:
         self._form = form
@@ -61,14 +56,7 @@ class RecordReader(Generic[Record]):
         self._names = {name.casefold(): name for name in properties}
 
     def read(self, text: str, judged: Iterable[str] = (), *, is_cut: bool = False) -> Record:
-        """Return the record in a text.
-
-        Args:
-            text: What a model wrote.
-            judged: Texts that were judged: a record that one of them holds is quoted, unless it
-                stands alone.
-            is_cut: Whether the text ended because it was too long.
-        """
+        """Return the record in a text."""
         begin, parts = _after_reasoning(text, [*_parts(text)])
         if any(part.kind == "broken" for part in parts):
             raise UnreadableError("JSON that is broken or cut off")

@@ -111,11 +111,7 @@ class Spending:
             account.under_way += 1
 
     def end(self, model: str, used: Tokens | None, now: float, took: float) -> None:
-        """Count the tokens of a request that has ended.
-
-        Args:
-            used: What the server counted; None if it did not say.
-        """
+        """Count the tokens of a request that has ended."""
         with self._lock:
             account = self._accounts[model]
             if used is None:

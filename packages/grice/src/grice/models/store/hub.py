@@ -57,12 +57,7 @@ def hub_model(place: str) -> Bundle:
 
 
 def fetch_files(source: HubSource, folder: Path) -> HubSource:
-    """Put the files of a source into a folder, under their paths in the repository.
-
-    Args:
-        source: The repository and its commit. Without files, those that a causal language model
-            is converted from: configuration, tokenizer, and weights as safetensors.
-    """
+    """Put the files of a source into a folder, under their paths in the repository."""
     if source.files:
         fetched = [_needed(source, file, folder) for file in source.files]
     else:

@@ -87,11 +87,7 @@ def stored(name: str) -> Stored:
 
 
 def check_stored(names: Sequence[str], preset: str = "") -> None:
-    """Check that models are here by name.
-
-    Args:
-        preset: Name under which all of them are fetched; empty if there is none.
-    """
+    """Check that models are here by name."""
     known = known_models()
     missing = [name for name in names if find_stored(name) is None]
     if missing and all(name in known and known[name].fetchable for name in missing):
@@ -147,11 +143,7 @@ def workspace(store: Path) -> Iterator[Path]:
 
 
 def publish(store: Path, name: str, write: Callable[[Path], None]) -> Stored:
-    """Write a model and give it its name when it is whole; one of that name is replaced.
-
-    Args:
-        write: Writes the bundle into the empty folder it is given.
-    """
+    """Write a model and give it its name when it is whole; one of that name is replaced."""
     make_folder(store)
     target, temporary = store / name, store / f".{name}-{os.urandom(4).hex()}"
     for left in store.glob(f".{name}-????????"):  # by a process that was killed
@@ -265,11 +257,7 @@ def _megabytes(size: int | None) -> str:
 
 
 def known_and_stored(names: Sequence[str] = ()) -> list[Known]:
-    """Return the models of the index in its order, then the others that are here.
-
-    Args:
-        names: Those that are wanted; none means all.
-    """
+    """Return the models of the index in its order, then the others that are here."""
     here, known = stored_models(), known_models()
     models = {name: _known(entry, here.get(name)) for name, entry in known.items()}
     models |= {name: _described(model) for name, model in here.items() if name not in known}
