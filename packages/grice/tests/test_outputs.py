@@ -192,11 +192,8 @@ ELSEWHERE = {
     "grice_tasks/steering/guide.py": "writes into a folder that its caller has made",
     "grice_tasks/situatedgen/java.py": "writes into a temporary folder of its own",
     "grice/report/writer.py": "a nameless temporary file",
-    "grice/models/conversion/encoder.py": "into an empty folder that its caller has made",
-    "grice/models/conversion/heads.py": "into an empty folder that its caller has made",
-    "grice/models/conversion/saturation.py": "rewrites the file that has just been written",
     "grice/models/conversion/convert.py": "into an empty folder that its caller has made",
-    "grice/models/store/wheels.py": "keeps parts of downloads, and unpacks into a temporary folder",
+    "grice/models/store/wheels.py": "what pip tells, and the model, both in a temporary folder",
     "grice/models/store/places.py": "renames whole folders inside the store, which is locked",
 }
 WRITES = {"write_text", "write_bytes", "savez_compressed", "savez", "save", "rename", "touch"}

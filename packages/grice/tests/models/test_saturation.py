@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from grice.models.bundle import shipped_bundles
-from grice.models.conversion import saturation
+from grice.models.conversion.convert import (
+    MOST,
+    largest_pair,
+    multiplied,
+    variables,
+    without_saturation,
+)
 
 MODELS = sorted(name for name, folder in shipped_bundles().items()
                 if (folder / "model.bin").exists())  # fmt: skip
@@ -18,18 +24,18 @@ MODELS = sorted(name for name, folder in shipped_bundles().items()
 @pytest.mark.parametrize("name", MODELS)
 def test_no_two_neighbouring_weights_overflow_sixteen_bits(name):
     content = (shipped_bundles()[name] / "model.bin").read_bytes()
-    multiplied = saturation.multiplied(saturation.variables(content))
-    assert multiplied
-    for tensor in multiplied:
+    tensors = multiplied(variables(content))
+    assert tensors
+    for tensor in tensors:
         weights = np.frombuffer(content, np.int8, tensor.size, tensor.start).reshape(tensor.shape)
-        assert 255 * saturation.largest_pair(weights) < 2**15, tensor.name
+        assert 255 * largest_pair(weights) < 2**15, tensor.name
 
 
 @settings(derandomize=True, deadline=None)
 @given(arrays.arrays(np.int8, (3, 8), elements=st.integers(-127, 127)))
 def test_what_is_lowered_stays_near_and_cannot_saturate(weights):
-    lowered, scale = saturation.without_saturation(weights)
-    assert saturation.largest_pair(lowered) <= saturation.MOST
+    lowered, scale = without_saturation(weights)
+    assert largest_pair(lowered) <= MOST
     assert np.all((scale >= 0.5) & (scale <= 1))
     exact = weights.astype(np.float32)
     halved = np.rint(exact / 2) * 2

@@ -69,7 +69,7 @@ def choose_tokens(
     ends: Collection[int],
     max_tokens: int,
 ) -> list[int]:
-    """Return the ids of the tokens that are chosen after a prompt, the one that ends them included."""
+    """Return the ids of the tokens chosen after a prompt, the one that ends them included."""
     chosen: list[int] = []
 
     def is_over() -> bool:

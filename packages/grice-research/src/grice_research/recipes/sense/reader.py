@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from grice.models.bundle import write_card
 from grice.models.conversion import convert_states
-from grice.models.conversion.saturation import INT8, variables
+from grice.models.conversion.convert import INT8, variables
 from grice.models.store.get import MIDDLE, WINDOW
 from grice.models.store.index import known_models
 from grice_research.places import MODELS
@@ -27,7 +27,7 @@ NAME = "reader"
 LAYERS, VOCABULARY = 12, 24_576
 LEVELS, STEP = 16, 4
 """Of each sign, and how far they are apart: two neighbours never exceed 128, so that no sum
-saturates (:mod:`grice.models.conversion.saturation`)."""
+saturates (:mod:`grice.models.conversion.convert`)."""
 LARGEST = np.arange(1.0, 0.59, -0.1)
 """Of a row's largest weight, what the outermost level stands for; the best for the row is taken."""
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from grice.errors import BundleError, os_reason, shortened
 from grice.models.conversion.checkpoint import FAMILIES, Checkpoint, Shape
-from grice.models.conversion.tokenizer import byte_level_tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from gguf import GGUFReader
@@ -149,3 +151,51 @@ def _unpermuted(values: Tensor, name: str, shape: Shape) -> Tensor:
         return values
     pairs = values.reshape(heads, -1, 2, *values.shape[1:])
     return pairs.swapaxes(1, 2).reshape(values.shape)
+
+
+CONTROL = (3, 4)
+"""Kinds of tokens that stand for no text: control and user-defined ones."""
+QWEN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""How Qwen2 and Qwen3 cut a text before they look for pairs."""
+
+
+def byte_level_tokenizer(
+    tokens: Sequence[str], merges: Sequence[str], kinds: Sequence[int], cut: str
+) -> str:
+    """Return the content of a ``tokenizer.json``."""
+    pairs = [(left, right) for left, right in (pair.split(" ", 1) for pair in merges)]
+    tokenizer = Tokenizer(
+        models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=pairs)
+    )
+    tokenizer.pre_tokenizer = _cutter(cut)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(
+        [
+            AddedToken(token, special=True, normalized=False)
+            for token, kind in zip(tokens, kinds, strict=True)
+            if kind in CONTROL
+        ]
+    )
+    return json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False)
+
+
+def _cutter(cut: str) -> pre_tokenizers.PreTokenizer:
+    bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    if cut == "smollm":
+        return pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Digits(individual_digits=True),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+            ]
+        )
+    if cut == "qwen2":
+        split = pre_tokenizers.Split(Regex(QWEN), "isolated")
+        return pre_tokenizers.Sequence([split, bytes_only])
+    if cut in ("gpt-2", "default"):
+        return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    raise BundleError(
+        f"texts are cut as {cut!r}, which is not known here; use the folder with tokenizer.json"
+    )
