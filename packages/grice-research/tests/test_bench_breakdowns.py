@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice.evaluation.review_stack import STACKS, open_stack
+from grice.evaluation.review import STACKS, open_stack
 from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from grice.evaluation.review_stack import open_stack
+from grice.evaluation.review import open_stack
 from grice.records import Score
 from grice_research.benches import planted_flaws
 from grice_research.context import metric_and_preset

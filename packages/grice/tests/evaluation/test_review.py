@@ -5,8 +5,7 @@ import pytest
 import grice
 from grice import Conversation, Score, Turn
 from grice.errors import InputError
-from grice.evaluation.review import Reviewer
-from grice.evaluation.review_stack import STACKS, open_stack
+from grice.evaluation.review import STACKS, Reviewer, open_stack
 from grice.records import FeatureEvidence, Span, TurnEvidence, json_line
 
 TALK = Conversation(

@@ -34,7 +34,7 @@ ALLOWED = {
     ("readers/topical_chat.py", "agent"): SPEAKER_FIELD,
     ("report/meta_tables.py", "system"): "a level of evaluation",
     ("stats/inference.py", "human"): RATINGS,
-    ("stats/dependent.py", "human"): RATINGS,
+    ("stats/comparison.py", "human"): RATINGS,
     ("stats/systems.py", "human"): RATINGS,
 }
 """Modules that compare or list a word for another reason."""

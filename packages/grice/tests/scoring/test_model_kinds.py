@@ -13,7 +13,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import BundleError, GriceError, MetricError, ModelError
-from grice.evaluation.review_stack import STACKS, open_stack
+from grice.evaluation.review import STACKS, open_stack
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle, shipped_bundles

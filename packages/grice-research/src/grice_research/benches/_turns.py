@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 
 from grice.errors import GriceError, InputError
-from grice.evaluation.review_stack import STACKS, observed, open_stack
+from grice.evaluation.review import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle
 from grice.records import TurnEvidence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.evaluation.review_stack import Stack
+    from grice.evaluation.review import Stack
     from grice.models.protocols import Encoder
     from grice.records import Conversation, Score
     from grice.stats.estimate import Estimate

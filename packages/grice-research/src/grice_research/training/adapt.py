@@ -17,8 +17,8 @@ from grice.models.bundle import check_folder
 from grice.models.protocols import Encoder, PairClassifier
 from grice.numeric import sigmoid
 from grice.progress import track
+from grice.stats.comparison import compare_correlations
 from grice.stats.correlations import correlation
-from grice.stats.dependent import compare_correlations
 from grice.stats.estimate import Estimate
 from grice_research.metrics.metric_head import KIND as METRIC_HEAD
 from grice_research.metrics.metric_head import metric_classifier

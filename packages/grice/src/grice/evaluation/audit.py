@@ -23,8 +23,8 @@ from grice.models.protocols import Chat
 from grice.records import Conversation, Turn
 from grice.scoring.items import responses
 from grice.stats.clusters import ClusteredMean
+from grice.stats.comparison import compare_correlations
 from grice.stats.correlations import correlation
-from grice.stats.dependent import compare_correlations
 from grice.stats.estimate import Estimate
 from grice.stats.systems import proportion
 from grice.tables import with_interval

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
         krippendorff_alpha,
         leave_one_annotator_out,
     )
-    from grice.stats.comparison import Comparison, Ranking, holm, significance_clusters
+    from grice.stats.comparison import (
+        Comparison,
+        DependentTest,
+        Ranking,
+        compare_correlations,
+        holm,
+        significance_clusters,
+        williams_t,
+    )
     from grice.stats.correlations import correlation, correlation_within, partial_correlation
-    from grice.stats.dependent import DependentTest, compare_correlations, williams_t
     from grice.stats.estimate import Estimate
     from grice.stats.inference import (
         HumanScale,
@@ -42,9 +49,9 @@ if TYPE_CHECKING:
 # Names are imported when they are first used: `import grice.cli` must not load numpy.
 _NAMES = {
     "agreement": "ceiling cohen_kappa fleiss_kappa krippendorff_alpha leave_one_annotator_out",
-    "comparison": "Comparison Ranking holm significance_clusters",
+    "comparison": "Comparison DependentTest Ranking compare_correlations holm "
+    "significance_clusters williams_t",
     "correlations": "correlation correlation_within partial_correlation",
-    "dependent": "DependentTest compare_correlations williams_t",
     "estimate": "Estimate",
     "inference": "HumanScale PoweredMean fit_human_scale prediction_powered_mean",
     "systems": "Power SystemLevel compare_systems items_needed mean system_level",

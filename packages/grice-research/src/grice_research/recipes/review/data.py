@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import grice
-from grice.evaluation.review_stack import observed
+from grice.evaluation.review import observed
 from grice.records import Conversation, FeatureEvidence, Score, Turn, json_line
 from grice.scoring.api import Grader
 from grice_research.benches import abc_eval, breakdowns

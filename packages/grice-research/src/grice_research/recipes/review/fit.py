@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from grice.evaluation.review_stack import FILE, Stack, Threshold, Witness
+from grice.evaluation.review import FILE, Stack, Threshold, Witness
 from grice.models.bundle import write_card
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS

@@ -50,8 +50,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the first replies."""
     from grice.cli.models import recommend_larger
-    from grice.evaluation.review import review
-    from grice.evaluation.review_stack import STACKS
+    from grice.evaluation.review import STACKS, review
 
     if arguments.issues is not None:
         return _labelled(arguments)
