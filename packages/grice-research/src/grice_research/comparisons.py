@@ -102,12 +102,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What was measured of a metric.
-
-    Attributes:
-        signature: What exactly was computed.
-        comparisons: With every trivial baseline, by what they were compared on.
-    """
+    """What was measured of a metric."""
 
     signature: str
     comparisons: tuple[Comparison, ...]
@@ -268,13 +263,7 @@ NOT_EARNED = "not earned: on no held-out set significantly above every trivial b
 
 
 class Earned(NamedTuple):
-    """The set that shows it.
-
-    Attributes:
-        hardest: The comparison with the trivial baseline that is nearest to the metric there.
-        low: Lower bound of the difference, the interval widened for the number of sets.
-        sets: How many held-out sets there are.
-    """
+    """The set that shows it."""
 
     hardest: Comparison
     low: float

@@ -38,12 +38,7 @@ class Shipped(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A metric or bundle that was recorded as one thing and ships as another.
-
-    Attributes:
-        recorded: Name and version, or name and digest.
-        ships: What ships under this name; empty if nothing does.
-    """
+    """A metric or bundle that was recorded as one thing and ships as another."""
 
     recorded: str
     ships: str

@@ -34,13 +34,7 @@ SUFFIX = ".toml"
 
 
 class Column(NamedTuple):
-    """What a column of a table measures.
-
-    Attributes:
-        on: The set, with the aspect behind a colon.
-        measure: The measure.
-        n: Number of items, or of systems; None if not stated.
-    """
+    """What a column of a table measures."""
 
     on: str
     measure: str
@@ -53,12 +47,7 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One printed figure, in the unit of the measure.
-
-    Attributes:
-        value: The figure.
-        decimals: How many decimals of it were printed.
-    """
+    """One printed figure, in the unit of the measure."""
 
     value: float
     decimals: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Rated
     from grice.records import Judgement, Response
+    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
@@ -33,15 +34,7 @@ PERSON = "Human"
 
 
 class Replies(NamedTuple):
-    """The replies of a set.
-
-    Attributes:
-        responses: With the turns before them.
-        human: Mean rating of each.
-        system: Who wrote each; None if not stated.
-        triples: What people drew from each; empty where the set has none.
-        fingerprint: Name and hash of the set.
-    """
+    """The replies of a set."""
 
     responses: tuple[Response, ...]
     human: tuple[float, ...]
@@ -66,15 +59,7 @@ class Replies(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One value per reply.
-
-    Attributes:
-        row: Whose values they are.
-        values: As many as replies.
-        counts: How many triples each rests on; empty if it rests on none.
-        signature: What exactly was computed.
-        why: What to keep in mind.
-    """
+    """One value per reply."""
 
     row: str
     values: Sequence[float]
@@ -165,41 +150,33 @@ def correlations(
     beside: str = "",
 ) -> Iterator[Row]:
     """Yield correlations: of all replies, of machines', given the number of triples."""
-    for measure in ("pearson", "spearman"):
-        yield Row(
-            row=column.row,
+
+    def row(name: str, measure: str, estimate: Estimate, printed: float | None = None) -> Row:
+        return Row(
+            row=column.row + name,
             measure=measure,
-            estimate=correlation(column.values, replies.human, kind=measure, interval="bca"),
+            estimate=estimate,
             kind=kind,
-            published=(published or {}).get(measure),
-            beside=beside if (published or {}).get(measure) is not None else "",
+            published=printed,
+            beside="" if printed is None else beside,
             why=column.why,
             signature=column.signature,
         )
+
+    both: tuple[Literal["pearson"], Literal["spearman"]] = ("pearson", "spearman")
+    for measure in both:
+        whole = correlation(column.values, replies.human, kind=measure, interval="bca")
+        yield row("", measure, whole, (published or {}).get(measure))
     machine = np.flatnonzero(replies.machine)
     values, human = np.asarray(column.values), np.asarray(replies.human)
     if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
-        for measure in ("pearson", "spearman"):
-            estimate = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
-            yield Row(
-                row=f"{column.row}, machine replies",
-                measure=measure,
-                estimate=estimate,
-                kind=kind,
-                why=column.why,
-                signature=column.signature,
-            )
+        for measure in both:
+            part = correlation(values[machine], human[machine], kind=measure, interval="bca")
+            yield row(", machine replies", measure, part)
     if len(column.counts) and np.ptp(column.counts) > 0:
         given = [float(count) for count in column.counts]
-        estimate = partial_correlation(column.values, replies.human, [given], interval="bca")
-        yield Row(
-            row=f"{column.row}, given the number of triples",
-            measure="spearman",
-            estimate=estimate,
-            kind=kind,
-            why=column.why,
-            signature=column.signature,
-        )
+        partial = partial_correlation(column.values, replies.human, [given], interval="bca")
+        yield row(", given the number of triples", "spearman", partial)
 
 
 def trivial_columns(context: BenchContext, replies: Replies, name: str) -> list[Column]:
@@ -253,13 +230,7 @@ def systems(column: Column, replies: Replies) -> Iterator[Row]:
 
 
 class Printed(NamedTuple):
-    """The figures that the paper prints for a set.
-
-    Attributes:
-        accent: Of ACCENT whole, by measure.
-        baselines: Of its baselines, by our name of the metric: the row and its figures.
-        gold: Of ACCENT's judgement of the triples people drew; empty if the set has none.
-    """
+    """The figures that the paper prints for a set."""
 
     accent: Mapping[str, float]
     baselines: Mapping[str, tuple[str, Mapping[str, float]]]

@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 
 class RocAreas(NamedTuple):
-    """Areas of scores on the same items.
-
-    Attributes:
-        areas: Area by score, 0 to 1; 0.5 is chance.
-        differences: Area of the first less that of the second, by pair of scores.
-    """
+    """Areas of scores on the same items."""
 
     areas: dict[str, Estimate]
     differences: dict[tuple[str, str], Estimate]
@@ -154,12 +149,7 @@ READ = 0.1
 
 
 class Lifts(NamedTuple):
-    """Lifts of scores on the same items.
-
-    Attributes:
-        lifts: By score; 1 is what a random order gives.
-        differences: Lift of the first less that of the second, by pair of scores.
-    """
+    """Lifts of scores on the same items."""
 
     lifts: dict[str, Estimate]
     differences: dict[tuple[str, str], Estimate]

@@ -97,7 +97,7 @@ DIFFERENCE, LIKENESS = "difference of ", "spearman with "
 """How measures begin that compare two scores of the same items, and not one with people."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True):
     """One figure that the bench of a task has measured.
 
     Attributes:
@@ -146,13 +146,7 @@ def computation_of(kind: Kind, stated: Computation | None) -> Computation:
 
 
 class Task(NamedTuple):
-    """The bench of a task: one module of ``benches/``.
-
-    Attributes:
-        title: What it is about; ``TITLE`` of the module.
-        paper: Where the task was published; ``PAPER``.
-        measure: Yields the rows; its function ``measure``.
-    """
+    """The bench of a task: one module of ``benches/``."""
 
     title: str
     paper: str

@@ -68,15 +68,7 @@ BOTH, WITHIN, BALANCED = "AUC, both annotators", "AUC within chatbots", "balance
 
 
 class Marked(NamedTuple):
-    """The chatbot turns, conversation by conversation.
-
-    Attributes:
-        talks: The conversations; the chatbot's turns are their targets.
-        votes: How many of two annotators marked each turn, by behaviour.
-        system: Which chatbot says each turn.
-        group: The person who talked, by turn: whole persons are drawn.
-        released: Votes of models by their name and behaviour; not all behaviours were asked of all.
-    """
+    """The chatbot turns, conversation by conversation."""
 
     talks: tuple[Conversation, ...]
     votes: dict[str, list[int]]

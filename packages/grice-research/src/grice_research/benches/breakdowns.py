@@ -49,15 +49,7 @@ WITHIN, RANKS = "AUC within chatbots", "spearman within chatbots"
 
 
 class Voted(NamedTuple):
-    """The chatbot turns of the validation part, conversation by conversation.
-
-    Attributes:
-        talks: The conversations; the turns that were voted on are their targets.
-        majority: 1 for each turn that more people call a breakdown than anything else.
-        mean: The mean vote of each turn: 0 no breakdown, 0.5 a possible one, 1 a breakdown.
-        system: Which chatbot says it.
-        conversation: Whole conversations are drawn.
-    """
+    """The chatbot turns of the validation part, conversation by conversation."""
 
     talks: list[Conversation]
     majority: list[float]

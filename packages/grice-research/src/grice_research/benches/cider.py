@@ -166,10 +166,10 @@ def _rows(
         yield Row(
             row=f"{task}{suffix}",
             measure=what,
+            estimate=_over_folds(values),
             kind=kind,
             published=printed,
             beside=beside,
-            estimate=_over_folds(values),
             lower=what == "nm",
             why="; ".join(filter(None, notes)),
             signature=f"{fingerprint}|on:cider|{task}|{what}",
@@ -207,7 +207,7 @@ def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
     }
     for (name, _, what), rule in rules.items():
         values = [rule(folds[number]) for number in FOLDS]
-        yield Row(row=name, measure=what, kind="baseline", estimate=_over_folds(values))
+        yield Row(name, what, _over_folds(values), "baseline")
 
 
 def _never(fold: _Fold) -> EntailmentScores:

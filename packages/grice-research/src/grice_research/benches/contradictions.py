@@ -35,12 +35,7 @@ BANDS = (6, 8, 10, 12)
 
 
 class Marked(NamedTuple):
-    """Conversations whose last turn is judged.
-
-    Attributes:
-        talks: The last turn is their target.
-        labels: 1 for each whose last turn contradicts an earlier one.
-    """
+    """Conversations whose last turn is judged."""
 
     talks: list[Conversation]
     labels: list[float]

@@ -105,7 +105,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     yield from _stances(samples, judges, fingerprint)
     yield from _emptiness(scored, fingerprint)
     why = "only concepts were released, no graphs"
-    yield Row(row=NODES_ONLY, measure="stca", estimate=None, kind="printed", why=why)
+    yield Row(NODES_ONLY, "stca", None, "printed", why=why)
 
 
 def _systems(
@@ -201,8 +201,8 @@ def _stances(
         yield Row(
             row=name,
             measure="sa",
-            kind="ours",
             estimate=_mean(values, samples),
+            kind="ours",
             why=why,
             signature=f"{fingerprint}|on:explagraphs_dev|sa",
         )
@@ -226,8 +226,8 @@ def _emptiness(
         yield Row(
             row=f"{first} minus {second}",
             measure="informativeness",
-            kind="ours",
             estimate=_mean(above, samples),
+            kind="ours",
             why=f"{OWN_JUDGE}; {APART}",
             signature=signature,
         )
@@ -244,10 +244,5 @@ def _emptiness(
         "percentile, 2000 bootstrap resamples, seed 0",
     )
     yield Row(
-        row=RELEASED[0],
-        measure="informativeness_p5",
-        kind="printed",
-        estimate=level,
-        why=OWN_JUDGE,
-        signature=signature,
+        RELEASED[0], "informativeness_p5", level, "printed", why=OWN_JUDGE, signature=signature
     )

@@ -43,14 +43,7 @@ RIGHT = "share right"
 
 
 class MinimalPair(msgspec.Struct, frozen=True):
-    """A history, oldest turn first, and two replies to it.
-
-    Attributes:
-        kind: What is wrong with the bad one.
-        history: Turns of two speakers in alternation.
-        good: A reply that nothing is wrong with.
-        bad: Nearly the same words, with one flaw.
-    """
+    """A history, oldest turn first, and two replies to it."""
 
     kind: str
     history: tuple[str, ...]
@@ -59,12 +52,7 @@ class MinimalPair(msgspec.Struct, frozen=True):
 
 
 class _Columns(NamedTuple):
-    """How often each score is right, pair by pair: 1, 0, or 0.5 for a tie.
-
-    Attributes:
-        right: By the name of the score.
-        signatures: Of the metrics among them.
-    """
+    """How often each score is right, pair by pair: 1, 0, or 0.5 for a tie."""
 
     right: dict[str, list[float]]
     signatures: dict[str, str]
@@ -83,7 +71,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     metrics = shipped_metrics()
     for name in FETCHED:
         if why := missing_model(context, name):
-            yield Row(row=name, measure=RIGHT, estimate=None, kind="ours", on=ALL, why=why)
+            yield Row(name, RIGHT, None, "ours", on=ALL, why=why)
         else:
             metrics.append(name)
     columns = _columns(context, pairs, metrics)
@@ -156,4 +144,4 @@ def _rows(
 
 
 def _row(row: str, measure: str, estimate: Estimate, kind: Kind, on: str, signature: str) -> Row:
-    return Row(row=row, measure=measure, estimate=estimate, kind=kind, on=on, signature=signature)
+    return Row(row, measure, estimate, kind, on=on, signature=signature)

@@ -44,13 +44,7 @@ SHARES = (0.1, 0.2)
 
 
 class KeyedTurn(msgspec.Struct, frozen=True):
-    """A turn of a log.
-
-    Attributes:
-        role: ``user`` or ``assistant``.
-        text: The text.
-        flaw: The kind of flaw; empty if there is none.
-    """
+    """A turn of a log."""
 
     role: str
     text: str
@@ -65,13 +59,7 @@ class KeyedLog(msgspec.Struct, frozen=True):
 
 
 class Keyed(NamedTuple):
-    """The logs, and what is keyed of each reply.
-
-    Attributes:
-        talks: The conversations; the assistant's turns are their targets.
-        flaws: Kind of flaw of each reply; empty if it has none.
-        conversation: Id of the conversation of each reply; whole conversations are drawn.
-    """
+    """The logs, and what is keyed of each reply."""
 
     talks: tuple[Conversation, ...]
     flaws: list[str]

@@ -225,13 +225,7 @@ def _system(
         "fluency": [judgement.fluency for judgement in judgements],
     }
     outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
-    yield Row(
-        row=name,
-        measure="spice",
-        estimate=None,
-        kind=kind,
-        why="not computed: its Java program does not ship",
-    )
+    yield Row(name, "spice", None, kind, why="not computed: its Java program does not ship")
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, estimate in row.measures.items():
@@ -317,12 +311,7 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
     chosen["multiple choice"] = [*chosen["commonsenseqa"], *chosen["arc"]]
     for on, values in chosen.items():
         yield Row(
-            row="pipeline",
-            measure="statements_rouge_l",
-            estimate=mean(values),
-            kind="ours",
-            on=on,
-            signature=fingerprint,
+            "pipeline", "statements_rouge_l", mean(values), "ours", on=on, signature=fingerprint
         )
     held = evaluated_statements(folder)
     unseen: list[Read] = []

@@ -91,11 +91,7 @@ class Seq2SeqSettings(Settings, frozen=True):
 
 
 class Engine(Protocol):
-    """What searches for texts, all in pieces of the vocabulary.
-
-    Attributes:
-        end: The piece that ends an output.
-    """
+    """What searches for texts, all in pieces of the vocabulary."""
 
     end: str
 

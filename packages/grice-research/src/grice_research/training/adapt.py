@@ -55,13 +55,7 @@ HALF = 0.5
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One measure of the shipped model and of the new one, on the same held-out replies.
-
-    Attributes:
-        before: Of the shipped model.
-        after: Of the new model, fitted without the conversation of each reply.
-        gain: After less before; None where it was not computed.
-    """
+    """One measure of the shipped model and of the new one, on the same held-out replies."""
 
     measure: str
     before: Estimate
@@ -70,17 +64,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a training run gave.
-
-    Attributes:
-        n: Labelled replies.
-        conversations: Conversations they come from.
-        positive: Share of labels of at least one half.
-        measured: Before and after.
-        penalty: The chosen penalties, on countable features and on vectors.
-        helps: Whether the interval of the gain in rank correlation lies above zero.
-        says: What to know about the data.
-    """
+    """What a training run gave."""
 
     n: int
     conversations: int

@@ -22,14 +22,7 @@ HISTORY = 4
 
 
 class Labelled(NamedTuple):
-    """Replies with what people said of them.
-
-    Attributes:
-        pairs: History and reply.
-        labels: 0 to 1.
-        groups: Conversation of each; a conversation is never on both sides of a split.
-        says: What was left out or assumed, one line each.
-    """
+    """Replies with what people said of them."""
 
     pairs: list[Pair]
     labels: list[float]

@@ -47,13 +47,7 @@ FOLDS = 5
 
 
 class Readings(NamedTuple):
-    """What the head reads of some replies.
-
-    Attributes:
-        scalars: Shape ``(n, 9)``, with a base classifier ``(n, 10)``, in their own units.
-        last: Unit vectors of the turns before, shape ``(n, d)``.
-        reply: Unit vectors of the replies, shape ``(n, d)``.
-    """
+    """What the head reads of some replies."""
 
     scalars: Floats
     last: Array
@@ -70,14 +64,7 @@ class Readings(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """Penalty on the coefficients of the scalars and on those of the vectors.
-
-    Attributes:
-        scalars: On those of the scalars.
-        vectors: On those of the vectors.
-        spared: Names of scalars that have next to none; with large penalties on the rest, these
-            alone are read.
-    """
+    """Penalty on the coefficients of the scalars and on those of the vectors."""
 
     scalars: float = 1e-4
     vectors: float = 0.03
@@ -105,13 +92,7 @@ class FewLabels(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A fitted head.
-
-    Attributes:
-        linear: Log odds from the features.
-        scale: Centre and spread of the scalars.
-        average: What the vector parts add on average over the training data.
-    """
+    """A fitted head."""
 
     linear: Linear
     scale: Scale

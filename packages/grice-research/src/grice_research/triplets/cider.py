@@ -40,22 +40,7 @@ KEYS = {
 
 
 class Item(msgspec.Struct, frozen=True, rename=KEYS):
-    """A triplet of the experiments, with what the released task files hold of it.
-
-    Attributes:
-        dialogue: Id of its dialogue.
-        index: Its place among the dialogue's triplets of the experiments.
-        head: Head span as annotated; may have blanks around it.
-        relation: One of the 31 relations.
-        tail: Tail span as annotated.
-        head_lemma: The released form of the head: lemmas without stop words.
-        tail_lemma: The released form of the tail.
-        question: Rank of its question and character of the answer in context and appended text;
-            None if it has no question.
-        options: Four options after filtering; None if it has none.
-        first_options: The same before filtering.
-        label: Index of the right option in both.
-    """
+    """A triplet of the experiments, with what the released task files hold of it."""
 
     dialogue: str
     index: int
@@ -125,16 +110,7 @@ OPTIONS = 4
 
 
 class Choice(NamedTuple):
-    """One item: a question and its options.
-
-    Attributes:
-        id: Name of the item.
-        text: What the options are spans of.
-        head: The head span.
-        relation: The relation asked for.
-        options: The options.
-        label: Index of the right one.
-    """
+    """One item: a question and its options."""
 
     id: str
     text: str
@@ -181,14 +157,7 @@ def distance_balanced(choices: Sequence[Choice]) -> list[Choice]:
 
 
 class Question(NamedTuple):
-    """One question of task 2.
-
-    Attributes:
-        item: The triplet it asks for.
-        start: First character of the answer in context and appended text.
-        pasted: Whether the answer stands in the appended text alone.
-        valid: Every valid tail of this head and relation in the dialogue, the asked one first.
-    """
+    """One question of task 2."""
 
     item: Item
     start: int
@@ -197,14 +166,7 @@ class Question(NamedTuple):
 
 
 class Cider(NamedTuple):
-    """The released experiments.
-
-    Attributes:
-        dialogues: By id, those that take part.
-        items: The 4,386 triplets in order.
-        folds: Test fold of each dialogue.
-        negatives: The frozen negatives of task 1.
-    """
+    """The released experiments."""
 
     dialogues: dict[str, Dialogue]
     items: list[Item]
@@ -279,14 +241,7 @@ BLOCK = 32
 
 
 class TaskAnswers(NamedTuple):
-    """What the heads say, keyed so that gold can be put beside it.
-
-    Attributes:
-        entailed: Log odds that a dialogue entails a triplet (spans without blanks around them).
-        options: Index of the chosen option of each item of task 3, by its id.
-        relations: Relation of head and tail in a dialogue.
-        spans: Answer to each head and relation in a dialogue; empty without a tagger.
-    """
+    """What the heads say, keyed so that gold can be put beside it."""
 
     entailed: dict[tuple[str, Triple], float]
     options: dict[str, int]
