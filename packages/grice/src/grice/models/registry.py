@@ -49,7 +49,7 @@ KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 KINDS = {
     "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
     "causal-lm": "grice.models.causal:causal_lm",
-    "causal-states": "grice.models.causal_states:causal_states",
+    "causal-states": "grice.models.causal:causal_states",
     "decomposable-attention": "grice.metrics.contradiction.attention:decomposable_attention",
     "encoder": "grice.models.embedded:encoder",
     "extractor": "grice.knowledge.extraction.cues:extractor",
