@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.registry import find_metrics
 from grice.scoring.presets import Preset, named_preset
-from grice_research.outdated import MARK, notice, outdated
+from grice_research.pages import MARK, notice, outdated
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

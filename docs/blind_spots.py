@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice_research.comparisons import NOT_MEASURED, RIGHT, summed_up
-from grice_research.outdated import changes, notice
+from grice_research.pages import changes, notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

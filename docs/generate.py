@@ -23,8 +23,7 @@ from grice.metrics.declaration import Metric
 from grice.metrics.registry import find_metrics
 from grice.readers import document
 from grice_research.comparisons import Recorded, limits_of
-from grice_research.outdated import changes, notice
-from grice_research.pages import bench_page, index_page
+from grice_research.pages import bench_page, changes, index_page, notice
 from grice_research.runs import read_runs
 
 if TYPE_CHECKING:

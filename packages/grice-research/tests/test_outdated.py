@@ -11,8 +11,17 @@ from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle
 from grice_research.comparisons import limits_of
 from grice_research.figures import Figure
-from grice_research.outdated import MARK, UNKNOWN, Change, Shipped, changes, notice, outdated
-from grice_research.pages import bench_page, index_page
+from grice_research.pages import (
+    MARK,
+    UNKNOWN,
+    Change,
+    Shipped,
+    bench_page,
+    changes,
+    index_page,
+    notice,
+    outdated,
+)
 from grice_research.runs import Run, read_runs
 
 DOCS = Path(__file__).parents[3] / "docs"

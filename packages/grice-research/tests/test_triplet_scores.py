@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError
-from grice_research.triplets.scores import (
+from grice_research.triplets.cider import (
     average_precision,
     score_entailment,
     score_labels,

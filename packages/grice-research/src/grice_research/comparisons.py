@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice_research.outdated import changes
+from grice_research.pages import changes
 from grice_research.rows import DIFFERENCE, LIKENESS
 
 if TYPE_CHECKING:

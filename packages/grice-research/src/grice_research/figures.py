@@ -203,18 +203,11 @@ def _printed(
     place: int,
     context: BenchContext,
 ) -> Figure:
-    figure = Figure(
-        bench=bench.name,
-        table=table.id,
-        row=name,
-        kind="printed",
-        on=column.on,
-        measure=column.measure,
+    figure = msgspec.structs.replace(
+        _empty(bench, table, name, "printed", column, f"grice bench {bench.name}"),
         published=cell.value,
-        n=column.n,
         verdict="cannot be checked",
         why=table.why,
-        command=f"grice bench {bench.name}",
         computed="released files",
         rounding=_rounding(cell),
         lower=column.measure in table.lower,
@@ -242,17 +235,11 @@ def _ours(
     cell: Cell | None,
     context: BenchContext,
 ) -> Figure:
-    figure = Figure(
-        bench=bench.name,
-        table=table.id,
-        row=f"{metric} (ours)",
-        kind="ours",
-        on=column.on,
-        measure=column.measure,
+    command = _command(bench, metric, column, context)
+    figure = msgspec.structs.replace(
+        _empty(bench, table, f"{metric} (ours)", "ours", column, command),
         published=None if cell is None else cell.value,
-        n=column.n,
         beside=beside,
-        command=_command(bench, metric, column, context),
         computed=None if cell is None else computation_of("ours", table.computed.get(metric)),
         rounding=0.0 if cell is None else _rounding(cell),
         lower=column.measure in table.lower,
@@ -268,17 +255,25 @@ def _ours(
 def _baseline(
     bench: Bench, table: Table, metric: str, column: Column, context: BenchContext
 ) -> Figure:
-    figure = Figure(
+    command = _command(bench, metric, column, context)
+    figure = _empty(bench, table, metric, "baseline", column, command)
+    return _of_metric(figure, metric, column, context)
+
+
+def _empty(
+    bench: Bench, table: Table, row: str, kind: Kind, column: Column, command: str
+) -> Figure:
+    """Return a figure of a table that has no value yet."""
+    return Figure(
         bench=bench.name,
         table=table.id,
-        row=metric,
-        kind="baseline",
+        row=row,
+        kind=kind,
         on=column.on,
         measure=column.measure,
         n=column.n,
-        command=_command(bench, metric, column, context),
+        command=command,
     )
-    return _of_metric(figure, metric, column, context)
 
 
 def _of_metric(figure: Figure, metric: str, column: Column, context: BenchContext) -> Figure:

@@ -16,8 +16,15 @@ from grice.errors import BundleError, InputError
 from grice.records import Triple
 from grice.stats.systems import mean
 from grice_research.rows import Row
-from grice_research.triplets.cider import answer_tasks, distance_balanced, load_cider, nearest
-from grice_research.triplets.scores import score_entailment, score_labels, score_spans
+from grice_research.triplets.cider import (
+    answer_tasks,
+    distance_balanced,
+    load_cider,
+    nearest,
+    score_entailment,
+    score_labels,
+    score_spans,
+)
 from grice_tasks.cider.statistics import turn_starts
 
 if TYPE_CHECKING:
@@ -26,8 +33,16 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.triplets.cider import Choice, Cider, Item, Negative, Question, TaskAnswers
-    from grice_research.triplets.scores import EntailmentScores, SpanScores
+    from grice_research.triplets.cider import (
+        Choice,
+        Cider,
+        EntailmentScores,
+        Item,
+        Negative,
+        Question,
+        SpanScores,
+        TaskAnswers,
+    )
     from grice_tasks.cider.models import TripletModels
 
 TITLE = "Commonsense links in dialogues (CIDER)"

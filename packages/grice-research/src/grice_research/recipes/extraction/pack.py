@@ -11,7 +11,6 @@ the relation people wrote there.
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,7 @@ from grice.models.models import Models
 from grice_research.extraction import as_deco, bleu2
 from grice_research.places import MODELS
 from grice_research.recipes.options import parser_of
+from grice_research.recipes.relevance.corpora import rows_of, strings_in
 from grice_research.surface import Scale
 from grice_research.training_texts import normalised, record_texts
 
@@ -262,36 +262,19 @@ def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
 
 
 def exchanges(path: Path) -> Iterator[tuple[str, str]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for conversation in map(json.loads, lines):
-            if conversation.get("meta", {}).get("amt50"):
-                continue
-            turns = conversation["turns"]
-            for before, after in pairwise(turns):
-                if before.get("speaker") != after.get("speaker"):
-                    yield before["text"].strip(), after["text"].strip()
+    for conversation in rows_of(path):
+        if conversation.get("meta", {}).get("amt50"):
+            continue
+        for before, after in pairwise(conversation["turns"]):
+            if before.get("speaker") != after.get("speaker"):
+                yield before["text"].strip(), after["text"].strip()
 
 
 def evaluated_texts(data: Path) -> Iterator[str]:
     files = sorted((data / "accent_deco").glob("*.jsonl")) + sorted((data / "rated").glob("*.gz"))
-    for path in files:
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8") as lines:
-            text = lines.read()
-        records = (
-            [json.loads(text)]
-            if path.name.endswith((".json", ".json.gz"))
-            else [json.loads(line) for line in text.splitlines() if line.strip()]
-        )
-        yield from strings(records)
-
-
-def strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from value.split("</UTT>")
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from strings(item)
+    texts = (text for path in files for row in rows_of(path) for text in strings_in(row))
+    for text in texts:
+        yield from text.split("</UTT>")
 
 
 def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, float]:
