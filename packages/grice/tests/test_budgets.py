@@ -12,9 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 BUDGETS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["budgets"]
 STILL_OVER: dict[str, int] = {
-    "packages/grice/src": 47_400,
     "packages/grice-research/src": 27_000,
-    "packages/*/tests": 38_100,
 }
 """Lines that folders over their budget may have until they are cut; empty when all are."""
 

@@ -23,12 +23,7 @@ def extras() -> Mapping[str, str]:
 
 
 def instead_of(words: str) -> str | None:
-    """Return what replaces a former command or option; None for words that never were one.
-
-    Args:
-        words: A command (``health``), an action (``kb add``), an option of one command
-            (``serve --keys``) or of any (``--budget``), ``metric NAME`` or ``preset NAME``.
-    """
+    """Return what replaces a former command or option; None for words that never were one."""
     return _table("former.toml").get(words)
 
 

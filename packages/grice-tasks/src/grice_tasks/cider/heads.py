@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError, InputError
-from grice.models.blas import single_threaded
+from grice.models.products import single_threaded
 from grice_tasks.cider.reading import STRUCTURE, locate, structure
 from grice_tasks.cider.records import cider_schema
 

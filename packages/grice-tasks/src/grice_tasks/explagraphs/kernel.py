@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.models.blas import single_threaded
+from grice.models.products import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError, InputError
-from grice.models.blas import single_threaded
 from grice.models.bundle import open_bundle
 from grice.models.mlp import Mlp, quantized
+from grice.models.products import single_threaded
 from grice.models.protocols import Generated
 from grice.models.registry import Settings, read_settings
 from grice.models.stepwise import drawn

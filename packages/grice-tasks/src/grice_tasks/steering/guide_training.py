@@ -17,9 +17,9 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.files import make_folder
-from grice.models.blas import single_threaded
 from grice.models.bundle import check_folder, write_card
 from grice.models.mlp import Mlp, quantized
+from grice.models.products import single_threaded
 from grice.numeric import sigmoid
 from grice.progress import track
 from grice_tasks.steering.guide import KIND, Guide, GuideSettings, TokenSpace, vocabulary_digest

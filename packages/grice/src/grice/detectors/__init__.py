@@ -95,9 +95,7 @@ def certain_flaws(talk: Conversation, turns: Iterable[int] | None = None) -> lis
     >>> [(flaw.rule, flaw.turn) for flaw in certain_flaws(Conversation("1", turns))]
     [('template-left-in', 1)]
 
-    Args:
-        talk: The conversation as it came.
-        turns: Indices of the replies to check; by default those that metrics judge.
+    ``turns`` are indices of replies; by default those that metrics judge.
     """
     if turns is None:
         turns = (response.turn for response in responses(talk))

@@ -9,7 +9,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.knowledge.wording import head_text, tail_text
-from grice.models.blas import single_threaded
+from grice.models.products import single_threaded
 from grice.numeric import unit_cosine, unit_dot
 from grice.records import KnownTail
 
@@ -306,13 +306,8 @@ def nearest_rows(
 ) -> list[list[tuple[int, float]]]:
     """Return for each query the rows of largest inner product with it, the largest first.
 
-    The bits of an answer depend on the query and the rows alone.
-
-    Args:
-        rows: Unit vectors, shape ``(n, dimensions)``.
-        among: Numbers of the rows to look at, rising.
-        asked: Queries, each of shape ``(dimensions,)``.
-        count: Rows wanted per query.
+    Rows are unit vectors, shape ``(n, dimensions)``; those in ``among``, rising, are looked at. The
+    bits of an answer depend on the query and the rows alone.
     """
     nearest: list[list[tuple[float, int]]] = [[] for _ in asked]
     for first in range(0, len(among), ROWS):

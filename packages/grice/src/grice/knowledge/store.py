@@ -21,7 +21,7 @@ import numpy as np
 from grice.errors import BundleError
 from grice.knowledge.lookup import KnowledgeBase, NearHead, StoredKnowledge, encoded, largest
 from grice.knowledge.schema import load_schema
-from grice.models.blas import single_threaded
+from grice.models.products import single_threaded
 from grice.models.protocols import Encoder
 from grice.models.registry import NoSettings, Settings, encoder_of, model_kind, read_settings
 from grice.records import Triple

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from grice.models.blas import single_threaded
-from grice.models.products import Columns
+from grice.models.products import Columns, single_threaded
 
 if TYPE_CHECKING:
     from pathlib import Path

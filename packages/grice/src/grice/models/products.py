@@ -10,13 +10,15 @@ either side for 384 elements, close to the 24 of float32.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-
-from grice.models.blas import single_threaded
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.float32]
@@ -57,3 +59,20 @@ def _integers(rows: Array, bits: int) -> tuple[NDArray[np.float64], NDArray[np.f
     # Powers of 2 change no digit of what they multiply; np.ldexp on whole rows is ten times slower.
     integers = rows * np.ldexp(1.0, -exponents)
     return np.rint(integers, out=integers), np.ldexp(1.0, exponents)
+
+
+def single_threaded() -> AbstractContextManager[object]:
+    """Return a context in which numpy multiplies matrices on one thread.
+
+    Our products are small: several threads would wait for each other far longer than they
+    compute (measured: a thousand times, beside other work), and the split would round differently
+    on machines with other numbers of cores.
+    """
+    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for the loaded libraries takes milliseconds, limiting them afterwards none.
+    return ThreadpoolController()

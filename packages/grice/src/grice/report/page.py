@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import groupby
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -13,17 +14,16 @@ from grice.errors import excerpt
 from grice.pages import head
 from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
-from grice.report.snippet import snippet
 from grice.report.svg import Drawing, Histogram, decimals, number
 from grice.scoring.summary import notes
-from grice.text.markdown import as_read
+from grice.text.markdown import as_read, marks
+from grice.text.markup import thoughts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from grice.evaluation.review import FlaggedTurn, Review
     from grice.records import Json
-    from grice.report.snippet import Piece
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 
@@ -44,6 +44,10 @@ BEFORE, REPLY, ID = 140, 280, 48
 leads to the whole."""
 OPEN = 6
 """Replies to look at first that are not folded up."""
+READ = 20_000
+"""Characters of a reply that are looked at."""
+LEAD = 60
+"""Characters that stand before marked words which do not stand in the beginning."""
 
 
 class MetricPanel(msgspec.Struct, frozen=True):
@@ -189,3 +193,66 @@ def write_page(
     )
     # A lone surrogate in a title or a command line has no UTF-8 form.
     page.dump(file, encoding="utf-8", errors="replace")
+
+
+class Piece(NamedTuple):
+    """A stretch of a snippet, and whether it is marked."""
+
+    text: str
+    marked: bool
+
+
+def snippet(
+    text: str, spans: Iterable[tuple[int, int]], most: int, *, as_written: bool = False
+) -> list[Piece]:
+    """Return at most so many characters of a text, in pieces that are marked or not.
+
+    Thinking and marks of Markdown are left out, and the text is cut between words. Where the
+    first marked words stand far behind, it begins shortly before them.
+
+    >>> snippet("Click on **Forgot password** below.", [(9, 28)], 40)
+    [Piece(text='Click on ', marked=False), Piece(text='Forgot password', marked=True), \
+Piece(text=' below.', marked=False)]
+    """
+    words = _words(text[:READ], spans, as_written=as_written)
+    first = next((i for i, word in enumerate(words) if any(marked for _, marked in word)), 0)
+    start = first if sum(len(word) + 1 for word in words[:first]) > most - LEAD else 0
+    room = LEAD
+    while start and room > len(words[start - 1]):
+        start -= 1
+        room -= len(words[start]) + 1
+    signs: list[tuple[str, bool]] = [("…", False)] if start else []
+    for place, word in enumerate(words[start:]):
+        if signs and len(signs) + len(word) + 1 > most:
+            signs.append(("…", False))
+            break
+        if place:
+            # A blank between two marked words is marked with them.
+            signs.append((" ", signs[-1][1] and word[0][1]))
+        signs += word[:most]
+    return [
+        Piece("".join(sign for sign, _ in group), marked)
+        for marked, group in groupby(signs, key=lambda sign: sign[1])
+    ]
+
+
+def _words(
+    text: str, spans: Iterable[tuple[int, int]], *, as_written: bool
+) -> list[list[tuple[str, bool]]]:
+    """Return the words that are read, each as its signs and whether they are marked."""
+    marked = bytearray(len(text))
+    for start, end in spans:
+        marked[start:end] = b"\1" * len(marked[start:end])
+    signs = list(text)
+    for start, end in () if as_written else thoughts(text):
+        signs[start:end] = [" "] * (end - start)
+    for start, end in () if as_written else marks(text):
+        signs[start:end] = [""] * (end - start)
+    return list(_parted(zip(signs, map(bool, marked), strict=True)))
+
+
+def _parted(signs: Iterable[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
+    read = (sign for sign in signs if sign[0])
+    for blank, word in groupby(read, key=lambda sign: sign[0].isspace()):
+        if not blank:
+            yield list(word)

@@ -38,7 +38,6 @@ NAMES: dict[str, str] = {
     "pearson": "Pearson",
     "spearman": "Spearman",
     "kendall": "Kendall tau-b",
-    "kendall_c": "Kendall tau-c",
 }
 
 
@@ -61,7 +60,7 @@ def correlation(
     Args:
         x: One value per item, such as those of a metric; None or NaN where there is none.
         y: The other column, such as human ratings.
-        kind: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``kendall_c`` (tau-c).
+        kind: ``pearson``, ``spearman``, or ``kendall`` (tau-b).
         groups: Conversation of each item. Items of one conversation are then resampled
             together, as they resemble each other.
         interval: ``jackknife`` (the default with groups, and for Pearson): each item or
@@ -155,8 +154,7 @@ def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
     elif kind == "spearman":
         value = float(stats.spearmanr(x, y).statistic)
     else:
-        variant = "b" if kind == "kendall" else "c"
-        value = float(stats.kendalltau(x, y, variant=variant).statistic)
+        value = float(stats.kendalltau(x, y).statistic)
     # A perfect correlation is one, however its sums were rounded.
     return math.copysign(1.0, value) if abs(value) > 1 - 1e-12 else value
 
@@ -174,7 +172,7 @@ def analytic_interval(
     if kind == "spearman":
         variance = (1 + value**2 / 2) / (n - covariates - 3)
         return *fisher(value, variance, most, level), "Fisher z, Bonett-Wright error"
-    error = kendall_error(x, y, tau=value, variant=kind)
+    error = kendall_error(x, y, tau=value)
     variance = (error / (1 - min(abs(value), most) ** 2)) ** 2
     if abs(value) > most:
         # A perfect order shows no spread; the normal-theory variance of Fieller, Hartley and
@@ -330,26 +328,20 @@ def _small(n: int, value: float) -> str | None:
     return few_units(n, "items")
 
 
-def kendall_error(x: Floats, y: Floats, *, tau: float, variant: str) -> float:
-    """Return the standard error of tau-b or tau-c, free of any assumed distribution.
+def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
+    """Return the standard error of tau-b, free of any assumed distribution.
 
-    The delta method on the per-item counts of agreeing and tied pairs (Brown and Benedetti,
-    1977; Samara and Randles, 1988).
+    The delta method on the per-item counts of agreeing and tied pairs (Brown and Benedetti, 1977).
     """
     n = len(x)
     agree = agreeing(x, y)
-    if variant == "kendall_c":
-        fewest = min(len(np.unique(x)), len(np.unique(y)))
-        scale = n * n * (fewest - 1) / fewest
-        influence = 2 * (agree / scale - tau / n)
-    else:
-        untied = []
-        for column in (x, y):
-            _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
-            untied.append(n - np.asarray(counts[codes], np.float64))
-        total = [float(column.sum()) for column in untied]
-        share = (untied[0] / total[0] + untied[1] / total[1]) / 2
-        influence = 2 * (agree / math.sqrt(total[0] * total[1]) - tau * share)
+    untied = []
+    for column in (x, y):
+        _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+        untied.append(n - np.asarray(counts[codes], np.float64))
+    total = [float(column.sum()) for column in untied]
+    share = (untied[0] / total[0] + untied[1] / total[1]) / 2
+    influence = 2 * (agree / math.sqrt(total[0] * total[1]) - tau * share)
     return math.sqrt(float(influence @ influence) * n / (n - 1))
 
 

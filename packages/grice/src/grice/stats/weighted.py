@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from grice.stats.resample import Statistic
 
-Kind: TypeAlias = Literal["pearson", "spearman", "kendall", "kendall_c"]
+Kind: TypeAlias = Literal["pearson", "spearman", "kendall"]
 
 PAIRS = 3000
 """Up to so many items, Kendall's tau of resamples is a product with the matrix of all pairs."""
@@ -40,7 +40,7 @@ def correlations(columns: Floats, target: Floats, kind: Kind) -> Statistic:
         return _pearson(columns, target)
     if kind == "spearman":
         return _spearman(columns, target)
-    return _kendall(columns, target, kind)
+    return _kendall(columns, target)
 
 
 def _pearson(columns: Floats, target: Floats) -> Statistic:
@@ -119,7 +119,7 @@ def _spearman(columns: Floats, target: Floats) -> Statistic:
     return statistic
 
 
-def _kendall(columns: Floats, target: Floats, kind: Kind) -> Statistic:
+def _kendall(columns: Floats, target: Floats) -> Statistic:
     y = _levels(target)
     xs = [_levels(column) for column in columns.T]
     excess = _by_matrix(xs, y) if len(target) <= PAIRS else _by_sorting(xs, y)
@@ -130,13 +130,7 @@ def _kendall(columns: Floats, target: Floats, kind: Kind) -> Statistic:
         values = np.empty((len(weights), len(xs)))
         for k, x in enumerate(xs):
             untied_x = items**2 - (_level_weights(x, weights) ** 2).sum(axis=1)
-            if kind == "kendall":
-                below = np.sqrt(untied_x * untied_y)
-            else:
-                # Stuart's tau-c; the number of levels is that of the data.
-                fewest = min(len(x.starts), len(y.starts))
-                below = np.where(untied_x * untied_y > 0, items**2 * (fewest - 1) / fewest, 0.0)
-            values[:, k] = _ratio(excess(k, weights), below, 1e-9)
+            values[:, k] = _ratio(excess(k, weights), np.sqrt(untied_x * untied_y), 1e-9)
         return values
 
     return statistic

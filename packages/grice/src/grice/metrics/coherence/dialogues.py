@@ -32,8 +32,8 @@ from grice.metrics.coherence.replaced_tokens import (
     ReplacedTokenDetector,
     replaced_token_features,
 )
-from grice.models.blas import single_threaded
 from grice.models.memo import MemoEncoder
+from grice.models.products import single_threaded
 from grice.models.registry import Settings, encoder_of, model_kind
 from grice.numeric import sigmoid, unit_rows
 
