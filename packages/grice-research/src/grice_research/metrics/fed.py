@@ -65,6 +65,9 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
         The difference of mean log probabilities; what is said in either case stands among the
         evidence. ``model`` is a generator that scores texts, or the shipped judge of what belongs
         together, which needs none.
+
+        Args:
+            history: How many turns before the reply are read.
         """
         follow_ups = (*SAYS_SENSE, *negative)
 

@@ -38,7 +38,11 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
     def judge(
         responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
     ) -> Iterator[Judgement]:
-        """Return the rating that a model expects people to give the reply."""
+        """Return the rating that a model expects people to give the reply.
+
+        Args:
+            history: How many turns before the reply are read.
+        """
 
         def judged(spoken: Sequence[Response]) -> Iterator[Judgement]:
             pairs = [
