@@ -102,7 +102,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What was measured of a metric."""
+    """Measured figures of a metric."""
 
     signature: str
     comparisons: tuple[Comparison, ...]

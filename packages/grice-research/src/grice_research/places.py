@@ -1,4 +1,4 @@
-"""Where recipes read and leave files: weights that do not ship, and the data of the product."""
+"""Folders of recipes: weights that do not ship, and the data of the product."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SUFFIX = ".toml"
 
 
 class Column(NamedTuple):
-    """What a column of a table measures."""
+    """The measure in a column of a table."""
 
     on: str
     measure: str

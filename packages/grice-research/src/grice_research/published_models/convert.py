@@ -116,7 +116,7 @@ COMPLETED = {
     "normalize_embedding": True,
     "position_embedding_type": "absolute",
 }
-"""What the converter reads of a configuration that version 5 of transformers has dropped."""
+"""Fields of a configuration that the converter reads and version 5 of transformers dropped."""
 
 
 def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SEARCH = Search(beams=4, returned=1, max_pieces=128)
 """The paper's beam and longest text."""
 T5_PREFIX = "generate two sentences with: "
-"""What the published T5 models read before the keywords; BART reads nothing before them."""
+"""Prompt of the published T5 models before the keywords; BART has none."""
 
 
 class WriterSettings(Seq2SeqSettings, frozen=True):

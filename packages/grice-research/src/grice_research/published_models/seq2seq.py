@@ -91,7 +91,7 @@ class Seq2SeqSettings(Settings, frozen=True):
 
 
 class Engine(Protocol):
-    """What searches for texts, all in pieces of the vocabulary."""
+    """Search options of text generation, all in pieces of the vocabulary."""
 
     end: str
 

@@ -266,7 +266,7 @@ SEEDS, FOLDS = (0, 1, 2), 5
 
 
 class Alone(NamedTuple):
-    """What the networks say."""
+    """Outputs of the networks."""
 
     layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]
     rated: list[NDArray[np.float32]]

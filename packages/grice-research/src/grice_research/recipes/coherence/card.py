@@ -41,11 +41,11 @@ BY_LENGTH = (28, 29)
 """Places of the features of a turn that only say how long a conversation is."""
 _BY_LENGTH = [POOLED + part * (NUMBERS + ORDER) + i for part in (0, 1) for i in BY_LENGTH]
 READ = np.setdiff1d(np.arange(WHOLE), [*range(3, POOLED), *_BY_LENGTH])
-"""What is weighed: the first output, and all numbers but those that say how long it is."""
+"""Weighted features: the first output, and all numbers but those of length."""
 
 
 class Wholes(NamedTuple):
-    """What conversations are judged by, and the items they are of."""
+    """Features of conversations, and the items that they belong to."""
 
     rows: NDArray[np.float32]
     items: list[Item]

@@ -28,7 +28,7 @@ WHOLE = 1.5
 
 
 class Settings(NamedTuple):
-    """What is varied between trainings."""
+    """Options that differ between trainings."""
 
     epochs: int = EPOCHS
     kinds: Collection[str] = ()
