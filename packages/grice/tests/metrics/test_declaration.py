@@ -126,3 +126,15 @@ def test_list_says_what_a_metric_and_its_options_are(capsys):
     assert "Does this reply answer what was said?" in page
     assert "How many turns before the reply are read. 1 or more." in page
     assert "--relevance-model (default bundle:relevance): a model" in page
+
+
+def test_every_option_of_every_metric_is_described():
+    metrics = find_metrics().metrics.values()
+    bare = [
+        f"{metric.name}: {option.name}"
+        for metric in metrics
+        for option in metric.options
+        if not option.help
+    ]
+    assert bare == []
+    assert sum(len(metric.options) for metric in metrics) > 20

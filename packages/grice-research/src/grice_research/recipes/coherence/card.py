@@ -68,7 +68,7 @@ def weighed(twins: Wholes, rated: Wholes, share: float) -> NDArray[np.float64]:
     """
     differences, shares = _differences(twins)
     read, people = _without_length(rated)
-    # What hardly ever differs would otherwise be blown up.
+    # Nearly constant features would otherwise get a very large scale.
     spread = np.maximum(twins.rows[:, READ].std(axis=0), LEAST)
     differences, read = differences / spread, read / spread
 
@@ -388,7 +388,7 @@ def _write(
             f"weights of people's ratings and of the second output {chosen.share}: the best rank "
             f"of rated conversations that costs at most {GIVEN_UP} of the mean accuracy "
             f"(weights: accuracy, rank: {shares})",
-            "how much kinds of twins count (COUNTED in weigh.py), and how far weights are shrunk: "
+            "how much kinds of twins count, and how far weights are shrunk: "
             "nineteen settings on the same held-out conversations",
         ],
         "seeds": list(range(len(seeds))),

@@ -6,7 +6,7 @@
 
 It learns from turns in which words were exchanged (``exchanged.py``): which tokens were, and that
 the turn as it was said is less odd than what became of it. Conversations that weigh the numbers
-(``weigh.py``) are not shown to it.
+are not shown to it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from tokenizers import Tokenizer
 
 from grice.knowledge.generative import START
 from grice.models.bundle import write_card
-from grice_research.places import work_folder
 from grice_research.recipes.dialogue.train import WORK, Utterances, code, read_utterances, shape_of
 from grice_research.recipes.generator.bundle import write_engine
 from grice_research.recipes.generator.model import TailModel
@@ -24,7 +23,7 @@ from grice_research.recipes.relevance.corpora import EVALUATED, SOURCES
 from grice_research.training_texts import record_texts
 
 FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json", "usual.npy")
-WEIGHED = work_folder("relevance") / "fluent/weighed.jsonl"
+WEIGHED = WORK / "weighed.jsonl"
 COMMAND = "python -m grice_research.recipes.dialogue.train --data ../shared/data"
 
 
@@ -92,12 +91,9 @@ def describe(out: Path, corpus: Utterances) -> None:
 
 
 def _quality() -> Iterator[dict[str, object]]:
-    """Yield what ``weigh.py`` has measured of oddness alone, if it has run."""
+    """Yield the figures of ``weigh.py``, if it has run."""
     if WEIGHED.exists():
-        for line in WEIGHED.read_text("utf-8").splitlines():
-            figure = json.loads(line)
-            if figure["measure"].endswith(", oddness"):
-                yield figure
+        yield from map(json.loads, WEIGHED.read_text("utf-8").splitlines())
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Replies with a known answer, of held-out conversations: what the likelihoods are weighed by."""
+"""Replies with a known answer, of held-out conversations: what likelihoods are measured by."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,13 +86,6 @@ def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Tri
                 dialogue.id,
                 "person" if by else "bot",
             )
-
-
-def written(file: Path, histories: Sequence[Sequence[str]]) -> Iterator[Trial]:
-    """Yield what the writer of ``recipes/relevance`` answered to held-out histories."""
-    for row in json.loads(file.read_text("utf-8")):
-        if row["part"] == "valid":
-            yield Trial("written", tuple(histories[row["row"]]), row["text"], 0, str(row["row"]))
 
 
 def damaged(text: str, random: np.random.Generator) -> str | None:

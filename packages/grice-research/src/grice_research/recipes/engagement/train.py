@@ -320,12 +320,9 @@ def bundle(stuff: Material, log: Path, folder: Path) -> None:
         "command": COMMAND,
         "seeds": [0],
     }
-    figures = WORK / "figures.jsonl"
-    lines = figures.read_text().splitlines() if figures.exists() else []
-    quality = [json.loads(line) for line in lines]
     read = f"what is counted {way}" if way.startswith("and ") else way
     facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {read}."}
-    save_head(folder, head, facts, training, {"reads": way}, quality)
+    save_head(folder, head, facts, training, {"reads": way}, ())
     # Those that only chose the sources count too.
     texts = {text for label in stuff.labels for text in (*label.pair.left, label.pair.right)}
     record_texts(folder, texts)

@@ -50,7 +50,7 @@ def weighted(scores: np.ndarray, labels: np.ndarray, names: Sequence) -> float:
 
 KNOWN_WEIGHT = 3.0
 """Weight of a known tail's similarity; 2 to 4 did alike on the development part of CSKB
-Population (``tune.py``)."""
+Population."""
 KNOWN_CENTRE = 0.38
 """Mean similarity there: a tail as like a known one as usual changes nothing."""
 FILES = ("plausibility.npz", "relations.npz")

@@ -37,7 +37,6 @@ from grice_research.recipes.relevance.corpora import (
     read_dialogues,
     rows_of,
 )
-from grice_research.recipes.relevance.evaluate import Figure, evaluate
 from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
 from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_selection
@@ -54,10 +53,6 @@ RIDGE = 0.02
 RESAMPLES = 1000
 SURE = 1e-6
 COMMAND = "python -m grice_research.recipes.relevance.stack --data ../shared/data --write"
-EVALUATE = (
-    "python -m grice_research.recipes.relevance.evaluate "
-    "--data ../shared/data packages/grice-models/src/grice_models/models/relevance"
-)
 CHOSEN_BY = (
     "the weights of networks, cosine and fluency: ratings of single replies in dbdc3 (without the "
     "conversations that the bench breakdowns measures), ab_redial and the held-out part of "
@@ -240,7 +235,6 @@ def write(
     weighed: FluentSettings,
     replies: Sequence[Reply],
     lines: Sequence[dict[str, Any]],
-    data: Path,
 ) -> None:
     """State the weights in the card of the shipped bundle with what they reach; networks stay."""
     folder = shipped_bundles()["relevance"]
@@ -249,14 +243,10 @@ def write(
     facts = {name: getattr(card, name) for name in named}
     facts |= {"version": "3", "summary": SUMMARY}
     training = msgspec.to_builtins(card.training)
-    chosen = [text for text in card.training.selection if "oddness" not in text]
-    training |= {"selection": [*dict.fromkeys((*chosen, CHOSEN_BY))]}
+    training |= {"selection": [*dict.fromkeys((*card.training.selection, CHOSEN_BY))]}
     settings = {**card.settings, "weight_cosine": cosine, **msgspec.structs.asdict(weighed)}
     texts = [text for reply in replies for text in (*reply.pair.left, reply.pair.right)]
-    write_card(folder, facts, training, settings, files=card.files)
-    record_selection(folder, texts)
-    quality = [*map(_left_out, lines), *_rated(evaluate(data, [folder]), folder.name)]
-    write_card(folder, facts, training, settings, quality, files=card.files)
+    write_card(folder, facts, training, settings, map(_left_out, lines), files=card.files)
     record_selection(folder, texts)
 
 
@@ -272,27 +262,6 @@ def _left_out(line: dict[str, Any]) -> dict[str, Any]:
         "command": COMMAND,
         "note": f"sum {line['sum']}, networks {line['networks']}, cosine {line['cosine']}",
     }
-
-
-def _rated(figures: Sequence[Figure], shipped: str) -> Iterator[dict[str, Any]]:
-    """Yield the figures on rated sets, each noting those of the trivial baselines."""
-    for figure in figures:
-        if figure.scorer == shipped:
-            same = (figure.on, figure.measure)
-            others = [other for other in figures if (other.on, other.measure) == same]
-            numbers = {name: round(getattr(figure, name), 4) for name in ("value", "low", "high")}
-            yield {
-                "on": figure.on,
-                "measure": figure.measure,
-                **numbers,
-                "n": figure.n,
-                "command": EVALUATE,
-                "note": ", ".join(
-                    f"{other.scorer} {other.value:.3f}"
-                    for other in others
-                    if other.scorer != shipped
-                ),
-            }
 
 
 SUMMARY = (
@@ -326,7 +295,7 @@ def main() -> None:
     cosine, weighed = settings_of(own, models.columns(held_out), truth)
     print(cosine, weighed)
     if options.write:
-        write(cosine, weighed, replies, lines, options.data)
+        write(cosine, weighed, replies, lines)
 
 
 if __name__ == "__main__":

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
-from grice.metrics.relevance.pairs import history_summary
 from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
@@ -24,7 +20,7 @@ from grice_research.recipes.relevance.corpora import (
     evaluated_texts,
     read_dialogues,
 )
-from grice_research.recipes.relevance.examples import Examples, Mix, collect, texts_of
+from grice_research.recipes.relevance.examples import Mix, collect, texts_of
 from grice_research.recipes.relevance.fit import (
     Fitted,
     Material,
@@ -36,22 +32,9 @@ from grice_research.recipes.relevance.fit import (
     layers_of,
 )
 from grice_research.recipes.relevance.vectors import VectorStore
-from grice_research.recipes.relevance.writer import (
-    Plan,
-    Shape,
-    Writer,
-    choose_pieces,
-    learn,
-    shortened,
-    start_pieces,
-    write,
-)
 from grice_research.training_texts import record_texts
 
 WORK = work_folder("relevance")
-WRITTEN_FILE = WORK / "written.json"
-FLUENT = WORK / "fluent"
-"""The chosen seed with the weight of oddness, by ``grice_research.recipes.dialogue.weigh``."""
 SEEDS = (0, 1, 2)
 FILES = ("head.npz", "left.npz", "right.npz")
 CORPORA = tuple(dict.fromkeys(source.name for source in SOURCES))
@@ -63,24 +46,12 @@ WEIGHTS = {
 }
 """How often a reply of a corpus is drawn, relative to 1 for the others."""
 
-READ_BY_WRITER = {
-    "novels": 0.5,
-    "magazines": 0.3,
-    "plays": 0.4,
-    "star": 0.5,
-    "schema_guided": 0.4,
-    "irc": 0.4,
-}
-"""Which share of a corpus the writer learns from and answers to, 1 for the others."""
-WRITTEN = {"valid": 2048, "train": 10240}
-"""Histories that the writer answers."""
-
-
 TOWERS = TowerSettings()
 CHOSEN = Settings(mix=Mix(other_corpus=0.1, same_conversation=0.1), rated=128)
 
 
 SETTINGS = {"decay": TOWERS.decay}
+PARTS = ["bundle:encoder", "bundle:dialogue"]
 FACTS = {
     "name": "relevance",
     "kind": "pair-head",
@@ -101,14 +72,8 @@ SELECTION = [
     "the kinds of false replies and the weight of the rated messages: the two areas under the "
     "curve of one seed, and that of true against other replies of the same conversation",
     "shipped seed: the largest sum of the first two areas",
-    "the weight of oddness: the largest mean area of true replies against random, damaged and a "
-    "small generator's ones, of bots' and of all messages, true against random kept within 0.005",
 ]
 COMMAND = "python -m grice_research.recipes.relevance.train STEP --data ../shared/data"
-EVALUATE = (
-    "python -m grice_research.recipes.relevance.evaluate "
-    "--data ../shared/data packages/grice-models/src/grice_models/models/relevance"
-)
 
 
 def encode(data: Path) -> None:
@@ -120,51 +85,6 @@ def encode(data: Path) -> None:
     everything = texts_of(read_dialogues(data), set())
     _write_exclusion(len(evaluated), len(everything) - len(texts), len(texts))
     store.add(texts, encoder)
-
-
-def write_false(data: Path, minilm: str) -> None:
-    """Fit the writer, let it answer histories, and encode what it wrote."""
-    stuff, texts = material(data), _texts_by_index()
-    shares = np.array([READ_BY_WRITER.get(name, 1.0) for name in CORPORA])
-    rng = np.random.default_rng(0)
-    rows = np.flatnonzero(rng.random(len(stuff.train.reply)) < shares[stuff.train.corpus])
-    short = [shortened(texts[place]) for place in stuff.train.reply[rows].tolist()]
-    tokenizer = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    shape = Shape()
-    pieces = choose_pieces(tokenizer, short, shape.pieces)
-    torch.manual_seed(0)
-    model = Writer(shape)
-    start_pieces(model, pieces, minilm)
-    learn(model, _summaries(stuff, stuff.train, rows), pieces.read(short, shape.longest), Plan(), 0)
-    written = []
-    for name, part in {"valid": stuff.valid, "train": stuff.train}.items():
-        chances = shares[part.corpus] / shares[part.corpus].sum()
-        draw = np.random.default_rng(1)
-        rows = np.sort(draw.choice(len(part.reply), WRITTEN[name], replace=False, p=chances))
-        answers = write(model, _summaries(stuff, part, rows), pieces, seed=1)
-        written += [
-            {"part": name, "row": row, "text": text}
-            for row, text in zip(rows.tolist(), answers, strict=True)
-            if text
-        ]
-    WRITTEN_FILE.write_text(json.dumps(written), "utf-8")
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    VectorStore(WORK / "vectors").add([row["text"] for row in written], encoder)
-
-
-def _texts_by_index() -> list[str]:
-    return list(VectorStore(WORK / "vectors").index)
-
-
-def _summaries(stuff: Material, part: Examples, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    return np.concatenate(
-        [
-            history_summary(stuff.vectors[some].astype(np.float32), decay=TOWERS.decay)
-            for some in np.array_split(part.history[rows], len(rows) // 2048 + 1)
-        ]
-    ).astype(np.float32)
 
 
 def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
@@ -230,51 +150,20 @@ def _save(folder: Path, pair: Towers, fitted: Fitted) -> None:
 
 
 def bundle(data: Path) -> None:
-    """Copy the seed that does best on held-out conversations, with its figures, to the package."""
+    """Copy the seed that does best on held-out conversations to the package."""
     reached = {seed: json.loads((WORK / f"seed{seed}/measured.json").read_text()) for seed in SEEDS}
     best = max(SEEDS, key=lambda seed: sum(reached[seed][part] for part in SUMMED))
-    figures = [json.loads(line) for line in (WORK / "figures.jsonl").read_text().splitlines()]
     folder = shipped_bundles()["encoder"].parent / "relevance"
     folder.mkdir(exist_ok=True)
     for file in FILES:  # half the room of half precision, and no area changes by 0.0001
         Mlp.load(WORK / f"seed{best}" / file).save_int8(folder / file)
-    weighed = open_bundle(FLUENT).card
-    facts = {**FACTS, "kind": weighed.kind}
-    quality = [*_weighed(), *_quality(figures, FLUENT.name)]
-    write_card(folder, facts, _training(), weighed.settings, quality, files=FILES)
+    facts = {**FACTS, "kind": "fluent-pair-head"}
+    # The weights of the parts are those of ``stack.py``.
+    write_card(folder, facts, _training(), {**SETTINGS, "parts": PARTS}, files=FILES)
     record_texts(folder, texts_of(read_dialogues(data), evaluated_texts(data)))
 
 
 SUMMED = ("random", "people")
-
-
-def _weighed() -> Iterator[dict[str, Any]]:
-    """Yield what held-out conversations say of relevance and oddness together."""
-    for line in (FLUENT / "weighed.jsonl").read_text().splitlines():
-        figure = json.loads(line)
-        if "both" in figure["measure"]:
-            yield figure
-
-
-def _quality(figures: list[dict[str, Any]], shipped: str) -> Iterator[dict[str, Any]]:
-    """Yield the shipped seed's figures, each noting the other seeds' and the floors' values."""
-    for figure in figures:
-        if figure["scorer"] != shipped:
-            continue
-        beside = ", ".join(
-            f"{other['scorer']} {other['value']:.3f}"
-            for other in figures
-            if (other["on"], other["measure"]) == (figure["on"], figure["measure"])
-            and other["scorer"] != shipped
-        )
-        numbers = {key: round(figure[key], 4) for key in ("value", "low", "high")}
-        yield {
-            **{key: figure[key] for key in ("on", "measure")},
-            **numbers,
-            "n": figure["n"],
-            "command": EVALUATE,
-            "note": beside,
-        }
 
 
 def _training() -> dict[str, Any]:
@@ -290,14 +179,10 @@ def _training() -> dict[str, Any]:
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("step", choices=["encode", "write", "fit", "bundle"])
-    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
+    parser.add_argument("step", choices=["encode", "fit", "bundle"])
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.step == "write":
-        write_false(options.data, options.minilm)
-    else:
-        {"encode": encode, "fit": fit_seeds, "bundle": bundle}[options.step](options.data)
+    {"encode": encode, "fit": fit_seeds, "bundle": bundle}[options.step](options.data)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python -m grice_research.recipes.situated.pack
 
-Figures of the cards come from ``evaluate.py`` (``work/quality.json``).
+Figures of the cards come from the bench, if it has run:
+``grice bench situatedgen --json > weights/situated/bench.jsonl``.
 """
 
 from __future__ import annotations
@@ -114,19 +115,42 @@ def card(name: str, folder: Path, quality: list[dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+MEASURES = {
+    "statements_equal": "context", "context_f1": "context", "context_f1_labels": "context",
+    "swap_detection": "situated", "plausibility": "situated", "match_exclusive": "situated",
+}  # fmt: skip
+"""Measures of the bench and the model whose card states them."""
+
+
+def figures() -> dict[str, list[dict[str, object]]]:
+    """Return the figures of each card; none before the bench has run."""
+    quality: dict[str, list[dict[str, object]]] = {"context": [], "situated": []}
+    measured = WORK / "bench.jsonl"
+    for line in measured.read_text("utf-8").splitlines() if measured.is_file() else ():
+        row = json.loads(line)
+        measure, _, on = row["measure"].partition(" on ")
+        if row["value"] is None or row["row"].startswith("table") or measure not in MEASURES:
+            continue
+        quality[MEASURES[measure]].append({
+            "on": f"{row['row']}, {on or 'SituatedGen test'}", "measure": measure,
+            **{key: round(row[key], 4) for key in ("value", "low", "high")}, "n": row["n"],
+            "command": "grice bench situatedgen",
+        })  # fmt: skip
+    return quality
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=tuple(FILES), default=tuple(FILES))
     chosen = parser.parse_args().only
-    quality_file = WORK / "quality.json"
-    quality = json.loads(quality_file.read_text()) if quality_file.is_file() else {}
+    quality = figures()
     for name in chosen:
         files = FILES[name]
         folder = TARGET / name
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             shutil.copyfile(WORK / file, folder / file)
-        (folder / "card.toml").write_text(card(name, folder, quality.get(name, [])), "utf-8")
+        (folder / "card.toml").write_text(card(name, folder, quality[name]), "utf-8")
         record_texts(folder, TEXTS[name]())
         size = sum(path.stat().st_size for path in folder.iterdir())
         print(f"{name}: {size:,} bytes")

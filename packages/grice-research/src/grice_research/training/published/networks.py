@@ -6,6 +6,7 @@ source and a separator, and goes on; it learns from the pieces that it is to wri
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import BundleError, InputError, ModelError
@@ -70,7 +71,7 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
     return Decoder(base, recipe, values)
 
 
-class Learner:
+class Learner(ABC):
     """A checkpoint of transformers that learns a task, with its tokenizer."""
 
     auto: str  # the class of transformers that opens it
@@ -95,9 +96,9 @@ class Learner:
         self.recipe, self.values = recipe, values
         self._pad = int(self.config.pad_token_id or 0)
 
+    @abstractmethod
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
-        """Return the mean loss of a batch, as a tensor that can be differentiated."""
-        raise NotImplementedError
+        """Return the mean loss of a batch, as a differentiable tensor."""
 
     def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
         """Return of each held-out example whether it is answered right: 1, 0, or 0.5 for a tie.
