@@ -28,7 +28,7 @@ ALLOWED = {
     ("readers/_calls.py", "system"): "field of a request to Anthropic's interface",
     ("readers/otel.py", "agent"): META_FIELD,
     ("readers/otel.py", "user"): META_FIELD,
-    ("readers/label_studio.py", "user"): SPEAKER_FIELD,
+    ("readers/layouts.py", "user"): SPEAKER_FIELD,
     ("readers/langfuse.py", "user"): META_FIELD,
     ("readers/table.py", "agent"): SPEAKER_FIELD,
     ("readers/topical_chat.py", "agent"): SPEAKER_FIELD,

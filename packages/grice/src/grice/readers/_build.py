@@ -1,17 +1,20 @@
-"""Turns and conversations from decoded objects; what is left over becomes meta."""
+"""Turns and conversations from decoded objects; other fields become meta."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grice.readers._format import Bad
-from grice.readers._json import field_names, kind
+import msgspec
+
+from grice.readers._format import Bad, Format
+from grice.readers._json import confidence, field_names, kind, records
 from grice.readers.transcript import prefixed
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from grice.records import Json
 
@@ -30,13 +33,6 @@ def take(record: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 -
             del record[name]
             return value
     return None
-
-
-def text_of(value: object, field: str) -> str:
-    """Return a value that has to be text."""
-    if isinstance(value, str):
-        return value
-    raise Bad(field, f"expected text, found {kind(value)}")
 
 
 def list_of(value: object, field: str, what: str) -> list[Any]:
@@ -72,7 +68,21 @@ def references(value: object, field: str) -> tuple[str, ...]:
         return (value,)
     if not isinstance(value, list):
         raise Bad(field, f"expected text or a list of texts, found {kind(value)}")
-    return tuple(text_of(item, f"{field}[{index}]") for index, item in enumerate(value))
+    for index, item in enumerate(value):
+        if not isinstance(item, str):
+            raise Bad(f"{field}[{index}]", f"expected text, found {kind(item)}")
+    return tuple(value)
+
+
+def _name(value: object, otherwise: str, field: str, what: str) -> str:
+    """Return a text or a number as a text; ``otherwise`` in place of null and nothing."""
+    if value is None or value == "":
+        return otherwise
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise Bad(field, f"expected {what}, found {kind(value)}")
 
 
 def _speaker(record: dict[str, Any], names: Sequence[str], otherwise: str) -> str:
@@ -81,24 +91,18 @@ def _speaker(record: dict[str, Any], names: Sequence[str], otherwise: str) -> st
         for name in names:  # a null is said by the letter, not kept
             if name in record and record[name] is None:
                 del record[name]
-        return otherwise
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise Bad(names[0], f"expected the name of the speaker, found {kind(value)}")
+    what = "the name of the speaker"
+    if isinstance(value, float):
+        raise Bad(names[0], f"expected {what}, found {kind(value)}")
+    return _name(value, otherwise, names[0], what)
 
 
 def _label(record: dict[str, Any], name: str) -> str | None:
     """Take a field that is a text or a number; leave anything else where it is, for meta."""
     value = record.get(name)
-    if isinstance(value, str):
-        del record[name]
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        del record[name]
-        return str(value)
-    return None
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    return str(record.pop(name))
 
 
 def _meta(rest: dict[str, Any]) -> dict[str, Json]:
@@ -146,31 +150,6 @@ def turn(
     return Turn(who, words, role, time, others, _meta(item))
 
 
-def turns(
-    value: object, field: str, *, text: Sequence[str] = TEXT, speaker: Sequence[str] = SPEAKER
-) -> tuple[Turn, ...]:
-    """Return the turns of a list of objects or texts; see :func:`turn` for the names."""
-    items = list_of(value, field, "turns")
-    if not items:
-        raise Bad(field, "no turn")
-    if all(type(item) is str for item in items):
-        return tuple(
-            prefixed(items) or (Turn(alternate(index), words) for index, words in enumerate(items))
-        )
-    return tuple(built_turns(items, field, partial(turn, text=text, speaker=speaker)))
-
-
-def _id(record: dict[str, Any], otherwise: str) -> str:
-    value = take(record, ID)
-    if value is None or value == "":
-        return otherwise
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(value)
-    raise Bad("id", f"expected text or a number, found {kind(value)}")
-
-
 def conversation(
     rest: dict[str, Any],
     turns: Sequence[Turn],
@@ -185,5 +164,94 @@ def conversation(
     """
     if not turns:
         raise Bad(field, "no turn")
-    name = _id(rest, default_id)
+    name = _name(take(rest, ID), default_id, "id", "text or a number")
     return Conversation(name, tuple(turns), targets, _meta(rest))
+
+
+def _any_list(_: list[Any]) -> bool:
+    return True
+
+
+class JsonLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """Fields of one JSON layout: the list of turns, and a turn's text and speaker.
+
+    Attributes:
+        keys: Fields of a record that may hold the list of turns.
+        holds: Whether a list under one of the keys is of this layout.
+        sure: Keys under which any list is of this layout.
+        text: Fields of a turn that may hold its text.
+        speaker: Fields of a turn that may hold its speaker.
+        turn: Builds a turn where the fields alone do not say how.
+        items: Noun for the items of the list, for complaints.
+        is_nested: Whether an item is a list of turns itself.
+        has_targets: Whether a record may name the turns to judge.
+    """
+
+    keys: tuple[str, ...]
+    holds: Callable[[list[Any]], bool] = _any_list
+    sure: tuple[str, ...] = ()
+    text: tuple[str, ...] = TEXT
+    speaker: tuple[str, ...] = SPEAKER
+    turn: Callable[[object, str], Turn] | None = None
+    items: str = "turns"
+    is_nested: bool = False
+    has_targets: bool = False
+
+    def fits(self, record: dict[str, Any]) -> bool:
+        """Return whether a record has this layout."""
+        return any(self._has(record, key) for key in self.keys)
+
+    def _has(self, record: dict[str, Any], key: str) -> bool:
+        items = record.get(key)
+        return isinstance(items, list) and (key in self.sure or self.holds(items))
+
+    def turns(self, items: list[Any], field: str) -> list[Turn]:
+        """Return the turns of a list, which a complaint names as ``field``."""
+        if not items:
+            raise Bad(field, "no turn")
+        if self.turn is None and all(type(item) is str for item in items):
+            return prefixed(items) or [Turn(alternate(i), words) for i, words in enumerate(items)]
+        build = self.turn or partial(turn, text=self.text, speaker=self.speaker)
+        if not self.is_nested:
+            return built_turns(items, field, build)
+        built: list[Turn] = []
+        for index, inner in enumerate(items):
+            place = f"{field}[{index}]"
+            built += built_turns(list_of(inner, place, "turns"), place, build, before=len(built))
+        return built
+
+    def build(self, record: dict[str, Any], default_id: str) -> Conversation:
+        """Return the conversation of a record, which is used up."""
+        lists = [key for key in self.keys if isinstance(record.get(key), list)]
+        fitting = [key for key in lists if self._has(record, key)]
+        key = next(iter((*fitting, *lists)), None)
+        if key is None:
+            wrong = next((key for key in self.keys if key in record), None)
+            found = f"missing; found {field_names(record)}; expected a list of {self.items}"
+            if wrong is not None:
+                found = f"expected a list of {self.items}, found {kind(record[wrong])}"
+            raise Bad(wrong or self.keys[0], found)
+        built = self.turns(record.pop(key), key)
+        targets = _targets(record.pop("targets", None), len(built)) if self.has_targets else None
+        return conversation(record, built, default_id, field=key, targets=targets)
+
+    def format(self, name: str, *, summary: str, description: str, example: str) -> Format:
+        """Return the format of JSON lines with this layout."""
+        return Format(
+            name=name,
+            summary=summary,
+            description=description,
+            example=example,
+            sniff=partial(confidence, fits=self.fits),
+            read=partial(records, build=self.build),
+        )
+
+
+def _targets(value: object, count: int) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    for place, index in enumerate(list_of(value, "targets", "turn indices")):
+        if type(index) is not int or not 0 <= index < count:
+            expected = f"expected a turn index from 0 to {count - 1}"
+            raise Bad(f"targets[{place}]", f"{expected}, found {index!r}")
+    return tuple(list_of(value, "targets", "turn indices"))

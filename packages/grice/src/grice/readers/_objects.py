@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grice.errors import RecordError
-from grice.readers import messages, turns
 from grice.readers._calls import history_of
 from grice.readers._format import Bad, Line
 from grice.readers._registry import named
+from grice.readers.layouts import MESSAGES, TURN_LISTS
 from grice.readers.roles import ASSISTANT, TOOL, role_of
 from grice.records import Conversation
 
@@ -30,9 +30,9 @@ def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
 
 def from_record(record: Mapping[str, Any], name: str) -> Conversation:
     """Return the conversation of an object with ``messages`` or ``turns``, as in JSON lines."""
-    build = messages.build if "messages" in record else turns.build
+    layout = MESSAGES if "messages" in record else TURN_LISTS
     try:
-        return build(deepcopy(dict(record)), name)
+        return layout.build(deepcopy(dict(record)), name)
     except Bad as bad:
         raise RecordError(bad.problem, file=name, field=bad.field) from None
 

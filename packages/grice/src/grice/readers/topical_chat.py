@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import RecordError
-from grice.readers._build import conversation, turns
+from grice.readers._build import JsonLayout, conversation, list_of
 from grice.readers._bytes import blocks_of
 from grice.readers._format import Bad, Format, Found, Line
 from grice.readers._json import closed, decode, kind
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from grice.records import Conversation
+
+
+LAYOUT = JsonLayout(keys=("content",), text=("message",), speaker=("agent",))
 
 
 def _key(before: bytes) -> str:
@@ -33,7 +36,7 @@ def _build(value: Value) -> Conversation:
         raise Bad(key, f"expected an object, found {kind(record)}")
     if "content" not in record:
         raise Bad(f"{key}.content", f"missing; found {', '.join(sorted(record)[:8])}")
-    built = turns(record.pop("content"), "content", text=("message",), speaker=("agent",))
+    built = LAYOUT.turns(list_of(record.pop("content"), "content", "turns"), "content")
     return conversation({"id": key, "meta": record}, built, key)
 
 
