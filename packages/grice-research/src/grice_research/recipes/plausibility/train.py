@@ -1,4 +1,4 @@
-"""Fits the bundle ``plausibility`` and writes it; ``evaluate.py`` then measures it.
+"""Fit the model `plausibility` and write its folder.
 
     python -m grice_research.recipes.plausibility.train [--data ../shared/data] [--seed 0]
 
