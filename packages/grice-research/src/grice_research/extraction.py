@@ -54,7 +54,7 @@ def extraction_measures(
     def statistic(weights: Floats) -> Floats:
         return _measures(weights @ counts)
 
-    drawn = resample(statistic, len(counts), kind="percentile", resamples=2000, seed=seed)
+    drawn = resample(statistic, len(counts), seed=seed)
     names = MEASURES if likeness is None else (*MEASURES, BERTSCORE)
     return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}
 
@@ -73,7 +73,7 @@ def extraction_differences(
     def statistic(weights: Floats) -> Floats:
         return np.subtract(*(_measures(weights @ table) for table in tables))
 
-    drawn = resample(statistic, len(first), kind="percentile", resamples=2000, seed=seed)
+    drawn = resample(statistic, len(first), seed=seed)
     return {
         name: estimate(drawn, column, what=f"difference of {name}")
         for column, name in enumerate(MEASURES)

@@ -165,17 +165,17 @@ def correlations(
 
     both: tuple[Literal["pearson"], Literal["spearman"]] = ("pearson", "spearman")
     for measure in both:
-        whole = correlation(column.values, replies.human, kind=measure, interval="bca")
+        whole = correlation(column.values, replies.human, kind=measure)
         yield row("", measure, whole, (published or {}).get(measure))
     machine = np.flatnonzero(replies.machine)
     values, human = np.asarray(column.values), np.asarray(replies.human)
     if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
         for measure in both:
-            part = correlation(values[machine], human[machine], kind=measure, interval="bca")
+            part = correlation(values[machine], human[machine], kind=measure)
             yield row(", machine replies", measure, part)
     if len(column.counts) and np.ptp(column.counts) > 0:
         given = [float(count) for count in column.counts]
-        partial = partial_correlation(column.values, replies.human, [given], interval="bca")
+        partial = partial_correlation(column.values, replies.human, [given])
         yield row(", given the number of triples", "spearman", partial)
 
 
@@ -195,9 +195,7 @@ def trivial_columns(context: BenchContext, replies: Replies, name: str) -> list[
 def differences(first: Column, others: Sequence[Column], replies: Replies) -> Iterator[Row]:
     """Yield how far a column's rank correlation is above each other one's, paired bootstrap."""
     columns = {column.row: column.values for column in (first, *others)}
-    compared = compare_correlations(
-        columns, replies.human, kind="spearman", baseline=first.row, interval="percentile"
-    )
+    compared = compare_correlations(columns, replies.human, kind="spearman", baseline=first.row)
     for comparison in compared.comparisons:
         # The comparison names the baseline on either side; here it is always the first.
         sign = 1.0 if comparison.first == first.row else -1.0

@@ -13,14 +13,7 @@ from grice.errors import InputError
 from grice.stats.correlations import complete
 from grice.stats.estimate import Estimate, scipy_module
 from grice.stats.inputs import Floats, Groups, Integers, Values, columns_of, group_codes
-from grice.stats.resample import (
-    ResamplingKind,
-    Sampling,
-    differences,
-    estimate,
-    resample,
-    resampled_estimate,
-)
+from grice.stats.resample import differences, estimate, resample, resampled_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +33,6 @@ def roc_areas(
     groups: Groups | None = None,
     strata: Sequence[str] | None = None,
     pairs: Sequence[tuple[str, str]] = (),
-    interval: ResamplingKind = "jackknife",
     seed: int = 0,
 ) -> RocAreas:
     """Return how often a positive item has a higher score than a negative one, ties half."""
@@ -58,7 +50,7 @@ def roc_areas(
         return np.stack([_mean(curve, weights) for curve in curves], axis=1)
 
     codes = None if groups is None else group_codes(groups, len(truth))
-    drawn = resample(statistic, len(truth), groups=codes, kind=interval, seed=seed)
+    drawn = resample(statistic, len(truth), groups=codes, seed=seed)
     names = list(scores)
     places = [(names.index(first), names.index(second)) for first, second in pairs]
     gaps = differences(drawn, places) if places else drawn
@@ -112,7 +104,6 @@ def balanced_accuracy(
     *,
     threshold: float = 0.5,
     groups: Groups | None = None,
-    interval: ResamplingKind = "jackknife",
     seed: int = 0,
 ) -> Estimate:
     """Return the mean of the shares of both classes that are told right, 0 to 1.
@@ -138,8 +129,8 @@ def balanced_accuracy(
         statistic,
         len(truth),
         "balanced accuracy",
-        Sampling(interval, seed=seed),
         groups=codes,
+        seed=seed,
         bounded="share",
     )
 

@@ -11,33 +11,6 @@ from grice import stats
 from grice.errors import InputError
 from grice.stats.comparison import permuted_moments
 
-
-def test_williams_t_of_published_examples():
-    # Silver, Hittner and May 2006, program depcor.
-    result = stats.williams_t(0.3, 0.4, 0.5, 100)
-    assert result.statistic == pytest.approx(-1.0767, abs=5e-5)
-    assert result.p_value == pytest.approx(0.2843, abs=5e-5)
-    assert result.freedom == 97
-    # The correlations of Steiger 1980, case A, in the documentation of r.test in psych.
-    result = stats.williams_t(0.4, 0.5, 0.1, 103)
-    assert result.statistic == pytest.approx(-0.89, abs=5e-3)
-    assert result.p_value == pytest.approx(0.37, abs=5e-3)
-
-
-def test_impossible_correlations_are_refused():
-    with pytest.raises(InputError, match="no three columns"):
-        stats.williams_t(0.9, -0.9, 0.9, 50)
-    with pytest.raises(InputError, match="between -1 and 1"):
-        stats.williams_t(1.2, 0.5, 0.5, 50)
-    with pytest.raises(InputError, match="at least four"):
-        stats.williams_t(0.5, 0.4, 0.3, 3)
-
-
-def test_perfect_correlations():
-    assert stats.williams_t(0.5, 0.5, 1.0, 30).p_value == 1
-    assert stats.williams_t(1.0, 0.5, 0.5, 30).p_value < 1e-6
-
-
 MIX = np.linalg.cholesky([[1, 0.6, 0.3], [0.6, 1, 0.5], [0.3, 0.5, 1]]).T
 
 
@@ -49,7 +22,7 @@ def three(n, seed):
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
 def test_better_metric_is_told_apart(kind):
     human, metrics = three(200, 1)
-    result = stats.compare_correlations(metrics, human, kind=kind, resamples=400, permutations=800)
+    result = stats.compare_correlations(metrics, human, kind=kind, permutations=800)
     [comparison] = result.comparisons
     assert comparison.verdict == "first higher"
     assert comparison.difference.low > 0
@@ -59,17 +32,6 @@ def test_better_metric_is_told_apart(kind):
         result.estimates["good"].value - result.estimates["weak"].value
     )
     assert "good is higher than weak" in str(comparison)
-
-
-def test_permutation_agrees_with_the_formulas():
-    human, metrics = three(60, 8)
-    permuted, williams = (
-        stats.compare_correlations(
-            metrics, human, kind="pearson", test=test, permutations=20_000, resamples=100
-        ).comparisons[0]
-        for test in ("permutation", "williams")
-    )
-    assert permuted.p_value == pytest.approx(williams.p_value, abs=0.025)
 
 
 def test_linear_moments_of_swaps_are_those_of_swapped_columns():
@@ -109,9 +71,7 @@ def test_equally_good_metrics_are_not_told_apart_too_often():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         human, a, b = (rng.normal(size=(40, 3)) @ mix).T
-        result = stats.compare_correlations(
-            {"a": a, "b": b}, human, resamples=100, permutations=200, interval="percentile"
-        )
+        result = stats.compare_correlations({"a": a, "b": b}, human, permutations=200)
         rejected += result.comparisons[0].verdict != "no significant difference"
     assert rejected / 200 < 0.09
 
@@ -130,7 +90,7 @@ def test_clusters_of_conversations_count_once():
 def test_items_without_a_value_are_dropped_for_all():
     human, metrics = three(50, 2)
     metrics["good"][:5] = math.nan
-    result = stats.compare_correlations(metrics, human, resamples=200, permutations=200)
+    result = stats.compare_correlations(metrics, human, permutations=200)
     assert (result.n, result.dropped) == (45, 5)
     assert result.estimates["weak"].n == 45
 
@@ -146,9 +106,7 @@ def test_four_items_are_enough_and_three_are_not():
 def test_baseline_alone_is_compared():
     human, metrics = three(50, 2)
     metrics["third"] = metrics["good"] + metrics["weak"]
-    result = stats.compare_correlations(
-        metrics, human, baseline="weak", resamples=200, permutations=200
-    )
+    result = stats.compare_correlations(metrics, human, baseline="weak", permutations=200)
     assert [(c.first, c.second) for c in result.comparisons] == [
         ("good", "weak"),
         ("third", "weak"),
@@ -162,7 +120,5 @@ def test_wrong_use_is_named():
         stats.compare_correlations(metrics, human, baseline="god")
     with pytest.raises(InputError, match="at least two"):
         stats.compare_correlations({"good": metrics["good"]}, human)
-    with pytest.raises(InputError, match="takes items as independent"):
-        stats.compare_correlations(metrics, human, test="williams", groups=[0] * 20)
     with pytest.raises(InputError, match="human is 3 on all 20 items"):
         stats.compare_correlations(metrics, [3.0] * 20)

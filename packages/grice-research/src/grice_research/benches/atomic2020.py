@@ -237,5 +237,5 @@ def _estimates(
     """Return each column with an interval over heads."""
     heads = [query if isinstance(query, str) else query.head for query in asked]
     groups = group_codes(heads, len(heads))
-    drawn = resample(statistic, len(heads), groups=groups, kind="jackknife")
+    drawn = resample(statistic, len(heads), groups=groups)
     return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}

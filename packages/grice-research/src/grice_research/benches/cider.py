@@ -193,7 +193,7 @@ def _rows(
 
 def _over_folds(values: Sequence[float]) -> Estimate:
     """Return the mean of folds with Student's interval over them."""
-    return mean(values, interval="student", bounds=(0, 1))
+    return mean(values, bounds=(0, 1))
 
 
 def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:

@@ -157,9 +157,9 @@ def _values(
 
 
 def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
-    """Return the mean; whole beliefs are drawn, for their graphs are alike."""
+    """Return the mean, clustered by belief, for the graphs of one are alike."""
     beliefs = [sample.belief.lower() for sample in samples]
-    return mean(values, groups=beliefs, interval="percentile")
+    return mean(values, groups=beliefs)
 
 
 def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:

@@ -283,7 +283,7 @@ class _Trials:
             values = {"audited": row, BASELINE: baseline}
             columns = {name: self._values[each.signature] for name, each in values.items()}
             try:
-                ranking = compare_correlations(columns, ratings, baseline=BASELINE, test="williams")
+                ranking = compare_correlations(columns, ratings, baseline=BASELINE)
             except InputError:  # too few were judged, or all alike
                 return None
             return ranking.comparisons[0].difference

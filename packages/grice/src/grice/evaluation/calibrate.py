@@ -19,11 +19,12 @@ from grice.errors import InputError, os_reason, plural
 from grice.evaluation.scores import ScoreLine, read_score_groups
 from grice.evaluation.table import Aligned, Unit, align
 from grice.records import Status
+from grice.stats import weighted
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate, scipy_module
 from grice.stats.inference import HumanScale, fit_human_scale
 from grice.stats.inputs import Floats, Integers, joined
-from grice.stats.systems import mean
+from grice.stats.resample import resampled_estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
@@ -335,10 +336,12 @@ def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -
         alone = values[:, [place]]
         single[out] = _fit(alone[kept], ratings[kept], penalty).at(alone[out])
     penalty = _best_penalty(values, ratings, folds)
-    # Without the correction for skewness, which among cross-validated gains of useless metrics
-    # raises the lower bound too often.
+    # The jackknife's, not that of a mean: among cross-validated gains of useless metrics the
+    # correction for skewness raises the lower bound too often.
     squares = (ratings - single) ** 2 - (ratings - blend) ** 2
-    gain = mean(squares, groups=groups, interval="student")
+    gain = resampled_estimate(
+        weighted.means(squares[:, None]), len(squares), "mean", groups=joined(groups)
+    )
     best, _ = _best_single(values, ratings, folds)
     return Blended(_fit(values, ratings, penalty), gain, blend, penalty, best)
 

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     )
     from grice.stats.comparison import (
         Comparison,
-        DependentTest,
         Ranking,
         compare_correlations,
         holm,
         significance_clusters,
-        williams_t,
     )
     from grice.stats.correlations import correlation, correlation_within, partial_correlation
     from grice.stats.estimate import Estimate
@@ -49,8 +47,7 @@ if TYPE_CHECKING:
 # Names are imported when they are first used: `import grice.cli` must not load numpy.
 _NAMES = {
     "agreement": "ceiling cohen_kappa fleiss_kappa krippendorff_alpha leave_one_annotator_out",
-    "comparison": "Comparison DependentTest Ranking compare_correlations holm "
-    "significance_clusters williams_t",
+    "comparison": "Comparison Ranking compare_correlations holm significance_clusters",
     "correlations": "correlation correlation_within partial_correlation",
     "estimate": "Estimate",
     "inference": "HumanScale PoweredMean fit_human_scale prediction_powered_mean",
@@ -61,7 +58,6 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 __all__ = [
     "ClusteredMean",
     "Comparison",
-    "DependentTest",
     "Estimate",
     "HumanScale",
     "Power",
@@ -85,7 +81,6 @@ __all__ = [
     "prediction_powered_mean",
     "significance_clusters",
     "system_level",
-    "williams_t",
 ]
 
 

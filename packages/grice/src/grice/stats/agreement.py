@@ -21,13 +21,10 @@ from grice.stats.inputs import (
     group_codes,
     joined,
 )
-from grice.stats.resample import Sampling, Statistic, resampled_estimate
+from grice.stats.resample import Statistic, resampled_estimate
 
 if TYPE_CHECKING:
-    from grice.stats.estimate import Estimate
-    from grice.stats.resample import Sampling, Statistic
     from grice.stats.weighted import Kind
-
 
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
 """One list per item with the rating of each annotator, None or NaN where one gave none. Lists
@@ -115,10 +112,11 @@ def flatten(table: Floats, codes: Integers | None) -> Flat:
     )
 
 
-def agreement(statistic: Statistic, flat: Flat, what: str, sampling: Sampling) -> Estimate:
+def agreement(statistic: Statistic, flat: Flat, what: str, *, level: float, seed: int) -> Estimate:
     """Return a coefficient of at most 1 over flattened ratings, with its interval."""
+    n, groups = flat.items, flat.groups
     return resampled_estimate(
-        statistic, flat.items, what, sampling, groups=flat.groups, bounded="by one"
+        statistic, n, what, groups=groups, level=level, seed=seed, bounded="by one"
     )
 
 
@@ -165,12 +163,8 @@ def krippendorff_alpha(
     }
     if scale not in builders:
         raise InputError(f"scale={scale!r}{did_you_mean(scale, builders)}")
-    return agreement(
-        builders[scale](flat),
-        flat,
-        f"Krippendorff's alpha ({scale})",
-        Sampling(level=level, seed=seed),
-    )
+    what = f"Krippendorff's alpha ({scale})"
+    return agreement(builders[scale](flat), flat, what, level=level, seed=seed)
 
 
 def _alpha(observed: Floats, expected: Floats) -> Floats:
@@ -292,7 +286,7 @@ def cohen_kappa(
         return _kappa(np.stack(counts).reshape(-1, k, k), penalty)[:, None]
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    return agreement(statistic, flat, what, Sampling(level=level, seed=seed))
+    return agreement(statistic, flat, what, level=level, seed=seed)
 
 
 def disagreement(k: int, weights: KappaWeights) -> Floats:
@@ -365,7 +359,7 @@ def fleiss_kappa(
         kappa[usable, 0] = (mean[usable] - chance[usable]) / (1 - chance[usable])
         return kappa
 
-    return agreement(statistic, flat, "Fleiss' kappa", Sampling(level=level, seed=seed))
+    return agreement(statistic, flat, "Fleiss' kappa", level=level, seed=seed)
 
 
 def ceiling(
@@ -404,7 +398,7 @@ def ceiling(
         return np.asarray(np.sqrt(count * positive / (1 + (count - 1) * positive)))
 
     what = f"ceiling for the mean of {count} judges"
-    return agreement(statistic, flat, what, Sampling(level=level, seed=seed))
+    return agreement(statistic, flat, what, level=level, seed=seed)
 
 
 def leave_one_annotator_out(
@@ -468,5 +462,6 @@ def leave_one_annotator_out(
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
-    sampling = Sampling(level=level, seed=seed)
-    return resampled_estimate(statistic, n, what, sampling, groups=codes, bounded="correlation")
+    return resampled_estimate(
+        statistic, n, what, groups=codes, level=level, seed=seed, bounded="correlation"
+    )

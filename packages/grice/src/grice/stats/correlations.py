@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
@@ -24,12 +24,10 @@ from grice.stats.inputs import (
     complete_items,
     group_codes,
 )
-from grice.stats.resample import Sampling, resampled_estimate
+from grice.stats.resample import resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
-
-IntervalKind: TypeAlias = Literal["analytic", "jackknife", "percentile", "bca"]
 
 HEAVY = 6.0
 """Kurtosis above which a Pearson correlation is marked; normal data have 3."""
@@ -47,12 +45,15 @@ def correlation(
     *,
     kind: Kind = "spearman",
     groups: Groups | None = None,
-    interval: IntervalKind | None = None,
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """Return the correlation of two columns over the items that have both values, -1 to 1.
+
+    The interval of a rank correlation without groups is Fisher's z with the standard error of
+    Bonett and Wright (2000) for Spearman, and that of Brown and Benedetti (1977) for Kendall.
+    Otherwise it is the jackknife's on Fisher's z, which holds for conversations and for heavy
+    tails (``bench/coverage.md``).
 
     >>> str(correlation([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [2, 1, 4, 3, 6, 5, 8, 7, 10, 9]))
     '0.939, 95 % [0.688, 0.990], n 10'
@@ -61,16 +62,9 @@ def correlation(
         x: One value per item, such as those of a metric; None or NaN where there is none.
         y: The other column, such as human ratings.
         kind: ``pearson``, ``spearman``, or ``kendall`` (tau-b).
-        groups: Conversation of each item. Items of one conversation are then resampled
-            together, as they resemble each other.
-        interval: ``jackknife`` (the default with groups, and for Pearson): each item or
-            conversation left out in turn, on Fisher's z; holds for heavy tails too. ``analytic``
-            (the default of rank correlations without groups): Fisher's z with the standard error
-            of Bonett and Wright (2000) for Spearman, that of Brown and Benedetti (1977) for
-            Kendall, and that of normal columns for Pearson. ``percentile`` or ``bca``: bootstrap.
+        groups: Conversation of each item, left out together, as its items resemble each other.
         level: Confidence level.
-        resamples: How many resamples a bootstrap draws.
-        seed: Seed of the draws.
+        seed: Seed of the parts that are left out where there are more than 500 items.
 
     Raises:
         InputError: If fewer than two items have both values, or a column is constant.
@@ -79,49 +73,32 @@ def correlation(
     _check_kind(kind)
     (a, b), codes = complete({"x": x, "y": y}, groups)
     value = correlation_value(a, b, kind)
-    interval = interval or _holding(kind, codes)
-    heavy = heavy_tails(a, b) if kind == "pearson" else None
-    if interval == "analytic":
-        if codes is not None:
-            raise InputError(
-                "interval='analytic' takes items as independent and cannot honour groups; "
-                "give interval='jackknife', 'percentile' or 'bca', or leave groups out"
-            )
+    if kind != "pearson" and codes is None:
         low, high, how = analytic_interval(a, b, kind=kind, value=value, level=level)
-        note = _small(len(a), value)
-        if heavy:
-            note = f"{heavy}: Fisher's interval is too narrow; give interval='jackknife'"
-        return Estimate(value, low, high, level, len(a), f"{NAMES[kind]}, {how}", note=note)
-    sampling = Sampling(interval, level, resamples, seed)
+        method = f"{NAMES[kind]}, {how}"
+        return Estimate(value, low, high, level, len(a), method, note=_small(len(a), value))
     drawn = resampled_estimate(
         weighted.correlations(a[:, None], b, kind),
         len(a),
         NAMES[kind],
-        sampling,
         groups=codes,
+        level=level,
+        seed=seed,
         value=value,
         bounded="correlation",
     )
     if len(a) < 4:
         return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(len(a), value))
-    if heavy:
-        advice = f"{heavy}: a few items decide Pearson's correlation; see Spearman's"
-        if interval != "jackknife":
-            advice = f"{heavy}: this interval is too narrow; give interval='jackknife'"
-        note = advice if drawn.note is None else f"{drawn.note}; {advice}"
+    kurtosis = max(_kurtosis(a), _kurtosis(b))
+    if kind == "pearson" and kurtosis > HEAVY:
+        note = (
+            f"heavy tails (kurtosis {kurtosis:.0f}): a few items decide Pearson's correlation; "
+            "see Spearman's"
+        )
+        if drawn.note is not None:
+            note = f"{drawn.note}; {note}"
         return msgspec.structs.replace(drawn, note=note)
     return drawn
-
-
-def _holding(kind: str, codes: Integers | None) -> IntervalKind:
-    """Return the interval that holds its promise (bench/coverage.md)."""
-    return "jackknife" if codes is not None or kind == "pearson" else "analytic"
-
-
-def heavy_tails(x: Floats, y: Floats) -> str | None:
-    """Return in words how heavy the tails of either column are; None if they are not."""
-    kurtosis = max(_kurtosis(x), _kurtosis(y))
-    return f"heavy tails (kurtosis {kurtosis:.0f})" if kurtosis > HEAVY else None
 
 
 def complete(
@@ -168,7 +145,7 @@ def analytic_interval(
         return -1.0, 1.0, "no bound from fewer than four items"
     most = _most(n, kind)
     if kind == "pearson":
-        return *fisher(value, 1 / (n - covariates - 3), most, level), "Fisher z"
+        return *fisher(value, 1 / (n - 3), most, level), "Fisher z"
     if kind == "spearman":
         variance = (1 + value**2 / 2) / (n - covariates - 3)
         return *fisher(value, variance, most, level), "Fisher z, Bonett-Wright error"
@@ -208,17 +185,13 @@ def partial_correlation(
     *,
     kind: Literal["pearson", "spearman"] = "spearman",
     groups: Groups | None = None,
-    interval: IntervalKind | None = None,
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """Return the correlation of what the covariates leave of two columns, -1 to 1.
 
     Spearman's is the partial correlation of the ranks. Intervals as for :func:`correlation`,
-    with one item fewer per covariate in the analytic ones.
-
-    ``interval``, ``level``, ``resamples`` and ``seed`` are as in :func:`correlation`.
+    with one item fewer per covariate in the analytic ones; ``level`` and ``seed`` too.
 
     Args:
         x: One value per item.
@@ -244,16 +217,14 @@ def partial_correlation(
     if math.isnan(value):
         raise InputError("a column is determined by the others: no partial correlation is defined")
     what = f"partial {NAMES[kind]} given {k} covariate{'s' * (k != 1)}"
-    interval = interval or _holding(kind, codes)
-    if interval == "analytic":
-        if codes is not None:
-            raise InputError("interval='analytic' cannot honour groups; give 'jackknife'")
+    if kind == "spearman" and codes is None:
         low, high, how = analytic_interval(
             *columns[:2], kind=kind, value=value, level=level, covariates=k
         )
         return Estimate(value, low, high, level, n, f"{what}, {how}", note=_small(n, value))
-    sampling = Sampling(interval, level, resamples, seed)
-    return resampled_estimate(statistic, n, what, sampling, groups=codes, bounded="correlation")
+    return resampled_estimate(
+        statistic, n, what, groups=codes, level=level, seed=seed, bounded="correlation"
+    )
 
 
 def correlation_within(

@@ -72,14 +72,6 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.value:.3f}, {interval}{end}, n {self.n}{clusters}{note}"
 
 
-def cut(estimate: Estimate, bounds: Bounds | None) -> Estimate:
-    """Return the estimate with an interval that ends at the bounds."""
-    if bounds is None or estimate.low is None or estimate.high is None:
-        return estimate
-    low, high = max(estimate.low, bounds[0]), min(estimate.high, bounds[1])
-    return msgspec.structs.replace(estimate, low=low, high=high)
-
-
 def few_units(units: int, unit: str) -> str | None:
     """Return the note of an interval over too few units; None if there are enough."""
     return f"fewer than {FEW} {unit}: the interval is a rough guide" if units < FEW else None

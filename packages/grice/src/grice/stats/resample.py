@@ -1,24 +1,22 @@
-"""The one resampling engine: bootstrap, jackknife, intervals, random swaps.
+"""The resampling engine: jackknife, percentile bootstrap, random swaps.
 
 A resample is a row of weights, how often each item was drawn. A statistic maps a block of such
 rows to one row of numbers each, so that thousands of resamples are a few matrix products, and a
 block never holds more than :data:`BLOCK` weights, whatever the number of items. Drawing whole
 conversations instead of items keeps what their items share.
 
-Every resample has the size of the data; the spread of the resampled values is the standard
-error as it is and is never divided by anything.
+The jackknife holds its promise for smooth statistics (``bench/coverage.md``). A statistic that
+changes by steps, such as a share of orders that are right, takes the bootstrap.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.errors import InputError, did_you_mean
 from grice.stats.estimate import Estimate, few_units, scipy_module
 from grice.stats.inputs import Floats, Integers, check_level
 
@@ -27,31 +25,27 @@ if TYPE_CHECKING:
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""
-ResamplingKind: TypeAlias = Literal["jackknife", "percentile", "bca"]
-"""Leaving conversations out in turn with Student's quantile, or one of two bootstraps."""
-
+ResamplingKind: TypeAlias = Literal["jackknife", "percentile"]
+"""Leaving conversations out in turn with Student's quantile, or the bootstrap's quantiles."""
 Bounded: TypeAlias = Literal["no", "by one", "share", "correlation"]
 """How an interval by jackknife is kept within the range of the statistic."""
 
-KINDS = ("jackknife", "percentile", "bca")
-
+RESAMPLES = 2000
 BLOCK = 1 << 20
 """Most weights in one block: 8 MiB."""
 BATCHES = 500
-"""Most parts left out in turn by the jackknife; more tell nothing new of spread or skewness."""
+"""Most parts left out in turn by the jackknife; more tell nothing new of the spread."""
 
 
 class Resampled(NamedTuple):
-    """What the statistic gives on the data and on resamples of it.
+    """A statistic on the data and on resamples of it.
 
     Attributes:
-        draws: On each resample, shape (resamples, k); NaN where undefined. Empty for ``jackknife``.
-        left_out: With each part left out, shape (parts, k). Empty for ``percentile``.
+        draws: One row per resample, or per part left out, shape (rows, k); NaN where undefined.
     """
 
     values: Floats
     draws: Floats
-    left_out: Floats
     kind: ResamplingKind
     n: int
     groups: int | None
@@ -63,34 +57,27 @@ def resample(
     n: int,
     *,
     groups: Integers | None = None,
-    kind: ResamplingKind = "bca",
-    resamples: int = 2000,
+    kind: ResamplingKind = "jackknife",
     seed: int = 0,
 ) -> Resampled:
     """Return the statistic on the data and on resamples of items, or of whole groups."""
-    if resamples < 100:
-        raise InputError(f"resamples={resamples}: at least 100 are needed for an interval")
-    if kind not in KINDS:
-        raise InputError(f"interval={kind!r}{did_you_mean(kind, KINDS)}")
     values = statistic(np.ones((1, n)))[0]
-    draws = left_out = np.empty((0, len(values)))
     units = n if groups is None else int(groups.max()) + 1
     if units < 2:  # with the only conversation drawn or left out there is nothing to learn
-        return Resampled(values, draws, left_out, kind, n, None if groups is None else units, seed)
-    if kind != "jackknife":
-        draws = bootstrap(statistic, n, groups=groups, resamples=resamples, seed=seed)
-    if kind != "percentile":
-        left_out = jackknife(statistic, n, groups=groups, seed=seed)
-    return Resampled(values, draws, left_out, kind, n, None if groups is None else units, seed)
+        draws = np.empty((0, len(values)))
+    elif kind == "jackknife":
+        draws = jackknife(statistic, n, groups=groups, seed=seed)
+    else:
+        draws = bootstrap(statistic, n, groups=groups, resamples=RESAMPLES, seed=seed)
+    return Resampled(values, draws, kind, n, None if groups is None else units, seed)
 
 
 def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled:
     """Return the difference of each pair of columns on the very same resamples."""
     first, second = (list(side) for side in zip(*pairs, strict=True))
+    values, draws = drawn.values, drawn.draws
     return drawn._replace(
-        values=drawn.values[first] - drawn.values[second],
-        draws=drawn.draws[:, first] - drawn.draws[:, second],
-        left_out=drawn.left_out[:, first] - drawn.left_out[:, second],
+        values=values[first] - values[second], draws=draws[:, first] - draws[:, second]
     )
 
 
@@ -137,7 +124,6 @@ def estimate(
     *,
     level: float = 0.95,
     what: str,
-    n: int | None = None,
     value: float | None = None,
     bounded: Bounded = "no",
 ) -> Estimate:
@@ -145,56 +131,39 @@ def estimate(
     check_level(level)
     value = float(resampled.values[column]) if value is None else value
     draws = resampled.draws[:, column]
-    defined = draws[np.isfinite(draws)]
     units = resampled.n if resampled.groups is None else resampled.groups
     unit = "items" if resampled.groups is None else "conversations"
     if units < 2:
         low, high, notes = None, None, ["one conversation alone says nothing of the spread"]
     elif resampled.kind == "jackknife":
-        left_out = resampled.left_out[:, column]
-        low, high, notes = _jackknife_bounds(value, left_out, level, bounded, resampled.n)
+        low, high, notes = _jackknife_bounds(value, draws, level, bounded, resampled.n)
         what = f"{what}, jackknife over {unit}, Student's t"
-        if len(left_out) < units:
-            what += f" over {len(left_out)} random parts, seed {resampled.seed}"
+        if len(draws) < units:
+            what += f" over {len(draws)} random parts, seed {resampled.seed}"
     else:
-        low, high, notes = _bootstrap_bounds(resampled, column, value, defined, level)
+        low, high, notes = _bootstrap_bounds(value, draws, level)
+        what += f", percentile bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}"
     if few := few_units(units, unit):
         notes.append(few)
-    if resampled.kind != "jackknife":
-        name = "BCa" if resampled.kind == "bca" else "percentile"
-        what += f", {name} bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}"
-        if 0 < len(defined) < len(draws):
-            notes.append(f"undefined on {len(draws) - len(defined)} of {len(draws)} resamples")
-    items = resampled.n if n is None else n
-    return Estimate(
-        value, low, high, level, items, what, resampled.groups, "; ".join(notes) or None
-    )
-
-
-class Sampling(NamedTuple):
-    """How an interval is made."""
-
-    kind: ResamplingKind = "jackknife"
-    level: float = 0.95
-    resamples: int = 2000
-    seed: int = 0
+    note = "; ".join(notes) or None
+    return Estimate(value, low, high, level, resampled.n, what, resampled.groups, note)
 
 
 def resampled_estimate(
     statistic: Statistic,
     n: int,
     what: str,
-    sampling: Sampling,
     *,
     groups: Integers | None = None,
-    items: int | None = None,
+    kind: ResamplingKind = "jackknife",
+    level: float = 0.95,
+    seed: int = 0,
     value: float | None = None,
     bounded: Bounded = "no",
 ) -> Estimate:
     """Return a statistic of one column with its interval."""
-    kind, level, resamples, seed = sampling
-    drawn = resample(statistic, n, groups=groups, kind=kind, resamples=resamples, seed=seed)
-    return estimate(drawn, level=level, what=what, n=items, value=value, bounded=bounded)
+    drawn = resample(statistic, n, groups=groups, kind=kind, seed=seed)
+    return estimate(drawn, level=level, what=what, value=value, bounded=bounded)
 
 
 Bounds: TypeAlias = "tuple[float | None, float | None, list[str]]"
@@ -231,37 +200,17 @@ def _jackknife_bounds(value: float, left_out: Floats, level: float, bounded: str
     return low, high, []
 
 
-def _bootstrap_bounds(
-    resampled: Resampled, column: int, value: float, defined: Floats, level: float
-) -> Bounds:
-    if len(defined) < len(resampled.draws) / 2:
+def _bootstrap_bounds(value: float, draws: Floats, level: float) -> Bounds:
+    defined = draws[np.isfinite(draws)]
+    if len(defined) < len(draws) / 2:
         return None, None, ["undefined on most resamples: no interval"]
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    if resampled.kind == "bca":
-        tails = _corrected(tails, value, defined, resampled.left_out[:, column])
     # A resampled sum can miss the value by rounding; the bounds never exclude it for that.
     if np.ptp(defined) <= 1e-9 * max(1.0, abs(value)):
         return value, value, ["every resample gives the same value: the interval has no width"]
-    low, high = (float(bound) for bound in np.quantile(defined, tails))
-    return low, high, []
-
-
-def _corrected(tails: list[float], value: float, draws: Floats, left_out: Floats) -> list[float]:
-    """Return the tails of the BCa interval (Efron 1987; DiCiccio and Efron 1996)."""
-    normal = NormalDist()
-    rounding = 1e-12 * max(1.0, abs(value))
-    below = np.mean(draws < value - rounding) + np.mean(np.abs(draws - value) <= rounding) / 2
-    edge = 0.5 / len(draws)
-    bias = normal.inv_cdf(min(1 - edge, max(edge, float(below))))
-    left_out = left_out[np.isfinite(left_out)]
-    distance = left_out.mean() - left_out if len(left_out) else np.zeros(1)
-    squares = float(np.sum(distance**2))
-    acceleration = float(np.sum(distance**3)) / (6 * squares**1.5) if squares > 0 else 0.0
-    corrected = []
-    for tail in tails:
-        shifted = bias + normal.inv_cdf(tail)
-        corrected.append(normal.cdf(bias + shifted / (1 - acceleration * shifted)))
-    return corrected
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    undefined = len(draws) - len(defined)
+    notes = [f"undefined on {undefined} of {len(draws)} resamples"] if undefined else []
+    return float(low), float(high), notes
 
 
 def random_signs(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from grice.errors import InputError, did_you_mean, plural
-from grice.stats import weighted
+from grice.errors import InputError, plural
 from grice.stats.clusters import Bounds, Moments, mean_estimate, student_quantile, wilson_interval
 from grice.stats.comparison import (
     Comparison,
@@ -25,7 +24,7 @@ from grice.stats.comparison import (
     verdict,
 )
 from grice.stats.correlations import NAMES, analytic_interval, correlation_value
-from grice.stats.estimate import FEW, Estimate, cut, few_units, scipy_module
+from grice.stats.estimate import FEW, Estimate, few_units
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -39,29 +38,23 @@ from grice.stats.inputs import (
     joined,
     ordered,
 )
-from grice.stats.resample import Sampling, resampled_estimate
+from grice.stats.resample import resampled_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grice.stats.weighted import Kind
-
-
-MeanInterval: TypeAlias = Literal["hall", "student", "jackknife", "percentile", "bca"]
-INTERVALS = ("hall", "student", "jackknife", "percentile", "bca")
 
 
 def mean(
     values: Values,
     *,
     groups: Groups | None = None,
-    interval: MeanInterval = "hall",
     bounds: Bounds | None = None,
     level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Estimate:
     """Return the mean of the values that are there.
+
+    The interval is Student's t with corrections for skewed values and for few or uneven
+    conversations (:func:`~grice.stats.clusters.mean_estimate`).
 
     >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
     '5.500, 95 % [3.334, 7.666], n 10'
@@ -71,14 +64,9 @@ def mean(
     Args:
         values: One value per item; None or NaN where there is none.
         groups: Conversation of each item.
-        interval: ``hall``: Student's t with corrections for skewed values and for few or uneven
-            conversations (:func:`~grice.stats.clusters.mean_estimate`); ``student`` without them;
-            ``jackknife``, ``percentile`` or ``bca``.
         bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
-            interval lies within them. Where that of ``hall`` would not, it is Wilson's.
+            interval lies within them. Where Student's would not, it is Wilson's.
         level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
 
     Raises:
         InputError: If there is no value, or one beyond the bounds.
@@ -86,26 +74,12 @@ def mean(
     check_level(level)
     columns, codes, _ = _complete({"values": values}, groups, least=1)
     check_bounds(columns, bounds)
-    if interval == "jackknife" or interval == "percentile" or interval == "bca":
-        sampling = Sampling(interval, level, resamples, seed)
-        drawn = resampled_estimate(
-            weighted.means(columns), len(columns), "mean", sampling, groups=codes
-        )
-        return cut(drawn, bounds)
-    if interval not in INTERVALS:
-        raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
-    return _mean_of(columns[:, 0], codes, interval, bounds, level, "mean")
+    return _mean_of(columns[:, 0], codes, bounds, level, "mean")
 
 
 def _mean_of(
-    values: Floats,
-    codes: Integers | None,
-    interval: str,
-    bounds: Bounds | None,
-    level: float,
-    what: str,
+    values: Floats, codes: Integers | None, bounds: Bounds | None, level: float, what: str
 ) -> Estimate:
-    """Return a mean with an interval by formula."""
     value = float(values.mean())
     unit = "items" if codes is None else "conversations"
     # Sums over conversations of values whose mean is about zero.
@@ -114,13 +88,7 @@ def _mean_of(
     sums = (rest**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
     moments = Moments(len(n), len(rest), *(float(column.sum()) for column in sums))
     hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
-    if interval == "hall" or hall.interval is None:
-        return replace(hall, value=value)
-    clusters, error = clustered_error(values, codes)
-    half = float(scipy_module("special").stdtrit(clusters - 1, 0.5 + level / 2)) * error
-    method = f"{what}, Student's t over {unit}"
-    uncut = replace(hall, value=value, low=value - half, high=value + half, method=method)
-    return cut(uncut, bounds)
+    return replace(hall, value=value)
 
 
 def compare_systems(
@@ -156,11 +124,11 @@ def compare_systems(
     pairs = pairs_of(names, baseline)
     columns, codes, total = _complete(scores, groups)
     check_bounds(columns, bounds)
-    each = [_mean_of(column, codes, "hall", bounds, level, "mean") for column in columns.T]
+    each = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
     apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     paired = [columns[:, a] - columns[:, b] for a, b in pairs]
     what = "difference of means"
-    gaps = [_mean_of(gap, codes, "hall", apart, level, what) for gap in paired]
+    gaps = [_mean_of(gap, codes, apart, level, what) for gap in paired]
     p_values, how = permutation_test_of_means(
         columns,
         codes,
@@ -365,14 +333,11 @@ def system_level(
     kind: Kind = "pearson",
     contexts: Groups | None = None,
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> SystemLevel:
     """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
 
     Two systems always correlate with -1 or 1: the interval then spans everything.
-
-    ``level``, ``resamples`` and ``seed`` are as in :func:`~grice.stats.correlation`.
 
     Args:
         metric: One value per item.
@@ -381,6 +346,8 @@ def system_level(
         kind: As in :func:`~grice.stats.correlation`.
         contexts: Context of each item, if the systems answered the same ones; contexts are
             then resampled with the replies of all systems, otherwise single items.
+        level: Confidence level.
+        seed: Seed of the resamples.
 
     Raises:
         InputError: If there are fewer than two systems, or all means are the same.
@@ -408,7 +375,7 @@ def system_level(
         dict(zip(names, map(float, means[0]), strict=True)),
         dict(zip(names, map(float, means[1]), strict=True)),
         _between(means[0], means[1], kind, level),
-        _ordered_pairs(x, y, member, groups, Sampling("percentile", level, resamples, seed)),
+        _ordered_pairs(x, y, member, groups, level, seed),
         count,
     )
 
@@ -428,7 +395,7 @@ def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
 
 
 def _ordered_pairs(
-    x: Floats, y: Floats, member: Floats, groups: Integers | None, sampling: Sampling
+    x: Floats, y: Floats, member: Floats, groups: Integers | None, level: float, seed: int
 ) -> Estimate:
     a, b = np.triu_indices(member.shape[1], 1)
 
@@ -443,7 +410,9 @@ def _ordered_pairs(
         return share[:, None]
 
     what = "pairwise accuracy of systems"
-    return resampled_estimate(statistic, len(x), what, sampling, groups=groups)
+    return resampled_estimate(
+        statistic, len(x), what, groups=groups, kind="percentile", level=level, seed=seed
+    )
 
 
 def proportion(

@@ -15,14 +15,9 @@ from grice.stats.estimate import scipy_module
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from grice.stats.resample import Statistic
 
 Kind: TypeAlias = Literal["pearson", "spearman", "kendall"]
-
-PAIRS = 3000
-"""Up to so many items, Kendall's tau of resamples is a product with the matrix of all pairs."""
 
 
 def means(columns: Floats) -> Statistic:
@@ -120,55 +115,17 @@ def _spearman(columns: Floats, target: Floats) -> Statistic:
 
 
 def _kendall(columns: Floats, target: Floats) -> Statistic:
-    y = _levels(target)
-    xs = [_levels(column) for column in columns.T]
-    excess = _by_matrix(xs, y) if len(target) <= PAIRS else _by_sorting(xs, y)
+    tau = scipy_module("stats").kendalltau
 
     def statistic(weights: Floats) -> Floats:
-        items = weights.sum(axis=1)
-        untied_y = items**2 - (_level_weights(y, weights) ** 2).sum(axis=1)
-        values = np.empty((len(weights), len(xs)))
-        for k, x in enumerate(xs):
-            untied_x = items**2 - (_level_weights(x, weights) ** 2).sum(axis=1)
-            values[:, k] = _ratio(excess(k, weights), np.sqrt(untied_x * untied_y), 1e-9)
+        values = np.empty((len(weights), columns.shape[1]))
+        for row, weight in enumerate(weights.astype(np.int64)):
+            drawn = np.repeat(columns, weight, axis=0)
+            ordered = np.repeat(target, weight)
+            values[row] = [tau(column, ordered).statistic for column in drawn.T]
         return values
 
     return statistic
-
-
-_Excess: TypeAlias = "Callable[[int, Floats], Floats]"
-"""Ordered pairs that agree less those that disagree, for column k and rows of weights."""
-
-
-def _by_matrix(xs: list[_Levels], y: _Levels) -> _Excess:
-    signs_y = np.sign(y.codes[:, None] - y.codes[None, :]).astype(np.float32)
-
-    def excess(k: int, weights: Floats) -> Floats:
-        codes = xs[k].codes
-        signs = np.sign(codes[:, None] - codes[None, :]).astype(np.float32)
-        signs *= signs_y
-        # Integers below 2^24 are exact in single precision, and every sum here is one.
-        product = (weights.astype(np.float32) @ signs).astype(np.float64)
-        return np.asarray(np.einsum("ij,ij->i", weights, product))
-
-    return excess
-
-
-def _by_sorting(xs: list[_Levels], y: _Levels) -> _Excess:
-    def excess(k: int, weights: Floats) -> Floats:
-        tau = scipy_module("stats").kendalltau
-        codes = xs[k].codes
-        values = np.zeros(len(weights))
-        for row, weight in enumerate(weights):
-            items = np.repeat(np.arange(len(weight)), weight.astype(np.int64))
-            a, b = codes[items], y.codes[items]
-            held = [np.bincount(codes_of).astype(float) for codes_of in (a, b)]
-            untied = [len(items) ** 2 - float(h @ h) for h in held]
-            if min(untied) > 0:
-                values[row] = tau(a, b).statistic * np.sqrt(untied[0] * untied[1])
-        return values
-
-    return excess
 
 
 def partial(columns: Floats, kind: Literal["pearson", "spearman"]) -> Statistic:
