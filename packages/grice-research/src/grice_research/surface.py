@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.dialogues import LOWEST
-from grice.perturb.irrelevancy import base, exchanged, placeholder
+from grice.perturb.deam import base, exchanged, placeholder
 from grice_tasks.cider.statistics import published
 from grice_tasks.explagraphs.baselines import STOP_WORDS
 from grice_tasks.explagraphs.kernel import projections, random_features

@@ -12,8 +12,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.perturb import Material, Perturbed, perturbation
 from grice.perturb.negation import negated
-from grice.perturb.registry import MIXTURES, Mixture, find_perturbations, mixture
-from grice.perturb.run import perturb
+from grice.perturb.run import MIXTURES, Mixture, find_perturbations, mixture, perturb
 from grice.records import Conversation, Turn
 from grice.testing import broken_pairs, check_prefers_intact
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from grice.perturb.declaration import perturbation
-from grice.perturb.registry import some_of
+from grice.perturb.run import some_of
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
     children,

@@ -9,6 +9,7 @@ leaves out the paper's two losses of DialoGPT-large.
 from __future__ import annotations
 
 import gzip
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -19,7 +20,6 @@ from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder, PairClassifier
 from grice.models.registry import Settings, encoder_of, model_kind
 from grice.text.contractions import written_out
-from grice.text.tokens import LETTER_WORDS
 from grice.text.verbs import base_form
 from grice.text.wordlists import (
     AUXILIARIES,
@@ -48,6 +48,7 @@ FURTHER = "be few less lot me more most much one or other own same several then 
 STOP = frozenset(FURTHER.split()).union(
     AUXILIARIES, DEGREES, DETERMINERS, FILLERS, KEPT_ADVERBS, PREPOSITIONS, QUESTIONS, THINGS
 )
+LETTER_WORDS = re.compile(r"[a-z]{2,}")
 CONTENT = ("VERB", "NOUN", "ADJ")
 
 

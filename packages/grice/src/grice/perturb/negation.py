@@ -8,33 +8,16 @@ from typing import TYPE_CHECKING
 from grice.perturb.wording import Word, cased_as, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
-from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS
+from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SHORT = {
-    "am": "am not",
-    "is": "isn't",
-    "are": "aren't",
-    "was": "wasn't",
-    "were": "weren't",
-    "do": "don't",
-    "does": "doesn't",
-    "did": "didn't",
-    "have": "haven't",
-    "has": "hasn't",
-    "had": "hadn't",
-    "will": "won't",
-    "would": "wouldn't",
-    "can": "can't",
-    "could": "couldn't",
-    "should": "shouldn't",
-    "shall": "shall not",
-    "must": "must not",
-    "may": "may not",
-    "might": "might not",
-}
+    verb: f"{verb}n't"
+    for verb in words_of("is are was were do does did have has had would could should")
+} | {verb: f"{verb} not" for verb in words_of("am shall must may might")}
+_SHORT |= {"will": "won't", "can": "can't"}
 _LONG = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _CLITICS = ("'m", "'re", "'ll", "'ve", "'s", "'d")
 _WRITTEN = {"'ll": "won't", "'ve": "haven't", "'d": "wouldn't"}

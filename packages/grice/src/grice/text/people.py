@@ -28,36 +28,16 @@ class Mention(msgspec.Struct, frozen=True):
         return f"{name}'s" if self.possessive else name
 
 
-SUBJECTS = {
-    "i": "i",
-    "we": "i",
-    "you": "you",
-    "u": "you",
-    "ya": "you",
-    "he": "he",
-    "she": "he",
-    "they": "he",
-    "who": "he",
-}
-OWNERS = {"my": "i", "our": "i", "your": "you", "ur": "you", "his": "he", "her": "he"}
-OBJECTS = {
-    "me": "i",
-    "us": "i",
-    "myself": "i",
-    "ourselves": "i",
-    "you": "you",
-    "u": "you",
-    "ya": "you",
-    "yourself": "you",
-    "him": "he",
-    "himself": "he",
-    "herself": "he",
-    "he": "he",
-    "she": "he",
-    "i": "i",
-    "we": "i",
-}
-POSSESSIVES = OWNERS | {"mine": "i", "ours": "i", "yours": "you", "hers": "he"}
+def _by_person(**words: str) -> dict[str, str]:
+    return {word: person for person, listed in words.items() for word in listed.split()}
+
+
+SUBJECTS = _by_person(i="i we", you="you u ya", he="he she they who")
+OWNERS = _by_person(i="my our", you="your ur", he="his her")
+OBJECTS = _by_person(
+    i="me us myself ourselves i we", you="you u ya yourself", he="him himself herself he she"
+)
+POSSESSIVES = OWNERS | _by_person(i="mine ours", you="yours", he="hers")
 
 
 def parties_of(said_by: Speaker) -> dict[str, Party]:

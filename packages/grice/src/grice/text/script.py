@@ -35,39 +35,15 @@ def unreadable(text: str) -> str | None:
 
 
 SCRIPTS = (
-    (0x0250, "Latin"),
-    (0x0370, ""),
-    (0x0400, "Greek"),
-    (0x0530, "Cyrillic"),
-    (0x0590, "Armenian"),
-    (0x0600, "Hebrew"),
-    (0x0700, "Arabic"),
-    (0x0900, ""),
-    (0x0980, "Devanagari"),
-    (0x0A00, "Bengali"),
-    (0x0A80, "Gurmukhi"),
-    (0x0B00, "Gujarati"),
-    (0x0B80, ""),
-    (0x0C00, "Tamil"),
-    (0x0C80, "Telugu"),
-    (0x0D00, "Kannada"),
-    (0x0D80, "Malayalam"),
-    (0x0E00, ""),
-    (0x0E80, "Thai"),
-    (0x10A0, ""),
-    (0x1100, "Georgian"),
-    (0x1200, "Hangul"),
-    (0x1380, "Ethiopic"),
-    (0x1E00, ""),
-    (0x1F00, "Latin"),
-    (0x2000, "Greek"),
-    (0x3040, ""),
-    (0x3100, "Kana"),
-    (0x3400, ""),
-    (0xA000, "Han"),
-    (0xAC00, ""),
-    (0xD7B0, "Hangul"),
-)
+    (0x0250, "Latin"), (0x0370, ""), (0x0400, "Greek"), (0x0530, "Cyrillic"),
+    (0x0590, "Armenian"), (0x0600, "Hebrew"), (0x0700, "Arabic"), (0x0900, ""),
+    (0x0980, "Devanagari"), (0x0A00, "Bengali"), (0x0A80, "Gurmukhi"), (0x0B00, "Gujarati"),
+    (0x0B80, ""), (0x0C00, "Tamil"), (0x0C80, "Telugu"), (0x0D00, "Kannada"),
+    (0x0D80, "Malayalam"), (0x0E00, ""), (0x0E80, "Thai"), (0x10A0, ""),
+    (0x1100, "Georgian"), (0x1200, "Hangul"), (0x1380, "Ethiopic"), (0x1E00, ""),
+    (0x1F00, "Latin"), (0x2000, "Greek"), (0x3040, ""), (0x3100, "Kana"), (0x3400, ""),
+    (0xA000, "Han"), (0xAC00, ""), (0xD7B0, "Hangul"),
+)  # fmt: skip
 """First code point behind each range of Unicode blocks, and the script of its letters."""
 _ENDS = tuple(end for end, _ in SCRIPTS)
 

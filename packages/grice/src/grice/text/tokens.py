@@ -13,7 +13,6 @@ import re
 WORDS = re.compile(r"[a-z0-9']+")
 CONTRACTED_WORDS = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
 LETTERS = re.compile(r"[a-z]+")
-LETTER_WORDS = re.compile(r"[a-z]{2,}")
 LATIN_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]")
 
 # letters of any script

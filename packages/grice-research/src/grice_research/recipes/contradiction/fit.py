@@ -27,7 +27,7 @@ from grice.models.bundle import write_card
 from grice.models.memo import MemoEncoder
 from grice.models.mlp import Mlp
 from grice.models.models import Models
-from grice.perturb.contradiction import opposite
+from grice.perturb.deam import opposite
 from grice.perturb.negation import negated
 from grice.text.content import sentences
 from grice_research.places import MODELS

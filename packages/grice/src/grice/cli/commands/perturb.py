@@ -132,7 +132,7 @@ def _lines(
 
 
 def _list(*, as_json: bool) -> int:
-    from grice.perturb.registry import MIXTURES, find_perturbations, mixture
+    from grice.perturb.run import MIXTURES, find_perturbations, mixture
 
     kinds = list(find_perturbations().values())
     levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
