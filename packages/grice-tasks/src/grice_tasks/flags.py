@@ -1,4 +1,4 @@
-"""Options and rows that several commands of tasks share."""
+"""Options that several commands of tasks share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-
-    from grice.stats.estimate import Estimate
 
 
 def add_model(parser: argparse.ArgumentParser, default: str) -> None:
@@ -23,8 +21,3 @@ def add_rules(parser: argparse.ArgumentParser, default: str) -> None:
         default=default,
         help=f"as the paper says, or as the released code does (default {default})",
     )
-
-
-def estimate_fields(estimate: Estimate) -> dict[str, object]:
-    """Return the fields of an estimate in a row for machines."""
-    return {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}

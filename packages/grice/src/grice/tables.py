@@ -70,3 +70,8 @@ def bracketed(estimate: Estimate, form: str = ".3f") -> str:
 def with_interval(estimate: Estimate, form: str = ".3f", bounds_form: str = "") -> str:
     """Return a figure with its interval: ``value [low, high]``, or the value alone."""
     return f"{estimate.value:{form}} {bracketed(estimate, bounds_form or form)}".rstrip()
+
+
+def estimate_fields(estimate: Estimate) -> dict[str, object]:
+    """Return the fields of an estimate in a row for machines."""
+    return {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}

@@ -11,8 +11,8 @@ from grice.cli import flags
 from grice.cli.output import emit, emit_rows, print_or_write
 from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import plural
-from grice.tables import Lines, Table, bounds, number
-from grice_tasks.flags import add_model, add_rules, estimate_fields
+from grice.tables import Lines, Table, bounds, estimate_fields, number
+from grice_tasks.flags import add_model, add_rules
 
 if TYPE_CHECKING:
     import argparse
