@@ -16,8 +16,8 @@ from grice.evaluation.agreement import BASELINES, NOT_HERE, evaluate
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.meta import meta_evaluate, shared_evidence
 from grice.evaluation.table import Column, read_table, score_table
-from grice.report.meta_page import as_html
-from grice.report.meta_tables import as_csv, as_latex
+from grice.report.exports import as_csv, as_latex
+from grice.report.html import evaluation_page
 from grice.scoring import load
 
 
@@ -93,7 +93,7 @@ def test_tails_too_heavy_for_pearson_are_named_wherever_the_table_goes(turns):
     assert caveat.startswith("Pearson: heavy tails (kurtosis ")
     assert row(block, "length").caveats == ()
     assert caveat in as_csv([block])
-    page = as_html([block], title="t", command="c", made="m", shared=[])
+    page = evaluation_page([block], title="t", command="c", made="m", shared=[])
     assert "heavy: Pearson: heavy tails" in page
 
 
@@ -226,7 +226,7 @@ def test_tables_for_papers_hold_the_same_figures(turns):
 
 def test_the_page_is_one_file_that_loads_nothing_and_escapes_what_it_shows(turns):
     block = evaluated(turns, column("<script>alert(1)</script>", lengths(turns)))
-    page = as_html([block], title="T", command="grice <b>", made="today", shared=["a & b"])
+    page = evaluation_page([block], title="T", command="grice <b>", made="today", shared=["a & b"])
     assert "<script" not in page
     assert "a &amp; b" in page
     assert not re.search(r"(src|href)=|url\(|@import", page)

@@ -32,7 +32,7 @@ ALLOWED = {
     ("readers/langfuse.py", "user"): META_FIELD,
     ("readers/table.py", "agent"): SPEAKER_FIELD,
     ("readers/topical_chat.py", "agent"): SPEAKER_FIELD,
-    ("report/meta_tables.py", "system"): "a level of evaluation",
+    ("report/exports.py", "system"): "a level of evaluation",
     ("stats/inference.py", "human"): RATINGS,
     ("stats/comparison.py", "human"): RATINGS,
     ("stats/systems.py", "human"): RATINGS,

@@ -1,4 +1,4 @@
-"""Templates, styles and scripts of the pages; see :mod:`grice.pages`."""
+"""Pages of a comparison and of a meta-evaluation, and the templates of all pages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import jinja2
 
 from grice.pages import head
-from grice.report.svg import WIDTH, gap
+from grice.report.svg import WIDTH, Axis, scatter
 from grice.text.markdown import as_read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.evaluation.agreement import Block
     from grice.evaluation.compare import CompareResult
+    from grice.evaluation.pairs import DamagedBlock
 
 PACKAGE = "grice.report"
 
@@ -27,6 +31,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     templates.filters["as_read"] = as_read
+    templates.globals |= {"axis": Axis, "scatter": scatter}
     return templates
 
 
@@ -39,14 +44,32 @@ def asset(name: str) -> str:
 def difference_page(result: CompareResult) -> str:
     """Return the page of a comparison: one file in the style of the report, no script."""
     style = asset("report.css") + asset("difference.css")
-    comparisons = ((metric, metric.comparison) for metric in result.metrics)
-    return (
-        environment()
-        .get_template("difference.html.j2")
-        .render(
-            result=result,
-            panels=[(metric, pair and gap(pair.difference)) for metric, pair in comparisons],
-            head=head(f"{result.other} against {result.baseline}", style=style),
-            width=WIDTH,
-        )
+    title = f"{result.other} against {result.baseline}"
+    template = environment().get_template("difference.html.j2")
+    return template.render(result=result, head=head(title, style=style), width=WIDTH)
+
+
+def evaluation_page(
+    blocks: Sequence[Block],
+    damaged: Sequence[DamagedBlock] = (),
+    *,
+    title: str,
+    command: str,
+    made: str,
+    shared: Sequence[str],
+) -> str:
+    """Return the page of a meta-evaluation: one file that asks for nothing else."""
+    signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
+    signatures += [(row.metric, row.signature) for block in damaged for row in block.rows]
+    template = environment().get_template("meta.html.j2")
+    return template.render(
+        title=title,
+        command=command,
+        made=made,
+        shared=shared,
+        head=head(title, style=asset("meta.css")),
+        blocks=blocks,
+        damaged=damaged,
+        # Each once: on damaged texts a metric has another signature.
+        signatures=list(dict.fromkeys(signatures)),
     )

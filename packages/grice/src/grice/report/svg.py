@@ -1,4 +1,4 @@
-"""Drawings of the pages as plain shapes, which templates write as SVG."""
+"""Drawings of the pages: an axis for the templates, and shapes that take more than one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from grice.stats.estimate import Estimate
     from grice.stats.inputs import Floats
@@ -24,7 +24,6 @@ MOST = 600
 JITTER = 0.02
 """Ratings lie on few steps: each point moves by at most this share of the range, always alike."""
 STEPS = 24
-FOREST_TOP, STEP, FOOT = 12.0, 14.0, 22.0
 WIDTH = 320
 """Width of each drawing in its own units."""
 
@@ -221,67 +220,3 @@ def _ticks(low: float, span: float) -> tuple[float, float, float]:
 
 def _text(value: float, span: float) -> str:
     return f"{value:.1f}" if span > 2 else f"{value:.2f}"
-
-
-class Share(NamedTuple):
-    """A share on a line of its own; the ends of its interval are the share where it has none."""
-
-    name: str
-    y: float
-    at: float
-    low: float
-    high: float
-
-
-class Forest(NamedTuple):
-    """Shares with their intervals, one line each.
-
-    Attributes:
-        height: How high the plot is.
-        base: Where the axis lies.
-        chance: Place of one half.
-        bars: From top to bottom.
-        ticks: Place and text of the ticks.
-    """
-
-    height: float
-    base: float
-    chance: float
-    bars: tuple[Share, ...]
-    ticks: tuple[tuple[float, str], ...]
-
-
-def forest(shares: Mapping[str, Estimate]) -> Forest:
-    """Return the plot of shares by their names, at least one, on the range from 0 to 1."""
-    axis = Axis(0.0, 1.0, 130.0, 310.0)
-
-    def x(share: float) -> float:
-        return round(axis(share), 1)
-
-    base = FOREST_TOP + STEP * (len(shares) - 0.4)
-    bars = []
-    for place, (name, estimate) in enumerate(shares.items()):
-        low, high = estimate.interval or (estimate.value, estimate.value)
-        bars.append(Share(name, FOREST_TOP + STEP * place, x(estimate.value), x(low), x(high)))
-    ticks = tuple((x(share), f"{share:g}") for share in (0.0, 0.5, 1.0))
-    return Forest(round(base + FOOT, 1), round(base, 1), x(0.5), tuple(bars), ticks)
-
-
-class Gap(NamedTuple):
-    """The interval of a difference on an axis through zero, 40 high."""
-
-    zero: float
-    low: float
-    high: float
-    value: float
-    reach: float
-
-
-def gap(difference: Estimate) -> Gap | None:
-    """Return the drawing of a difference; None where it has no interval."""
-    if difference.interval is None:
-        return None
-    low, high = difference.interval
-    reach = max(abs(low), abs(high), abs(difference.value)) or 1.0
-    x = Axis(-reach, reach, 8.0, WIDTH - 8.0)
-    return Gap(x(0), x(low), x(high), x(difference.value), reach)

@@ -8,21 +8,25 @@ import math
 import tempfile
 from array import array
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
 import grice
-from grice.errors import MetricError, did_you_mean
+from grice.errors import InputError, MetricError, RecordError, did_you_mean
 from grice.evaluation.review import Reviewer
+from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
-from grice.report.page import Panel, settings, write_page
+from grice.metrics.registry import find_metrics
+from grice.report.page import Panel, panel_of, settings, write_page
 from grice.report.shown import shown_line
 from grice.report.svg import Histogram, bin_edges, draw
+from grice.scoring.blended import written_column
+from grice.scoring.summary import SummaryBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from grice.records import Conversation, Score
     from grice.report.page import MetricPanel
@@ -34,6 +38,8 @@ KEEP = 20_000
 """Conversations that a page holds; with more a browser no longer opens it with ease."""
 
 
+EVERYBODY = ("all",)
+"""Whose turns were judged, if scores alone are at hand, which do not tell."""
 CHUNK_LINES = 50
 CHUNK_BYTES = 256 * 1024
 """A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""
@@ -362,3 +368,36 @@ class ReportWriter:
 def _panel(metric: MetricPanel, totals: MetricSummary, histogram: Histogram) -> Panel:
     noun = "replies" if metric.judges == "response" else "conversations"
     return Panel(metric, totals, histogram, draw(histogram, totals.mean, noun))
+
+
+def report_scores(
+    scores: str,
+    files: Sequence[str | Path],
+    report: str | Path,
+    *,
+    plugins: Sequence[Path] = (),
+    command: str = "",
+) -> Summary:
+    """Write the page of a run from its scores and the conversations, and return its summary.
+
+    No model is opened. The scores are read twice, the conversations once, one at a time; memory
+    holds what :class:`grice.report.ReportWriter` does.
+    """
+    if scores == "-":
+        raise InputError("-: scores are read twice: write them into a file")
+    signatures: dict[str, str] = {}
+    for _, line in read_score_lines(scores):
+        signatures.setdefault(line.metric, line.signature)
+    registry = find_metrics(plugins)
+    columns = [written_column(name, text, registry) for name, text in signatures.items()]
+    summary = SummaryBuilder(columns, speakers=EVERYBODY)
+    panels = list(map(panel_of, columns))
+    with ReportWriter(Path(report), title=scores, metrics=panels, command=command) as page:
+        for record, group in joined(scores, files):
+            if isinstance(record, RecordError):
+                summary.skip(record)
+            else:
+                summary.add(record, group)
+                page.add(record, group)
+        page.close(summary.summary())
+    return summary.summary()

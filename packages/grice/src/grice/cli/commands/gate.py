@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
     from grice.evaluation.gate import gate_file, rules
     from grice.files import write_text
-    from grice.report.gate import junit, markdown
+    from grice.report.exports import junit, markdown
 
     wanted = rules(
         minimum=arguments.min,

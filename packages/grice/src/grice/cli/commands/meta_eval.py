@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.errors import InputError
     from grice.evaluation.meta import meta_evaluate
-    from grice.report.meta_tables import as_json, write_results
+    from grice.report.exports import as_json, write_results
 
     if arguments.names == ["list"]:
         emit_rows(_sets(), _sets_view(), as_json=arguments.json)

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Write the page, and print its summary."""
     from grice.cli.terminal import note, print_summary
-    from grice.report.of_scores import report_scores
+    from grice.report.writer import report_scores
     from grice.scoring.summary import notes
 
     summary = report_scores(

@@ -1,4 +1,4 @@
-"""A meta-evaluation as JSON, CSV, LaTeX and a page."""
+"""Results for other programs: a meta-evaluation as JSON, CSV and LaTeX, a gate as JUnit XML."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
+from xml.etree import ElementTree
 
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ import grice
 from grice.evaluation.pairs import EVERY
 from grice.files import write_text
 from grice.records import to_json
-from grice.report.meta_page import as_html
+from grice.report.html import evaluation_page
 from grice.tables import bracketed, with_interval
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.evaluation.agreement import Block, Row
+    from grice.evaluation.gate import Check, GateResult
     from grice.evaluation.meta import Results
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
@@ -55,7 +57,9 @@ def write_results(
     if html is not None:
         title = "Metrics against human ratings" if results.blocks else "Metrics on damaged texts"
         made = f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}"
-        page = as_html(*tables, title=title, command=command, made=made, shared=results.shared)
+        page = evaluation_page(
+            *tables, title=title, command=command, made=made, shared=results.shared
+        )
         write_text(html, page)
 
 
@@ -281,3 +285,59 @@ def _caption(block: Block) -> str:
 
 def _tex(text: str) -> str:
     return "".join(_SPECIAL.get(char, char) for char in text)
+
+
+def junit(result: GateResult, source: str) -> str:
+    """Return the checks as test cases of one suite; an uncertain one that counts is a failure."""
+    failing = [check for check in result.checks if not _is_fine(check, result)]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="grice gate",
+        tests=str(len(result.checks)),
+        failures=str(len(failing)),
+        errors="0",
+    )
+    for check in result.checks:
+        name = _visible(f"{check.metric}: {check.what} against {check.bar:g}")
+        case = ElementTree.SubElement(suite, "testcase", classname="grice.gate", name=name)
+        if check in failing:
+            problem = ElementTree.SubElement(
+                case, "failure", type=check.verdict, message=_visible(check.says)
+            )
+            problem.text = _visible(f"{source}: {check.metric}: {check.says}")
+        else:
+            ElementTree.SubElement(case, "system-out").text = _visible(check.says)
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def markdown(result: GateResult, source: str) -> str:
+    """Return the checks as a Markdown table under a line that says how it came out."""
+    outcome = "passed" if result.passed else "failed"
+    lines = [
+        f"**grice gate: {outcome}** ({_cell(source)})",
+        "",
+        "| metric | check | verdict |",
+        "|---|---|---|",
+    ]
+    for check in result.checks:
+        allowed = check.verdict == "uncertain" and result.allow_uncertain
+        verdict = "uncertain, allowed" if allowed else check.verdict
+        lines.append(f"| {_cell(check.metric)} | {_cell(check.says)} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def _is_fine(check: Check, result: GateResult) -> bool:
+    return check.verdict == "passed" or (check.verdict == "uncertain" and result.allow_uncertain)
+
+
+def _visible(text: str) -> str:
+    """Return the text without characters that XML cannot hold."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _cell(text: str) -> str:
+    special = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|<>"})
+    return _visible(text).translate(special)
