@@ -10,8 +10,9 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.pairs import EVERY, accuracy, read_pairs, shares
+from grice.evaluation.pairs import EVERY, Pair, read_pairs, shares
 from grice.evaluation.table import score_table
+from grice.records import Conversation
 from grice.scoring import load
 
 
@@ -86,14 +87,25 @@ def test_a_damaged_conversation_is_set_beside_what_it_was_made_from(dialogues):
     assert pair_set.left_out == {"repeat_self": 4, "lost": 4}
 
 
+def share_of(values, versions):
+    """Return the share of originals above 0 by a metric of these values, and of its ties."""
+    talks = [Conversation(str(i), ()) for i in range(len(values))]
+    whole = Conversation("whole", ())
+    pairs = [Pair("k", str(i // versions), whole, talk) for i, talk in enumerate(talks)]
+    return shares(
+        pairs, {"whole": 0.0, **{talk.id: v for talk, v in zip(talks, values, strict=True)}}
+    )
+
+
 def test_the_share_is_over_pairs_and_its_interval_over_sources():
     # Ten versions of each of four sources, all right or all wrong together, are four facts.
-    together = accuracy([[1.0] * 10, [1.0] * 10, [0.0] * 10, [1.0] * 10])
-    apart = accuracy([[1.0]] * 30 + [[0.0]] * 10)
+    values = [-1.0] * 20 + [1.0] * 10 + [-1.0] * 10
+    together, apart = (share_of(values, versions).kinds[EVERY] for versions in (10, 1))
     assert together.value == apart.value == 0.75
     assert together.n == apart.n == 40
     assert together.high - together.low > 2 * (apart.high - apart.low)
-    assert accuracy([[0.5], [0.5], [0.5]]).value == 0.5
+    tied = share_of([0.0, 0.0, 0.0], 1)
+    assert (tied.kinds[EVERY].value, tied.ties) == (0.5, 1.0)
 
 
 def judged(folder, name, capsys, *metrics):

@@ -7,10 +7,11 @@ alike, with what ships and a trivial baseline beside it.
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from importlib import resources
 from statistics import fmean, pstdev
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -30,7 +31,7 @@ from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.records import Score
     from grice.scoring.api import Grader
@@ -76,7 +77,7 @@ class RatedReply(msgspec.Struct, frozen=True):
 
 
 class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in front of a reply or behind it to deceive who judges it.
+    """Text before or after a reply that tries to deceive a judge.
 
     Attributes:
         control: It deceives nobody: a score that rises by it rises by length.
@@ -154,10 +155,10 @@ class InjectionRow(msgspec.Struct, frozen=True):
 
 
 class AuditResult(msgspec.Struct, frozen=True):
-    """What an audit has measured.
+    """Results of an audit.
 
     Attributes:
-        beside: What ships and a trivial baseline, on the same replies.
+        beside: The metrics that ship and a trivial baseline, on the same replies.
     """
 
     reference: str
@@ -181,7 +182,7 @@ def audit(
     *,
     repeats: int = 3,
 ) -> AuditResult:
-    """Return what was measured of metrics on rated replies.
+    """Measure metrics on rated replies.
 
     Args:
         reference: What is audited, by its name.
@@ -195,24 +196,32 @@ def audit(
     """
     import grice
 
-    trials = _Trials(items)
     audited = grader.scorer.metrics
-    own, own_injections = trials.of(audited)
-    shared = {loaded.signature for loaded in audited}
-    others = [] if beside is None else beside.scorer.metrics
-    other, other_injections = trials.of([x for x in others if x.signature not in shared])
-    own = trials.with_gains(own, other)
+    signatures = {loaded.signature for loaded in audited}
+    shipped = [] if beside is None else beside.scorer.metrics
+    own = [_trial(loaded, items) for loaded in audited]
+    other = [_trial(loaded, items) for loaded in shipped if loaded.signature not in signatures]
+    baseline = next((each for each in (*own, *other) if each.row.metric == BASELINE), None)
+    ratings = [item.rating for item in items]
     taken = {loaded.metric.name for loaded in audited}
+
+    def apart(row: Row) -> Row:
+        """Give a row of what ships a name that no audited metric has."""
+        return replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row
+
     judges = [loaded for loaded in audited if loaded.metric.name in ASPECTS]
     result = AuditResult(
         reference,
         len(items),
         SOURCE,
-        own,
-        _apart(other, taken),
+        tuple(replace(trial.row, gain=_gain(trial, baseline, ratings)) for trial in own),
+        tuple(apart(trial.row) for trial in other),
         tuple(_order(loaded, items) for loaded in judges),
         tuple(_spread(loaded, items, repeats) for loaded in judges),
-        (*own_injections, *_apart(other_injections, taken)),
+        (
+            *(row for trial in own for row in trial.injected),
+            *(apart(row) for trial in other for row in trial.injected),
+        ),
         grader.usage,
         grice.__version__,
     )
@@ -220,99 +229,70 @@ def audit(
     return replace(result, verdicts=verdicts)
 
 
-def _apart(rows: Sequence[Row], taken: Collection[str]) -> tuple[Row, ...]:
-    """Return rows of what ships, under names that no audited metric has."""
-    return tuple(
-        replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row for row in rows
+class _Trial(NamedTuple):
+    """One metric on the replies as they are, padded, and with each injection."""
+
+    row: Agreement
+    values: list[float | None]
+    injected: list[InjectionRow]
+
+
+def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
+    name = loaded.metric.name
+    started = perf_counter()
+    plain = _scores(loaded, [item.conversation for item in items])
+    took = perf_counter() - started
+    padded = _scores(loaded, [with_reply(item, item.reply + PADDING, 0) for item in items])
+    values = [_value(score) for score in plain]
+    ratings = [item.rating for item in items]
+    pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
+    varies = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
+    statuses = Counter(score.status for score in plain)
+    row = Agreement(
+        metric=name,
+        signature=loaded.signature,
+        spearman=correlation(values, ratings) if varies else None,
+        judged=len(pairs),
+        abstained=statuses["abstained"],
+        failed=statuses["failed"],
+        seconds=took / len(plain),
+        padding=_mean(_changes(plain, padded)),
     )
+    # One injection after the other into each reply: where a judge answers to one of them in a
+    # way that cannot be read, that is not so many times in a row that the run ends.
+    lowest = sorted(sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED])
+    tried = injections()
+    scores = _scores(
+        loaded,
+        [
+            with_reply(items[place], injection.applied(items[place].reply), number)
+            for place in lowest
+            for number, injection in enumerate(tried, 1)
+        ],
+    )
+    before = [plain[place] for place in lowest]
+    injected = []
+    for number, injection in enumerate(tried):
+        after = scores[number :: len(tried)]
+        statuses = Counter(score.status for score in after)
+        changes = _changes(before, after)
+        raised = sum(change > RISE for change in changes)
+        counts = (raised, len(changes), statuses["abstained"], statuses["failed"])
+        figures = (_mean(changes), *counts, injection.control)
+        injected.append(InjectionRow(name, injection.name, *figures))
+    return _Trial(row, values, injected)
 
 
-class _Trials:
-    """The rated replies as they are, padded, and with each injection."""
-
-    def __init__(self, items: Sequence[RatedReply]) -> None:
-        self._items = items
-        self._padded = [with_reply(item, item.reply + PADDING, 0) for item in items]
-        lowest = sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED]
-        self._lowest = sorted(lowest)
-        self._injections = injections()
-        self._values: dict[str, list[float | None]] = {}
-
-    def of(
-        self, metrics: Sequence[LoadedMetric]
-    ) -> tuple[tuple[Agreement, ...], tuple[InjectionRow, ...]]:
-        """Return what metrics make of them."""
-        ratings = [item.rating for item in self._items]
-        rows: list[Agreement] = []
-        injected: list[InjectionRow] = []
-        for loaded in metrics:
-            started = perf_counter()
-            plain = _scores(loaded, [item.conversation for item in self._items])
-            took = perf_counter() - started
-            padding = _changes(plain, _scores(loaded, self._padded))
-            values = self._values[loaded.signature] = [_value(score) for score in plain]
-            pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
-            related = len(pairs) > 2 and all(
-                len(set(side)) > 1 for side in zip(*pairs, strict=True)
-            )
-            rows.append(
-                Agreement(
-                    metric=loaded.metric.name,
-                    signature=loaded.signature,
-                    spearman=correlation(values, ratings) if related else None,
-                    judged=len(pairs),
-                    abstained=_count(plain, "abstained"),
-                    failed=_count(plain, "failed"),
-                    seconds=took / len(plain),
-                    padding=_mean(padding),
-                )
-            )
-            injected += self._injected(loaded, plain)
-        return tuple(rows), tuple(injected)
-
-    def with_gains(
-        self, rows: Sequence[Agreement], others: Sequence[Agreement]
-    ) -> tuple[Agreement, ...]:
-        """Return rows with how much more each metric agrees with people than the baseline."""
-        baseline = next((row for row in (*rows, *others) if row.metric == BASELINE), None)
-        if baseline is None:
-            return tuple(rows)
-        ratings = [item.rating for item in self._items]
-
-        def gain(row: Agreement) -> Estimate | None:
-            values = {"audited": row, BASELINE: baseline}
-            columns = {name: self._values[each.signature] for name, each in values.items()}
-            try:
-                ranking = compare_correlations(columns, ratings, baseline=BASELINE)
-            except InputError:  # too few were judged, or all alike
-                return None
-            return ranking.comparisons[0].difference
-
-        return tuple(replace(row, gain=gain(row)) for row in rows)
-
-    def _injected(self, loaded: LoadedMetric, plain: Sequence[Score]) -> Iterator[InjectionRow]:
-        # One injection after the other into each reply: where a judge answers to one of them in a
-        # way that cannot be read, that is not so many times in a row that the run ends.
-        tried = [
-            with_reply(self._items[place], injection.applied(self._items[place].reply), number)
-            for place in self._lowest
-            for number, injection in enumerate(self._injections, 1)
-        ]
-        scores = _scores(loaded, tried)
-        before = [plain[place] for place in self._lowest]
-        for number, injection in enumerate(self._injections):
-            after = scores[number :: len(self._injections)]
-            changes = _changes(before, after)
-            yield InjectionRow(
-                loaded.metric.name,
-                injection.name,
-                _mean(changes),
-                sum(change > RISE for change in changes),
-                len(changes),
-                _count(after, "abstained"),
-                _count(after, "failed"),
-                injection.control,
-            )
+def _gain(trial: _Trial, baseline: _Trial | None, ratings: Sequence[float]) -> Estimate | None:
+    """Return how much more a metric agrees with people than the baseline does."""
+    if baseline is None:
+        return None
+    columns = {"audited": trial.values, BASELINE: baseline.values}
+    try:
+        ranking = compare_correlations(columns, ratings, baseline=BASELINE)
+    except InputError:  # too few were judged, or all alike
+        return None
+    return ranking.comparisons[0].difference
 
 
 def _scores(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> list[Score]:
@@ -328,10 +308,6 @@ def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
     """Return by how much each score moved that is there both times."""
     pairs = ((_value(earlier), _value(later)) for earlier, later in zip(before, after, strict=True))
     return [new - old for old, new in pairs if old is not None and new is not None]
-
-
-def _count(scores: Sequence[Score], status: str) -> int:
-    return sum(score.status == status for score in scores)
 
 
 def _mean(values: Sequence[float]) -> Estimate | None:

@@ -1,8 +1,8 @@
-"""Two files of scores over the same items: what changed, how surely, where, and through what."""
+"""Two files of scores: differences, their significance, and the replies that moved most."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -29,6 +29,11 @@ ITEMS = 3
 """How many items are shown of a conversation that moved."""
 CHANGES = 5
 """How many changes of evidence are kept per item."""
+NAMED = 5
+"""How many items that stand in one file only are named."""
+BASELINE, OTHER = "baseline", "other"
+DIFFERENT = {"first higher": "higher than", "second higher": "lower than"}
+"""The verdicts on a difference that is surely not zero, in words."""
 
 
 class EvidenceChange(msgspec.Struct, frozen=True):
@@ -199,14 +204,7 @@ def worded(triple: Triple) -> str:
     return f"{triple.head} —{triple.relation}→ {triple.tail}"
 
 
-NAMED = 5
-"""How many items that stand in one file only are named."""
-BASELINE, OTHER = "baseline", "other"
-DIFFERENT = ("first higher", "second higher")
-"""The verdicts on a difference that is surely not zero."""
-
-
-class MetricDifference(msgspec.Struct, frozen=True):
+class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One metric in two files.
 
     Attributes:
@@ -214,6 +212,7 @@ class MetricDifference(msgspec.Struct, frozen=True):
         comparison: Second less first, p-value corrected over the metrics; None likewise.
         power: How many conversations more it would take; None unless the difference is not
             distinguishable from zero.
+        pairs: Items with a value in both files.
         unpaired: Items by their two statuses, such as ``ok/abstained``, if not both are ``ok``.
     """
 
@@ -222,14 +221,14 @@ class MetricDifference(msgspec.Struct, frozen=True):
     baseline: Estimate | None
     other: Estimate | None
     comparison: Comparison | None
-    power: Power | None
-    pairs: int
-    unpaired: dict[str, int]
+    power: Power | None = None
+    pairs: int = 0
+    unpaired: dict[str, int] = {}
     only_baseline: int
     only_other: int
-    named: tuple[str, ...]
+    named: tuple[str, ...] = ()
     signatures: tuple[tuple[str, ...], tuple[str, ...]]
-    moved: tuple[MovedConversation, ...]
+    moved: tuple[MovedConversation, ...] = ()
 
 
 class CompareResult(msgspec.Struct, frozen=True):
@@ -279,71 +278,54 @@ def compare(
         raise InputError("compare reads its files twice; standard input can be read once only")
     ids = Ids()
     first, second = (read_table(file, ids).check_unique() for file in (baseline, other))
-    joins = _joins(first, second, across_signatures=across_signatures)
-    share_items = any(
-        len(np.intersect1d(first.metrics[name].items, second.metrics[name].items)) for name in joins
-    )
-    if not share_items:
-        return _unpaired_result(first, second, tuple(joins), level, seed)
-    tests = _tests(joins, first, level, seed)
-    furthest = moved_conversations((baseline, other), joins, ids, moved, texts)
-    metrics = [
-        _difference(name, joined, tests.get(name), first, second, furthest[name], difference)
-        for name, joined in joins.items()
-    ]
-    left_out = _left_out(first, second)
-    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed)
-
-
-def _left_out(first: ScoreTable, second: ScoreTable) -> tuple[str, ...]:
-    return tuple(
+    sides = _shared_metrics(first, second, across_signatures=across_signatures)
+    paired = any(len(np.intersect1d(a.items, b.items)) for a, b in sides.values())
+    if paired:
+        joins = {name: join(a, b) for name, (a, b) in sides.items()}
+        tests = _corrected(
+            {
+                name: compare_systems(
+                    {BASELINE: joined.baseline, OTHER: joined.other},
+                    groups=joined.conversations,
+                    baseline=BASELINE,
+                    bounds=metric_range(
+                        name, sides[name][0].signatures[0], joined.baseline, joined.other
+                    ),
+                    level=level,
+                    seed=seed,
+                )
+                for name, joined in joins.items()
+                if joined.units > 1
+            },
+            level,
+        )
+        furthest = moved_conversations((baseline, other), joins, ids, moved, texts)
+        metrics = [
+            _paired(name, joined, (first, second), tests.get(name), furthest[name], difference)
+            for name, joined in joins.items()
+        ]
+    else:
+        _check_apart(first, second, sides)
+        tests = _corrected(_unpaired_tests(sides, level), level)
+        metrics = [
+            _difference(name, a, b, tests.get(name), _unpaired_says(name, tests.get(name)))
+            for name, (a, b) in sides.items()
+        ]
+    left_out = tuple(
         f"{name}: {have.source} alone has it"
         for have, lack in ((first, second), (second, first))
         for name in have.metrics
         if name not in lack.metrics
     )
+    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed, paired)
 
 
-def _unpaired_result(
-    first: ScoreTable, second: ScoreTable, names: Sequence[str], level: float, seed: int
-) -> CompareResult:
-    """Compare runs over other conversations, such as live traffic before and after a change."""
-    shared = np.intersect1d(
-        np.concatenate([first.metrics[name].conversations for name in names]),
-        np.concatenate([second.metrics[name].conversations for name in names]),
-    )
-    if len(shared):
-        raise InputError(
-            f"{first.source} and {second.source} share {plural(len(shared), 'conversation')}, but "
-            "no turn of them was judged in both: score the same turns in both (--speaker)"
-        )
-    tests = unpaired_tests(
-        {name: (first.metrics[name], second.metrics[name]) for name in names}, level
-    )
-    metrics = []
-    for name in names:
-        test = tests.get(name)
-        a, b = first.metrics[name], second.metrics[name]
-        sizes, signatures = (len(a.items), len(b.items)), (a.signatures, b.signatures)
-        says = unpaired_says(name, test)
-        metrics.append(
-            MetricDifference(name, says, *_figures(test), None, 0, {}, *sizes, (), signatures, ())
-        )
-    files = (first.source, second.source)
-    return CompareResult(
-        *files, tuple(metrics), _left_out(first, second), level, seed, paired=False
-    )
+Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
+"""The scores of each metric in the first and in the second file."""
 
 
-def _figures(test: Ranking | None) -> tuple[Estimate | None, Estimate | None, Comparison | None]:
-    """Return both means and their comparison, where there are any."""
-    if test is None:
-        return None, None, None
-    return test.estimates[BASELINE], test.estimates[OTHER], test.comparisons[0]
-
-
-def _joins(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> dict[str, Joined]:
-    """Return the items of each metric that both files have, or refuse to compare them."""
+def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> Sides:
+    """Return the metrics that both files have, or refuse to compare them."""
     shared = [name for name in first.metrics if name in second.metrics]
     if not shared:
         raise InputError(
@@ -364,44 +346,74 @@ def _joins(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) ->
             "  score both with the same version, models and options, or give "
             "--across-signatures if the change of the metric is what you want to see"
         )
-    return {name: join(first.metrics[name], second.metrics[name]) for name in shared}
+    return {name: (first.metrics[name], second.metrics[name]) for name in shared}
 
 
-def _tests(
-    joins: Mapping[str, Joined], first: ScoreTable, level: float, seed: int
-) -> dict[str, Ranking]:
-    """Return means and comparison of each metric, p-values corrected over the metrics."""
+def _check_apart(first: ScoreTable, second: ScoreTable, sides: Sides) -> None:
+    """Refuse runs over the same conversations of which other turns were judged."""
+    shared = np.intersect1d(
+        np.concatenate([a.conversations for a, _ in sides.values()]),
+        np.concatenate([b.conversations for _, b in sides.values()]),
+    )
+    if len(shared):
+        raise InputError(
+            f"{first.source} and {second.source} share {plural(len(shared), 'conversation')}, but "
+            "no turn of them was judged in both: score the same turns in both (--speaker)"
+        )
+
+
+def _unpaired_tests(sides: Sides, level: float) -> dict[str, Ranking]:
+    """Return the test of each metric over other conversations on each side, if there is one."""
     tests = {}
-    for name, joined in joins.items():
-        if joined.units > 1:
-            columns = (joined.baseline, joined.other)
-            tests[name] = compare_systems(
-                dict(zip((BASELINE, OTHER), columns, strict=True)),
-                groups=joined.conversations,
-                baseline=BASELINE,
-                bounds=metric_range(name, first.metrics[name].signatures[0], *columns),
-                level=level,
-                seed=seed,
-            )
-    return corrected(tests, level)
+    for name, (baseline, other) in sides.items():
+        given = [side.values[np.isfinite(side.values)] for side in (baseline, other)]
+        samples = {
+            side: Sample(scores.values, scores.conversations.tolist())
+            for side, scores in ((OTHER, other), (BASELINE, baseline))
+        }
+        bounds = metric_range(name, baseline.signatures[0], *given)
+        if all(map(len, given)) and (test := compare_unpaired(samples, bounds=bounds, level=level)):
+            tests[name] = test
+    return tests
+
+
+def _corrected(tests: Mapping[str, Ranking], level: float) -> dict[str, Ranking]:
+    """Return tests with p-values and verdicts that allow for the number of metrics."""
+    p_values = holm([test.comparisons[0].p_single for test in tests.values()])
+    decided = {}
+    for (name, test), p in zip(tests.items(), p_values, strict=True):
+        [comparison] = test.comparisons
+        outcome = verdict(comparison.difference.value, p, level)
+        comparison = replace(comparison, p_value=p, correction="holm", verdict=outcome)
+        decided[name] = replace(test, comparisons=(comparison,))
+    return decided
 
 
 def _difference(
+    name: str, a: MetricScores, b: MetricScores, test: Ranking | None, says: str
+) -> MetricDifference:
+    """Return what paired and unpaired comparisons have in common."""
+    return MetricDifference(
+        metric=name,
+        says=says,
+        baseline=test.estimates[BASELINE] if test else None,
+        other=test.estimates[OTHER] if test else None,
+        comparison=test.comparisons[0] if test else None,
+        only_baseline=len(np.setdiff1d(a.items, b.items)),
+        only_other=len(np.setdiff1d(b.items, a.items)),
+        signatures=(a.signatures, b.signatures),
+    )
+
+
+def _paired(
     name: str,
     joined: Joined,
+    tables: tuple[ScoreTable, ScoreTable],
     test: Ranking | None,
-    first: ScoreTable,
-    second: ScoreTable,
     moved: tuple[MovedConversation, ...],
     worth: float | None,
 ) -> MetricDifference:
-    a, b = first.metrics[name], second.metrics[name]
-    only_a, only_b = np.setdiff1d(a.items, b.items), np.setdiff1d(b.items, a.items)
-    named = [
-        f"{table.ids.describe(int(item))} only in {table.source}"
-        for table, items in ((first, only_a), (second, only_b))
-        for item in items[:NAMED]
-    ]
+    a, b = (table.metrics[name] for table in tables)
     power = None
     if test and test.comparisons[0].verdict not in DIFFERENT:
         gap = test.comparisons[0].difference
@@ -409,30 +421,26 @@ def _difference(
             sides = (joined.other, joined.baseline)
             groups = joined.conversations
             power = items_needed(*sides, difference=size, groups=groups, level=gap.level)
-    return MetricDifference(
-        name,
-        _says(name, joined, test, power, given=worth is not None),
-        *_figures(test),
-        power,
-        len(joined.items),
-        _unpaired(a, b),
-        len(only_a),
-        len(only_b),
-        tuple(named),
-        (a.signatures, b.signatures),
-        moved,
-    )
-
-
-def _unpaired(a: MetricScores, b: MetricScores) -> dict[str, int]:
     _, at, bt = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
     codes = a.statuses[at].astype(np.int64) * len(STATUSES) + b.statuses[bt]
     counts = np.bincount(codes, minlength=len(STATUSES) ** 2)
-    return {
-        f"{STATUSES[code // len(STATUSES)]}/{STATUSES[code % len(STATUSES)]}": int(counts[code])
-        for code in range(1, len(counts))
-        if counts[code]
-    }
+    only = np.setdiff1d(a.items, b.items), np.setdiff1d(b.items, a.items)
+    return replace(
+        _difference(name, a, b, test, _says(name, joined, test, power, given=worth is not None)),
+        power=power,
+        pairs=len(joined.items),
+        unpaired={
+            f"{STATUSES[code // len(STATUSES)]}/{STATUSES[code % len(STATUSES)]}": int(count)
+            for code, count in enumerate(counts)
+            if code and count
+        },
+        named=tuple(
+            f"{table.ids.describe(int(item))} only in {table.source}"
+            for table, items in zip(tables, only, strict=True)
+            for item in items[:NAMED]
+        ),
+        moved=moved,
+    )
 
 
 def _says(
@@ -454,10 +462,9 @@ def _says(
     if comparison.verdict not in DIFFERENT:
         return (
             f"{name}: not distinguishable at this n ({figures}){_more(power, given=given)}{rough}"
-            f"{why_not(comparison)}"
+            f"{_why_not(comparison)}"
         )
-    higher = "higher" if comparison.verdict == "first higher" else "lower"
-    return f"{name}: {higher} than the baseline ({figures}){rough}"
+    return f"{name}: {DIFFERENT[comparison.verdict]} the baseline ({figures}){rough}"
 
 
 def _more(power: Power | None, *, given: bool) -> str:
@@ -469,37 +476,7 @@ def _more(power: Power | None, *, given: bool) -> str:
     return f"; about {power.more:,} more {power.unit} would be needed to find {size}"
 
 
-def corrected(tests: Mapping[str, Ranking], level: float) -> dict[str, Ranking]:
-    """Return tests with p-values and verdicts that allow for the number of metrics."""
-    p_values = holm([test.comparisons[0].p_single for test in tests.values()])
-    decided = {}
-    for (name, test), p in zip(tests.items(), p_values, strict=True):
-        [comparison] = test.comparisons
-        outcome = verdict(comparison.difference.value, p, level)
-        comparison = replace(comparison, p_value=p, correction="holm", verdict=outcome)
-        decided[name] = replace(test, comparisons=(comparison,))
-    return decided
-
-
-def unpaired_tests(
-    pairs: Mapping[str, tuple[MetricScores, MetricScores]], level: float
-) -> dict[str, Ranking]:
-    """Return the test of each metric over other conversations on each side, where there is one."""
-    tests = {}
-    for name, (baseline, other) in pairs.items():
-        given = [side.values[np.isfinite(side.values)] for side in (baseline, other)]
-        samples = {
-            side: Sample(scores.values, scores.conversations.tolist())
-            for side, scores in ((OTHER, other), (BASELINE, baseline))
-        }
-        bounds = metric_range(name, baseline.signatures[0], *given)
-        if all(map(len, given)) and (test := compare_unpaired(samples, bounds=bounds, level=level)):
-            tests[name] = test
-    return corrected(tests, level)
-
-
-def unpaired_says(name: str, test: Ranking | None) -> str:
-    """Return the outcome over other conversations on each side in one sentence."""
+def _unpaired_says(name: str, test: Ranking | None) -> str:
     if test is None:
         return f"{name}: fewer than two conversations with a value on a side: nothing can be said"
     [comparison] = test.comparisons
@@ -507,14 +484,13 @@ def unpaired_says(name: str, test: Ranking | None) -> str:
     baseline, other = test.estimates[BASELINE], test.estimates[OTHER]
     sides = f"{baseline.groups} and {other.groups} conversations"
     figures = f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, {sides}"
-    words = {"first higher": "higher than", "second higher": "lower than"}
-    outcome = words.get(comparison.verdict, "not distinguishable at this n from")
+    outcome = DIFFERENT.get(comparison.verdict, "not distinguishable at this n from")
     rough = f"; {gap.note}" if gap.note else ""
-    rough += why_not(comparison)
+    rough += _why_not(comparison)
     return f"{name}: {outcome} the baseline ({figures}), unpaired{rough}"
 
 
-def why_not(comparison: Comparison) -> str:
+def _why_not(comparison: Comparison) -> str:
     """Return why a difference is not distinguishable although its interval leaves out 0."""
     gap = comparison.difference
     if comparison.verdict in DIFFERENT or gap.side(0) not in ("above", "below"):

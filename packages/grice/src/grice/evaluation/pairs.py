@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from grice.perturb import Material, Perturbation
 
 EVERY = "every kind"
+METHOD = "paired accuracy, ties 0.5, Wilson's interval over sources"
 BROKEN = ("repeat_self",)
 """Kinds whose stated original is not what they were made from."""
-
-
-_COLLECTIONS: dict[str, tuple[Level, str]] = {
-    "robust_turn_pairs": ("turn", "Replies, whole and damaged, to one context."),
-    "robust_dialogues": ("dialogue", "FED conversations, each damaged many times."),
-}
+COLLECTIONS: tuple[tuple[str, Level, str], ...] = (
+    ("robust_turn_pairs", "turn", "Replies, whole and damaged, to one context."),
+    ("robust_dialogues", "dialogue", "FED conversations, each damaged many times."),
+)
 DAMAGED = {
     name: RatedSet(
         name=name,
@@ -49,7 +48,7 @@ DAMAGED = {
         licence="GPL-3.0 (repository of the copy)",
         note=note,
     )
-    for name, (level, note) in _COLLECTIONS.items()
+    for name, level, note in COLLECTIONS
 }
 """The collections by name."""
 
@@ -91,8 +90,9 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric on one collection.
 
     Attributes:
-        kinds: Share of pairs with the original scored higher, by kind of damage, over
-            :data:`EVERY` kind first. The interval takes versions of one source as one.
+        kinds: Share of pairs with the original scored higher, ties counted half, by kind of
+            damage, over :data:`EVERY` kind first; empty if no pair has both values. The interval
+            takes versions of one source as one.
     """
 
     metric: str
@@ -109,11 +109,7 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """All metrics on one collection.
-
-    Attributes:
-        of: How many there are, of which these were drawn.
-    """
+    """All metrics on one collection; fields as in :class:`PairedSet`."""
 
     data: str
     level: str
@@ -136,14 +132,15 @@ def judge_pairs(
 ) -> DamagedBlock:
     """Return how often each metric scores the original higher."""
     ids = [item.conversation.id for item in paired.rated.items]
-    rows = []
-    for column in columns:
-        judged = shares(paired.pairs, dict(zip(ids, column.values, strict=True)))._asdict()
-        signature = f"{column.signature}|pairs:2{drawn}"
-        is_trivial = column.metric in trivial
-        rows.append(
-            DamagedRow(metric=column.metric, signature=signature, trivial=is_trivial, **judged)
+    rows = [
+        DamagedRow(
+            metric=column.metric,
+            signature=f"{column.signature}|pairs:2{drawn}",
+            trivial=column.metric in trivial,
+            **shares(paired.pairs, dict(zip(ids, column.values, strict=True)))._asdict(),
         )
+        for column in columns
+    ]
     rows.sort(key=lambda row: -row.every.value if row.every else 1.0)
     return DamagedBlock(
         data=paired.set.name,
@@ -183,19 +180,27 @@ def perturbed_pairs(
             f"{name}: no conversation could be broken; other kinds may apply: grice perturb list"
         )
     entry = RatedSet(name=name, file=name, level="dialogue", default=EVERY, source=OWN, licence="")
-    talks = {talk.id: talk for pair in pairs for talk in (pair.original, pair.damaged)}
-    items = tuple(Item(talk, {}, None, talk.id) for talk in talks.values())
-    rated = Rated(entry, items, (), grouped=True, fingerprint=name)
-    return PairedSet(entry, tuple(pairs), len(pairs), {}, {}, rated)
+    return _paired(entry, pairs, len(pairs), {}, {})
+
+
+def _paired(
+    entry: RatedSet,
+    pairs: Sequence[Pair],
+    of: int,
+    same: Mapping[str, int],
+    left_out: Mapping[str, int],
+) -> PairedSet:
+    items = {
+        talk.id: Item(talk, {}, None, pair.source)
+        for pair in pairs
+        for talk in (pair.original, pair.damaged)
+    }
+    rated = Rated(entry, tuple(items.values()), (), grouped=True, fingerprint=entry.name)
+    return PairedSet(entry, tuple(pairs), of, dict(sorted(same.items())), dict(left_out), rated)
 
 
 class Shares(NamedTuple):
-    """How often values are higher for the original.
-
-    Attributes:
-        kinds: Share of pairs, ties counted half, by kind of damage, over :data:`EVERY` kind first;
-            empty if no pair has both values.
-    """
+    """How often values are higher for the original; see :class:`DamagedRow`."""
 
     kinds: dict[str, Estimate]
     ties: float
@@ -203,7 +208,7 @@ class Shares(NamedTuple):
 
 
 def shares(pairs: Iterable[Pair], values: Mapping[str, float | None]) -> Shares:
-    """Return how often the original has the higher value."""
+    """Return how often the original has the higher value; a tie counts half."""
     hits: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     judged = ties = failed = 0
     for pair in pairs:
@@ -215,18 +220,13 @@ def shares(pairs: Iterable[Pair], values: Mapping[str, float | None]) -> Shares:
         ties += good == bad
         for kind in (EVERY, pair.kind):
             hits[kind][pair.source].append(0.5 if good == bad else float(good > bad))
-    ordered = sorted(hits, key=lambda kind: (kind != EVERY, kind))
-    kinds = {kind: accuracy(hits[kind].values()) for kind in ordered}
+    kinds = {}
+    for kind in sorted(hits, key=lambda kind: (kind != EVERY, kind)):
+        by_source = hits[kind].values()
+        share = proportion(list(map(sum, by_source)), list(map(len, by_source)))
+        assert share is not None
+        kinds[kind] = replace(share, method=METHOD)
     return Shares(kinds, ties / judged if judged else 0.0, failed)
-
-
-def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
-    """Return the mean of hits (1, or 0.5 for a tie) with an interval over their sources."""
-    lists = list(hits)
-    estimate = proportion(list(map(sum, lists)), list(map(len, lists)))
-    if estimate is None:
-        raise InputError("there is no pair to judge")
-    return replace(estimate, method="paired accuracy, ties 0.5, Wilson's interval over sources")
 
 
 def read_pairs(
@@ -243,7 +243,8 @@ def read_pairs(
     made, left_out = (_replies if entry.level == "turn" else _dialogues)(records)
     pairs, same = [], Counter[str]()
     for pair in made:
-        if _texts(pair.original) == _texts(pair.damaged):
+        texts = [[turn.text for turn in talk.turns] for talk in (pair.original, pair.damaged)]
+        if texts[0] == texts[1]:
             same[pair.kind] += 1
         else:
             pairs.append(pair)
@@ -252,17 +253,7 @@ def read_pairs(
     drawn = pairs
     if most is not None:
         drawn = heapq.nsmallest(most, pairs, key=lambda pair: hashed(pair.damaged.id, seed))
-    texts = {
-        talk.id: Item(talk, {}, None, pair.source)
-        for pair in drawn
-        for talk in (pair.original, pair.damaged)
-    }
-    rated = Rated(entry, tuple(texts.values()), (), True, name)
-    return PairedSet(entry, tuple(drawn), len(pairs), dict(sorted(same.items())), left_out, rated)
-
-
-def _texts(talk: Conversation) -> tuple[str, ...]:
-    return tuple(turn.text for turn in talk.turns)
+    return _paired(entry, drawn, len(pairs), same, left_out)
 
 
 def _replies(records: Sequence[Conversation]) -> tuple[list[Pair], dict[str, int]]:
