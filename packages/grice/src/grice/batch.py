@@ -171,12 +171,12 @@ def score_readings(
     with ExitStack() as stack:
         page = None
         if report is not None:
-            from grice.report import ReportWriter, panel_of
+            from grice.report import ReportWriter
 
             title = ", ".join(reading.source for reading in readings)
-            panels = [panel_of(column) for column in scorer.columns]
-            writer = ReportWriter(Path(report), title=title, metrics=panels, command=command)
-            page = stack.enter_context(writer)
+            page = stack.enter_context(
+                ReportWriter(Path(report), title=title, metrics=scorer.columns, command=command)
+            )
         identity = _identity(readings, scorer, format, drawn)
         sink = _open_sink(output, identity, stack, resume=resume)
         records, part = _drawn(_records(readings, bad_records), drawn)

@@ -18,24 +18,31 @@ from grice.records import (
     TripleEvidence,
     TurnEvidence,
 )
-from grice.report import MetricPanel, ReportWriter
+from grice.report import ReportWriter
+from grice.scoring.loaded import ScoreColumn
 from grice.scoring.summary import MetricSummary, Summary
 from grice.stats.estimate import Estimate
 
-RELEVANCE = MetricPanel(
+
+def column(name, summary, judges="response", high=1.0, neutral=0.5, source="", signature=""):
+    """Return a metric of a report, whose values start at 0."""
+    return ScoreColumn(name, summary, judges, 0.0, high, neutral, source, signature)
+
+
+RELEVANCE = column(
     "relevance",
     "Does the reply answer what was said?",
     source="Tao et al. 2018",
     signature="relevance|v1|<exact>",
 )
-COHERENCE = MetricPanel(
+COHERENCE = column(
     "coherence",
     "Does the whole conversation hold together?",
     judges="conversation",
     signature="coherence|v1",
 )
 MEAN = Estimate(0.5, 0.45, 0.56, 0.95, 7, "mean")
-LENGTH = MetricPanel("length", "How long is the reply?", range=(0.0, float("inf")), neutral=0.0)
+LENGTH = column("length", "How long is the reply?", high=float("inf"), neutral=0.0)
 
 
 class Page(HTMLParser):
@@ -94,7 +101,7 @@ class Page(HTMLParser):
 
 
 def score(
-    conversation: Conversation, turn: int | None, panel: MetricPanel, value: float | None, **rest
+    conversation: Conversation, turn: int | None, panel: ScoreColumn, value: float | None, **rest
 ):
     fields = {"status": "ok", "reason": None, "flags": (), "evidence": ()} | rest
     return Score(
@@ -112,7 +119,7 @@ def score(
 
 
 def summary(
-    *panels: MetricPanel, conversations: int = 1, skipped: int = 0, problems: tuple[str, ...] = ()
+    *panels: ScoreColumn, conversations: int = 1, skipped: int = 0, problems: tuple[str, ...] = ()
 ) -> Summary:
     totals = tuple(
         MetricSummary(panel.name, MEAN, {"ok": 7, "abstained": 2}, (), panel.signature)
@@ -122,7 +129,7 @@ def summary(
 
 
 def write(
-    path: Path, items, *panels: MetricPanel, title="Trial", skipped=0, problems=(), **rest
+    path: Path, items, *panels: ScoreColumn, title="Trial", skipped=0, problems=(), **rest
 ) -> Page:
     """Write a report of (conversation, scores) pairs and read it back."""
     writer = ReportWriter(path, title=title, metrics=panels, **rest)

@@ -17,6 +17,7 @@ from report_trial import (
     LENGTH,
     RELEVANCE,
     Page,
+    column,
     cooking_scores,
     score,
     summary,
@@ -25,7 +26,7 @@ from report_trial import (
 
 from grice.errors import MetricError, OutputError
 from grice.records import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
-from grice.report import MetricPanel, ReportWriter
+from grice.report import ReportWriter
 
 ABSTAINED, FAILED = 1 << 20, 1 << 21
 HOSTILE = [
@@ -215,11 +216,11 @@ def test_a_field_that_is_nested_deeply_is_cut_off_and_said_so(tmp_path, depth, t
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_stays_text(tmp_path, text):
     conversation = Conversation(text, (Turn(text, text),), meta={text: text})
-    panel = MetricPanel("m", text, source=text, signature=text)
+    panel = column("m", text, source=text, signature=text)
     evidence = (FeatureEvidence(text, 1.0, span=Span(0, 0, len(text))),)
     scores = [score(conversation, 0, panel, 0.5, reason=text, flags=(text,), evidence=evidence)]
     plain = Conversation("plain", (Turn("A", "B"),))
-    calm = MetricPanel("m", "calm")
+    calm = column("m", "calm")
     expected = write(
         tmp_path / "calm.html", [(plain, [score(plain, 0, calm, 0.5)])], calm, title="t"
     )
@@ -440,7 +441,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 def test_settings_survive_as_json_inside_html(tmp_path):
-    panel = MetricPanel("</script>", "&amp;", signature="'\"<>&\u2028")
+    panel = column("</script>", "&amp;", signature="'\"<>&\u2028")
     page = write(tmp_path / "r.html", [], panel)
     assert page.settings["metrics"][0]["name"] == "</script>"
     assert page.settings["metrics"][0]["signature"] == "'\"<>&\u2028"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from grice.report.page import MetricPanel, panel_of
 from grice.report.writer import ReportWriter
 
-__all__ = ["MetricPanel", "ReportWriter", "panel_of"]
+__all__ = ["ReportWriter"]

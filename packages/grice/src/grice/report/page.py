@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 from itertools import groupby
-from typing import IO, TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
-
-import msgspec
 
 from grice.detectors import in_words
 from grice.errors import excerpt
 from grice.pages import head
 from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
-from grice.report.svg import Drawing, Histogram, decimals, number
+from grice.report.svg import Histogram, number
 from grice.scoring.summary import notes
 from grice.text.markdown import as_read, marks
 from grice.text.markup import thoughts
@@ -50,51 +48,16 @@ LEAD = 60
 """Characters that stand before marked words which do not stand in the beginning."""
 
 
-class MetricPanel(msgspec.Struct, frozen=True):
-    """What a reader must know to read a metric's numbers; higher is better.
-
-    Attributes:
-        name: Name of the metric, as its scores carry it.
-        range: Smallest and largest value it can give; infinite where it has no bound.
-        neutral: Value that an abstained score carries.
-        judges: Whether it scores single replies or whole conversations.
-        signature: What exactly was computed; a score with another signature shows its own.
-    """
-
-    name: str
-    summary: str
-    range: tuple[float, float] = (0.0, 1.0)
-    neutral: float = 0.5
-    judges: Literal["response", "conversation"] = "response"
-    source: str = ""
-    signature: str = ""
-
-
-def panel_of(column: ScoreColumn) -> MetricPanel:
-    """Return the panel of the scores of one name."""
-    return MetricPanel(
-        column.name,
-        column.summary,
-        (column.low, column.high),
-        column.neutral,
-        column.judges,
-        column.source,
-        column.signature,
-    )
-
-
 class Panel(NamedTuple):
     """One metric as the template shows it."""
 
-    metric: MetricPanel
+    metric: ScoreColumn
     totals: MetricSummary
     histogram: Histogram
-    drawing: Drawing
 
     def value(self, value: float) -> str:
         """Return a value with one digit more than the axis."""
-        edges = self.histogram.edges
-        return number(value, decimals(edges[-1] - edges[0]) + 1)
+        return number(value, self.histogram.decimals + 1)
 
     def bound(self, value: float) -> str:
         """Return an end of the metric's range."""
@@ -103,7 +66,7 @@ class Panel(NamedTuple):
     @property
     def range(self) -> str:
         """The metric's range in words."""
-        low, high = (self.bound(end) for end in self.metric.range)
+        low, high = map(self.bound, (self.metric.low, self.metric.high))
         if low and high:
             return f"{low} to {high}"
         if low or high:
@@ -114,28 +77,6 @@ class Panel(NamedTuple):
     def noun(self) -> str:
         """What the metric scores, in the plural."""
         return "replies" if self.metric.judges == "response" else "conversations"
-
-
-def settings(
-    panels: Iterable[Panel], *, total: int, starts: list[int], places: list[int] | None
-) -> Json:
-    """Return what the script must know beside the index."""
-    return {
-        "metrics": [
-            {
-                "name": panel.metric.name,
-                "judges": panel.metric.judges,
-                "signature": panel.metric.signature,
-                "neutral": panel.metric.neutral,
-                "edges": list(panel.histogram.edges),
-                "decimals": decimals(panel.histogram.edges[-1] - panel.histogram.edges[0]),
-            }
-            for panel in panels
-        ],
-        "total": total,
-        "starts": list(starts),
-        "places": None if places is None else list(places),
-    }
 
 
 def _address(conversation: str, turn: int) -> str:

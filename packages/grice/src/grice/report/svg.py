@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from grice.stats.estimate import Estimate
     from grice.stats.inputs import Floats
 
 BINS = 20
 """Bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits."""
-TOP, BASE = 20.0, 86.0
-"""Bars of a histogram stand between them, the mark of the mean above."""
+HEIGHT = 66.0
+"""Height of the highest bar of a histogram."""
 SCATTER_TOP, SCATTER_BASE = 6.0, 176.0
 MOST = 600
 """Points of a scatter plot that are drawn; of more an evenly spread part."""
@@ -70,6 +70,15 @@ def _round_step(least: float) -> float:
     return next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= least)
 
 
+class Bar(NamedTuple):
+    """One bar of a histogram: its text when pointed at, its ends on the axis, its height."""
+
+    label: str
+    left: float
+    right: float
+    height: float
+
+
 class Histogram:
     """Counts values as they come.
 
@@ -91,53 +100,31 @@ class Histogram:
         self.outside += not self.edges[0] <= value <= self.edges[-1]
         return place
 
+    @property
+    def axis(self) -> Axis:
+        """The axis of the values, as wide as a drawing."""
+        return Axis(self.edges[0], self.edges[-1], 1.0, WIDTH - 1.0)
 
-class Bar(NamedTuple):
-    """One bar of a histogram: its bin, what it says when pointed at, and its rectangle."""
+    @property
+    def decimals(self) -> int:
+        """How many decimals its numbers have."""
+        return decimals(self.edges[-1] - self.edges[0])
 
-    bin: int
-    label: str
-    x: float
-    y: float
-    width: float
-    height: float
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """Yield place and text of the ticks: both ends, and the edge in the middle."""
+        for edge in (self.edges[0], self.edges[(len(self.edges) - 1) // 2], self.edges[-1]):
+            yield self.axis.inside(edge), number(edge, self.decimals)
 
-
-class Drawing(NamedTuple):
-    """A histogram, 104 high; mean and interval are None if unknown."""
-
-    bars: tuple[Bar, ...]
-    ticks: tuple[tuple[float, str, str], ...]
-    mean: float | None
-    interval: tuple[float, float] | None
-
-
-def draw(histogram: Histogram, mean: Estimate | None, noun: str) -> Drawing:
-    """Return the shapes of a histogram."""
-    edges = histogram.edges
-    x = Axis(edges[0], edges[-1], 1.0, WIDTH - 1.0).inside
-    total = sum(histogram.counts)
-    highest = max(histogram.counts) or 1
-    places = decimals(edges[-1] - edges[0])
-    bars = []
-    for i, count in enumerate(histogram.counts):
-        left, right = x(edges[i]), x(edges[i + 1])
-        # A bin that is not empty stays visible however small its share is.
-        height = max((BASE - TOP) * count / highest, 1.0) if count else 0.0
-        share = f" ({100 * count / total:.1f} %)" if total else ""
-        label = (
-            f"{number(edges[i], places)} to {number(edges[i + 1], places)}: {count:,} {noun}{share}"
-        )
-        bars.append(Bar(i, label, left + 0.75, BASE - height, right - left - 1.5, height))
-    marked = (edges[0], edges[(len(edges) - 1) // 2], edges[-1])
-    ticks = tuple(
-        (x(edge), number(edge, places), anchor)
-        for edge, anchor in zip(marked, ("start", "middle", "end"), strict=True)
-    )
-    interval = None
-    if mean is not None and mean.interval is not None:
-        interval = (x(mean.interval[0]), x(mean.interval[1]))
-    return Drawing(tuple(bars), ticks, None if mean is None else x(mean.value), interval)
+    def bars(self, noun: str) -> Iterator[Bar]:
+        """Yield a bar for each bin."""
+        total, highest = sum(self.counts), max(self.counts) or 1
+        for count, (low, high) in zip(self.counts, pairwise(self.edges), strict=True):
+            # A bin that is not empty stays visible however small its share is.
+            height = max(HEIGHT * count / highest, 1.0) if count else 0.0
+            share = f" ({100 * count / total:.1f} %)" if total else ""
+            ends = f"{number(low, self.decimals)} to {number(high, self.decimals)}"
+            label = f"{ends}: {count:,} {noun}{share}"
+            yield Bar(label, self.axis.inside(low), self.axis.inside(high), height)
 
 
 def decimals(span: float) -> int:

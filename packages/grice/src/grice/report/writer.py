@@ -19,17 +19,17 @@ from grice.evaluation.review import Reviewer
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
 from grice.metrics.registry import find_metrics
-from grice.report.page import Panel, panel_of, settings, write_page
+from grice.report.page import Panel, write_page
 from grice.report.shown import shown_line
-from grice.report.svg import Histogram, bin_edges, draw
+from grice.report.svg import Histogram, bin_edges
 from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.records import Conversation, Score
-    from grice.report.page import MetricPanel
+    from grice.records import Conversation, Json, Score
+    from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 
 FIRST = 10
@@ -215,7 +215,7 @@ class ReportWriter:
         path: Path,
         *,
         title: str,
-        metrics: Sequence[MetricPanel],
+        metrics: Sequence[ScoreColumn],
         keep: int = KEEP,
         command: str = "",
         version: str = grice.__version__,
@@ -310,14 +310,14 @@ class ReportWriter:
     def _write(self, totals: dict[str, MetricSummary], summary: Summary) -> None:
         kept = self._kept()
         histograms = [
-            Histogram(bin_edges(metric.range, *extent))
+            Histogram(bin_edges((metric.low, metric.high), *extent))
             for metric, extent in zip(self._metrics, self._extents, strict=True)
         ]
         index = IndexBuilder(histograms, self._frequent_speakers())
         for place, line in enumerate(self._rows.lines()):
             index.add(Row.read(line), keep=kept is None or place in kept)
         panels = [
-            _panel(metric, totals[metric.name], histogram)
+            Panel(metric, totals[metric.name], histogram)
             for metric, histogram in zip(self._metrics, histograms, strict=True)
         ]
         if kept is not None:
@@ -331,12 +331,12 @@ class ReportWriter:
                 review=self._reviewer.review(),
                 origin=self._origin,
                 shown=len(index.columns["ids"]),
-                settings=settings(
-                    panels,
-                    total=self._total,
-                    starts=self._conversations.starts(),
-                    places=None if kept is None else sorted(kept),
-                ),
+                settings={
+                    "metrics": list(map(_settings, panels)),
+                    "total": self._total,
+                    "starts": list(self._conversations.starts()),
+                    "places": None if kept is None else [*sorted(kept)],
+                },
                 index=compress(json.dumps(index.columns, separators=(",", ":")).encode()),
                 chunks=self._conversations.chunks(),
             )
@@ -365,9 +365,17 @@ class ReportWriter:
         return sorted(name for name, _ in ranked[:SPEAKERS])
 
 
-def _panel(metric: MetricPanel, totals: MetricSummary, histogram: Histogram) -> Panel:
-    noun = "replies" if metric.judges == "response" else "conversations"
-    return Panel(metric, totals, histogram, draw(histogram, totals.mean, noun))
+def _settings(panel: Panel) -> dict[str, Json]:
+    """Return what the script of the page needs of a metric beside the index."""
+    metric, histogram = panel.metric, panel.histogram
+    return {
+        "name": metric.name,
+        "judges": metric.judges,
+        "signature": metric.signature,
+        "neutral": metric.neutral,
+        "edges": list(histogram.edges),
+        "decimals": histogram.decimals,
+    }
 
 
 def report_scores(
@@ -391,8 +399,7 @@ def report_scores(
     registry = find_metrics(plugins)
     columns = [written_column(name, text, registry) for name, text in signatures.items()]
     summary = SummaryBuilder(columns, speakers=EVERYBODY)
-    panels = list(map(panel_of, columns))
-    with ReportWriter(Path(report), title=scores, metrics=panels, command=command) as page:
+    with ReportWriter(Path(report), title=scores, metrics=columns, command=command) as page:
         for record, group in joined(scores, files):
             if isinstance(record, RecordError):
                 summary.skip(record)
