@@ -9,16 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
+import networkx
 
 from grice.errors import InputError, did_you_mean, excerpt
 from grice.records import Triple
-from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, neighbours
+from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of
 from grice_tasks.explagraphs.reader import read_graph
 from grice_tasks.explagraphs.wording import relation_names
 from grice_tasks.tokens import COMPOUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from networkx import DiGraph
 
 RuleSet: TypeAlias = Literal["paper", "released"]
 Rule: TypeAlias = Literal[
@@ -233,35 +236,15 @@ def _duplicates(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
     )
 
 
-def _shape(links: Mapping[str, Mapping[str, str]]) -> Iterator[Failure]:
-    parts = components(links)
+def _shape(links: DiGraph) -> Iterator[Failure]:
+    parts = list(networkx.weakly_connected_components(links))
     if len(parts) > 1:
-        apart = parts[1][0]
-        yield Failure(
-            "connected", f"{len(parts)} parts; {apart!r} is not linked to {parts[0][0]!r}"
-        )
+        first, apart = (next(concept for concept in links if concept in part) for part in parts[:2])
+        yield Failure("connected", f"{len(parts)} parts; {apart!r} is not linked to {first!r}")
     cycle = find_cycle(links)
     if cycle:
         names = cycle if len(cycle) <= SHOWN else (*cycle[: SHOWN - 2], "…", cycle[-1])
         yield Failure("acyclic", f"a cycle: {' → '.join(names)}")
-
-
-def components(links: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
-    """Return the weakly connected parts, concepts in order of appearance."""
-    near = neighbours(links)
-    seen: set[str] = set()
-    parts = []
-    for start in links:
-        if start in seen:
-            continue
-        seen.add(start)
-        part = [start]
-        for concept in part:
-            fresh = [other for other in near[concept] if other not in seen]
-            seen.update(fresh)
-            part += dict.fromkeys(fresh)
-        parts.append(part)
-    return parts
 
 
 def _limited(failures: Iterable[Failure]) -> Iterator[Failure]:

@@ -11,11 +11,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
+import networkx
 
-from grice_tasks.explagraphs.graph import Graph, links_of, neighbours
+from grice_tasks.explagraphs.graph import Graph, links_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from networkx import DiGraph
 
 LARGEST = 17
 """Concepts and facts of the largest prediction the task allows: 9 and 8."""
@@ -48,12 +51,12 @@ def edit_distance(predicted: Graph, gold: Graph) -> Distance:
     Of parallel relations between two concepts the last counts, as in the released code.
     """
     mine, other = links_of(predicted), links_of(gold)
-    size = len(mine) + len(other) + sum(map(len, mine.values())) + sum(map(len, other.values()))
+    size = len(mine) + len(other) + mine.size() + other.size()
     # The distance is symmetric; walking the smaller side leaves no concept of it unpaired.
     small, large = (mine, other) if len(mine) <= len(other) else (other, mine)
     search = _Search(small, large)
     search.run()
-    scale = len(other) + sum(map(len, other.values())) + LARGEST
+    scale = len(other) + other.size() + LARGEST
     return Distance(size - search.best, scale, search.steps <= STEPS)
 
 
@@ -64,24 +67,20 @@ class _Search:
     1 more with equal labels; a pair of facts between paired concepts likewise.
     """
 
-    def __init__(
-        self, small: Mapping[str, Mapping[str, str]], large: Mapping[str, Mapping[str, str]]
-    ) -> None:
+    def __init__(self, small: DiGraph, large: DiGraph) -> None:
         self.order = _walk(small)
         self.names = list(large)
         place = {name: number for number, name in enumerate(self.order)}
         number = {name: index for index, name in enumerate(self.names)}
         self.large = {
             (number[head], number[tail]): relation
-            for head, tails in large.items()
-            for tail, relation in tails.items()
+            for head, tail, relation in large.edges(data="relation")
         }
         # Facts of the small graph by the later one of their two concepts: known by then.
         self.back: list[list[tuple[int, bool, str]]] = [[] for _ in self.order]
-        for head, tails in small.items():
-            for tail, relation in tails.items():
-                a, b = place[head], place[tail]
-                self.back[max(a, b)].append((min(a, b), a <= b, relation))
+        for head, tail, relation in small.edges(data="relation"):
+            a, b = place[head], place[tail]
+            self.back[max(a, b)].append((min(a, b), a <= b, relation))
         self.rest = self._rest()
         self.best = 0
         self.steps = 0
@@ -145,15 +144,16 @@ class _Search:
         return choices
 
 
-def _walk(links: Mapping[str, Mapping[str, str]]) -> list[str]:
+def _walk(links: DiGraph) -> list[str]:
     """Return the concepts, each next to those it is linked with, so that facts are soon known."""
-    near = neighbours(links)
     order: dict[str, None] = {}
-    for start in sorted(near, key=lambda concept: -len(near[concept])):
+    for start in sorted(links, key=lambda concept: -links.degree[concept]):
         stack = [start]
         while stack:
             concept = stack.pop()
             if concept not in order:
                 order[concept] = None
-                stack += sorted(near[concept], key=lambda other: len(near[other]))
+                stack += sorted(
+                    networkx.all_neighbors(links, concept), key=links.degree.__getitem__
+                )
     return list(order)

@@ -11,14 +11,18 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+import networkx
+
 from grice.errors import InputError
 from grice.pages import head
 from grice_tasks.explagraphs.check import check_graph, is_internal
-from grice_tasks.explagraphs.graph import Graph, links_of
+from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of
 from grice_tasks.explagraphs.reader import read_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from networkx import DiGraph
 
 LARGEST_DRAWN = 200
 CHARACTER, BOX_HEIGHT, ROW, MARGIN = 7.4, 30.0, 64.0, 24.0
@@ -86,34 +90,17 @@ def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str =
     )
 
 
-def _layers(links: Mapping[str, Mapping[str, str]]) -> tuple[dict[str, int], set[tuple[str, str]]]:
+def _layers(links: DiGraph) -> tuple[dict[str, int], set[tuple[str, str]]]:
     """Return the layer of each concept, and the facts that close a cycle, self-loops too."""
-    back: set[tuple[str, str]] = set()
-    state: dict[str, int] = {}
-    finished: list[str] = []
-    entered = {tail for tails in links.values() for tail in tails}
-    for start in (*(concept for concept in links if concept not in entered), *links):
-        if start in state:
-            continue
-        state[start] = 1
-        walks = [(start, iter(links[start]))]
-        while walks:
-            head, tails = walks[-1]
-            tail = next(tails, None)
-            if tail is None:
-                state[head] = 2
-                finished.append(head)
-                walks.pop()
-            elif tail not in state:
-                state[tail] = 1
-                walks.append((tail, iter(links[tail])))
-            elif state[tail] == 1:
-                back.add((head, tail))
+    forward = links.copy()
+    back = set()
+    while cycle := find_cycle(forward):
+        closing = (cycle[-2], cycle[-1])
+        back.add(closing)
+        forward.remove_edge(*closing)
     layer = dict.fromkeys(links, 0)
-    for head in reversed(finished):
-        for tail in links[head]:
-            if (head, tail) not in back:
-                layer[tail] = max(layer[tail], layer[head] + 1)
+    for number, generation in enumerate(networkx.topological_generations(forward)):
+        layer |= dict.fromkeys(generation, number)
     return layer, back
 
 

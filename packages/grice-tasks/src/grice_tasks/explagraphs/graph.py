@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import networkx
 
 from grice.errors import InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from networkx import DiGraph
 
     from grice.knowledge.schema import Schema
 
@@ -38,47 +39,24 @@ class Graph(msgspec.Struct, frozen=True):
         )
 
 
-def links_of(graph: Graph) -> dict[str, dict[str, str]]:
-    """Return the relation of each linked pair: ``links[head][tail]``; every concept is a key.
+def links_of(graph: Graph) -> DiGraph:
+    """Return the concepts and their links, each with its ``relation``.
 
     Of several relations between one ordered pair the last one stays, as in the released code.
     """
-    links: dict[str, dict[str, str]] = {}
+    links = networkx.DiGraph()
     for edge in graph.edges:
-        links.setdefault(edge.head, {})[edge.tail] = edge.relation
-        links.setdefault(edge.tail, {})
+        links.add_edge(edge.head, edge.tail, relation=edge.relation)
     return links
 
 
-def neighbours(links: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the concepts that each is linked with, in either direction: tails, then heads."""
-    near = {concept: list(tails) for concept, tails in links.items()}
-    for head, tails in links.items():
-        for tail in tails:
-            near[tail].append(head)
-    return near
-
-
-def find_cycle(links: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+def find_cycle(links: DiGraph) -> tuple[str, ...]:
     """Return the concepts of one directed cycle, the first one again at the end; empty if none."""
-    done: set[str] = set()
-    for start in links:
-        if start in done:
-            continue
-        path = {start: None}
-        walks = [iter(links[start])]
-        while walks:
-            tail = next(walks[-1], None)
-            if tail is None:
-                walks.pop()
-                done.add(path.popitem()[0])
-            elif tail in path:
-                names = list(path)
-                return (*names[names.index(tail) :], tail)
-            elif tail not in done:
-                path[tail] = None
-                walks.append(iter(links[tail]))
-    return ()
+    try:
+        cycle = networkx.find_cycle(links)
+    except networkx.NetworkXNoCycle:
+        return ()
+    return (*(head for head, _ in cycle), cycle[0][0])
 
 
 def graph_schema() -> Schema:
@@ -95,19 +73,11 @@ def depth_first(graph: Graph) -> Graph:
     starts where it was first mentioned; the released code drops it.
     """
     links = links_of(graph)
-    entered = {tail for tails in links.values() for tail in tails}
-    waiting = {head: iter(tails.items()) for head, tails in links.items()}
-    facts = []
-    for start in (*(head for head in links if head not in entered), *links):
-        path = [start]
-        while path:
-            step = next(waiting[path[-1]], None)
-            if step is None:
-                path.pop()
-            else:
-                facts.append(Triple(path[-1], step[1], step[0]))
-                path.append(step[0])
-    return Graph(tuple(facts))
+    starts = [concept for concept, count in links.in_degree if not count]
+    walk = networkx.edge_dfs(links, [*starts, *links])
+    return Graph(
+        tuple(Triple(head, links.edges[head, tail]["relation"], tail) for head, tail in walk)
+    )
 
 
 def topological(graph: Graph) -> Graph:
@@ -120,48 +90,22 @@ def topological(graph: Graph) -> Graph:
         InputError: If the graph has a cycle; the message names it.
     """
     links = links_of(graph)
-    rank = _ranks(links)
-    if len(rank) < len(links):
-        cycle = " → ".join(find_cycle(links))
-        raise InputError(f"a graph with a cycle has no topological order: {cycle}")
+    if cycle := find_cycle(links):
+        raise InputError(f"a graph with a cycle has no topological order: {' → '.join(cycle)}")
+    rank = {concept: place for place, concept in enumerate(networkx.topological_sort(links))}
     return Graph(tuple(sorted(graph.edges, key=lambda edge: rank[edge.head])))
 
 
-def _ranks(links: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
-    """Return the place of each concept that is on no cycle and behind none."""
-    left = dict.fromkeys(links, 0)
-    for tails in links.values():
-        for tail in tails:
-            left[tail] += 1
-    free = [concept for concept, count in left.items() if not count]
-    for concept in free:
-        for tail in links[concept]:
-            left[tail] -= 1
-            if not left[tail]:
-                free.append(tail)
-    return {concept: place for place, concept in enumerate(free)}
-
-
 def depth(graph: Graph) -> int:
-    """Return the number of facts on the longest directed path.
-
-    Raises:
-        InputError: If the graph has a cycle.
-    """
-    longest: dict[str, int] = {}
-    for edge in topological(graph).edges:
-        reached = longest.get(edge.head, 0) + 1
-        longest[edge.tail] = max(longest.get(edge.tail, 0), reached)
-    return max(longest.values(), default=0)
+    """Return the number of facts on the longest directed path of a graph without a cycle."""
+    return int(networkx.dag_longest_path_length(links_of(graph), weight=None))
 
 
 def is_linear(graph: Graph) -> bool:
     """Return whether the graph is one chain: connected, and no concept has two of a side."""
     links = links_of(graph)
-    tails = [tail for linked in links.values() for tail in linked]
     return (
-        all(len(linked) <= 1 for linked in links.values())
-        and len(set(tails)) == len(tails)
-        and len(tails) == len(links) - 1
-        and not find_cycle(links)
+        bool(links)
+        and networkx.is_arborescence(links)
+        and all(count <= 1 for _, count in links.out_degree)
     )
