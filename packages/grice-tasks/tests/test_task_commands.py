@@ -73,7 +73,7 @@ def test_every_argument_is_described_and_every_command_can_be_quiet(name):
     [
         ("explagraphs check g.tsv --ruls paper", "usage: grice explagraphs check", "'--rules'"),
         ("explagraphs chekc g.tsv", "usage: grice explagraphs", "'check'"),
-        ("situatedgen mine m.jsonl --sed 1", "usage: grice situatedgen mine", "'--seed'"),
+        ("situatedgen build m.jsonl --sed 1", "usage: grice situatedgen build", "'--seed'"),
         ("cider stast t.jsonl", "usage: grice cider", "'stats'"),
         ("cider stats t.jsonl --jsn", "usage: grice cider", "'--json'"),
     ],

@@ -11,7 +11,7 @@ from grice.errors import InputError
 from grice_tasks.situatedgen.examples import describe, samples_of, source_table
 from grice_tasks.situatedgen.marking import mark_statements
 from grice_tasks.situatedgen.match import match_keywords
-from grice_tasks.situatedgen.mining import alike_by, mine_pairs, split_pairs
+from grice_tasks.situatedgen.mining import alike, mine_pairs, split_pairs
 from grice_tasks.situatedgen.records import MinedPair, Sample, Statement, contexts_in
 from grice_tasks.situatedgen.statements import to_statements
 from grice_tasks.situatedgen.trivial_outputs import halved
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from grice.models.protocols import Encoder
     from grice_tasks.situatedgen.contrast import ContrastHead
-    from grice_tasks.situatedgen.mining import Search
     from grice_tasks.situatedgen.records import Marked, Question
     from grice_tasks.situatedgen.statements import Clauses
     from grice_tasks.situatedgen.tagger import Tagger
@@ -47,7 +46,6 @@ def build_benchmark(
     encoder: Encoder,
     judge: ContrastHead | None = None,
     rules: str = "paper",
-    search: Search | None = None,
     least_contrast: float = 0.5,
     seed: int = 17,
 ) -> Built:
@@ -68,7 +66,7 @@ def build_benchmark(
     )
     if vectors is None:
         raise InputError("no statement has a place, date, time or event: nothing can contrast")
-    pairs, refused = mine_pairs(marked, alike_by(search, vectors), rules)
+    pairs, refused = mine_pairs(marked, alike(vectors), rules)
     counts |= {f"pair refused: {why}": n for why, n in sorted(refused.items())}
     counts["pairs mined"] = len(pairs)
     if judge is not None:

@@ -197,13 +197,7 @@ def _configure_mark(parser: argparse.ArgumentParser) -> None:
 
 def _configure_mine(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "what `mark` wrote")
-    parser.add_argument(
-        "--search",
-        choices=("exact", "nearby"),
-        help="all pairs, or neighbouring cells; default: by size",
-    )
     add_rules(parser, "paper")
-    flags.add_seed(parser, "the first centres of cells")
     flags.add_output(parser, *LINES)
 
 
@@ -268,13 +262,7 @@ def _mine(arguments: argparse.Namespace) -> int:
     from grice_tasks.situatedgen.files import mine_file
 
     with opened_shipped() as models:
-        pairs, refused = mine_file(
-            arguments.file,
-            models.encoder,
-            rules=arguments.rules,
-            search=arguments.search,
-            seed=arguments.seed,
-        )
+        pairs, refused = mine_file(arguments.file, models.encoder, rules=arguments.rules)
     for reason, count in sorted(refused.items()):
         warn_of(count, "pair", f"refused: {reason}")
     write_or_print_lines(pairs, arguments.output)

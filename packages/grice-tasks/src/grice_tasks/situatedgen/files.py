@@ -13,7 +13,7 @@ from grice.models.protocols import Encoder
 from grice.records import json_line
 from grice_tasks.situatedgen.build import build_benchmark, datasheet
 from grice_tasks.situatedgen.examples import samples_of
-from grice_tasks.situatedgen.mining import alike_by, mine_pairs, split_pairs
+from grice_tasks.situatedgen.mining import alike, mine_pairs, split_pairs
 from grice_tasks.situatedgen.models import ContextModels, ContrastModels, with_contexts
 from grice_tasks.situatedgen.recompose import KeywordLine
 from grice_tasks.situatedgen.records import (
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from grice.models.models import Models
     from grice_tasks.situatedgen.build import Built
-    from grice_tasks.situatedgen.mining import Search
     from grice_tasks.situatedgen.models import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
     from grice_tasks.situatedgen.statements import Clauses
@@ -181,15 +180,13 @@ def mine_file(
     encoder: Encoder,
     *,
     rules: str = "paper",
-    search: Search | None = None,
-    seed: int = 0,
 ) -> tuple[list[MinedPair], dict[str, int]]:
     """Return the pairs of a file of marked statements, and how many each rule refused."""
     marked = list(read_records(path, Marked))
     if not marked:
         raise InputError(f"{path}: no statement")
     vectors = np.stack(encoder.encode([statement.masked for statement in marked]))
-    return mine_pairs(marked, alike_by(search, vectors, seed), rules)
+    return mine_pairs(marked, alike(vectors), rules)
 
 
 def split_files(pairs: Path, marked: Path, folder: Path, *, seed: int = 17) -> int:

@@ -1,8 +1,6 @@
 """Pairs of statements that say the like of different places or times.
 
-Masked sentences are compared by their vectors: all of them with all, or only those of neighbouring
-cells (an inverted file over centres of k-means, Sivic and Zisserman 2003), which finds nearly all
-pairs in a small part of the time.
+Masked sentences are compared by their vectors, all of them with all, block by block.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from grice_tasks.situatedgen.records import CONTEXTS, Marked, MinedPair, context
 from grice_tasks.situatedgen.words import find_run, lemmas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,10 +29,7 @@ THRESHOLD = 0.8
 FEWEST, MOST = 2, 5
 """Marks that a masked sentence may have."""
 BLOCK = 2048
-LARGE = 20_000
-"""From so many statements on, only neighbouring cells are searched unless told otherwise."""
 Refusal: TypeAlias = Literal["keywords", "contained", "shared entity", "no shared context"]
-Search: TypeAlias = Literal["exact", "nearby"]
 Likeness: TypeAlias = "tuple[int, int, float]"
 
 
@@ -116,12 +111,6 @@ def mine_pairs(
     return pairs, refused
 
 
-def alike_by(search: Search | None, vectors: Array, seed: int = 0) -> Iterator[Likeness]:
-    """Yield what :func:`alike` or :func:`alike_nearby` does; by the number of rows if not said."""
-    how = search or ("exact" if len(vectors) < LARGE else "nearby")
-    return alike(vectors) if how == "exact" else alike_nearby(vectors, seed=seed)
-
-
 def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]:
     """Yield every two rows with a cosine from the threshold on, each pair once.
 
@@ -136,67 +125,6 @@ def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]
             for i, j in np.argwhere(cosines >= threshold):
                 if begin + i < start + j:
                     yield begin + int(i), start + int(j), float(cosines[i, j])
-
-
-def alike_nearby(
-    vectors: Array,
-    *,
-    threshold: float = THRESHOLD,
-    cells: int | None = None,
-    probes: int = 8,
-    seed: int = 0,
-) -> Iterator[Likeness]:
-    """Yield nearly every two rows with a cosine from the threshold on, each pair once.
-
-    Args:
-        cells: Number of cells; the square root of n if none is said.
-        probes: How many cells each row looks into; more find more and take longer.
-    """
-    count = min(cells or max(1, int(len(vectors) ** 0.5)), len(vectors))
-    if not count:
-        return
-    centres = _centres(vectors, count, seed)
-    last = min(probes, count) - 1
-    near = _by_block(vectors, centres, lambda c: np.argpartition(-c, last, axis=1)[:, :probes])
-    own = _by_block(vectors, centres, lambda c: c.argmax(axis=1))
-    for cell in range(count):
-        members = np.flatnonzero(own == cell)
-        if not len(members):
-            continue
-        lookers = np.flatnonzero((near == cell).any(axis=1))
-        for begin in range(0, len(lookers), BLOCK):
-            part = lookers[begin : begin + BLOCK]
-            cosines = vectors[part] @ vectors[members].T
-            for i, j in np.argwhere(cosines >= threshold):
-                mine, other = int(part[i]), int(members[j])
-                if mine == other:
-                    continue
-                # The other one finds this pair as well if it looks into this one's cell.
-                both = own[mine] in near[other]
-                if mine < other or not both:
-                    yield min(mine, other), max(mine, other), float(cosines[i, j])
-
-
-def _by_block(
-    vectors: Array, centres: Array, choose: Callable[[Array], NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    """Return what is chosen by the cosines of each row with all centres, some rows at a time."""
-    blocks = range(0, len(vectors), BLOCK)
-    return np.concatenate([choose(vectors[b : b + BLOCK] @ centres.T) for b in blocks])
-
-
-def _centres(vectors: Array, count: int, seed: int, rounds: int = 4) -> Array:
-    """Return unit centres of k-means on a sample."""
-    rng = np.random.default_rng(seed)
-    sample = vectors[rng.permutation(len(vectors))[: 40 * count]]
-    centres = sample[:count].copy()
-    for _ in range(rounds):
-        own = _by_block(sample, centres, lambda c: c.argmax(axis=1))
-        sums = np.zeros_like(centres)
-        np.add.at(sums, own, sample)
-        norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.where(norms > 0, sums / np.maximum(norms, 1e-9), centres)
-    return centres.astype(np.float32)
 
 
 TEST, DEV = 0.25, 0.15
