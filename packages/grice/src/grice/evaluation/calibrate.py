@@ -10,7 +10,7 @@ import hashlib
 import math
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -61,7 +61,6 @@ class Blended(NamedTuple):
     linear: Linear
     gain: Estimate
     out_of_fold: Floats
-    penalty: float
     single: int
 
 
@@ -259,25 +258,35 @@ def apply(
                     "  fit a new map, or give --across-signatures"
                 )
         met = met or bool(known)
-        talk = group[0].conversation
-        for place, lines in _units(known, calibration.unit).items():
-            for name, (value, status) in lines.items():
-                fitted = maps[name]
-                signature = f"{fitted.signature}|human:{fingerprint}"
-                yield _calibrated(talk, place, name, value, status, fitted.map, signature)
+        for turn, lines in _units(known, calibration.unit).items():
+            judged = [(name, *lines[name], maps[name].map, maps[name].signature) for name in lines]
             if blend is not None:
-                value, status = _summed(blend, lines)
-                signature = f"{BLEND}|human:{fingerprint}"
-                yield _calibrated(talk, place, BLEND, value, status, blend.map, signature)
+                judged.append((BLEND, *_summed(blend, lines), blend.map, BLEND))
+            for name, value, status, human, signature in judged:
+                band = human.at(value) if status == "ok" and value is not None else None
+                yield Calibrated(
+                    group[0].conversation,
+                    turn,
+                    name,
+                    band.value if band else None,
+                    band.low if band else None,
+                    band.high if band else None,
+                    human.level,
+                    value,
+                    status,
+                    f"{signature}|human:{fingerprint}",
+                )
     if not met:
         raise InputError(f"{scores}: no scores of {', '.join(maps)}, which the map is for")
 
 
-def _units(
-    lines: Sequence[ScoreLine], unit: Unit
-) -> dict[int | None, dict[str, tuple[float | None, Status]]]:
-    """Return value and status of each metric by turn, or of the conversation as a whole."""
-    by_turn: dict[int | None, dict[str, tuple[float | None, Status]]] = {}
+Judged: TypeAlias = dict[str, tuple[float | None, Status]]
+"""Value and status of each metric."""
+
+
+def _units(lines: Sequence[ScoreLine], unit: Unit) -> dict[int | None, Judged]:
+    """Return what each metric says by turn, or of the conversation as a whole."""
+    by_turn: dict[int | None, Judged] = {}
     if unit == "turn":
         for line in lines:
             if line.turn is not None:
@@ -286,7 +295,7 @@ def _units(
     by_metric: dict[str, list[ScoreLine]] = {}
     for line in lines:
         by_metric.setdefault(line.metric, []).append(line)
-    whole: dict[str, tuple[float | None, Status]] = {}
+    whole: Judged = {}
     for name, group in by_metric.items():
         values = [line.value for line in group if line.status == "ok" and line.value is not None]
         statuses: set[Status] = {line.status for line in group}
@@ -295,9 +304,7 @@ def _units(
     return {None: whole} if whole else {}
 
 
-def _summed(
-    blend: Blend, lines: dict[str, tuple[float | None, Status]]
-) -> tuple[float | None, Status]:
+def _summed(blend: Blend, lines: Judged) -> tuple[float | None, Status]:
     total = blend.intercept
     for name, weight in blend.weights.items():
         value, status = lines.get(name, (None, "failed"))
@@ -307,43 +314,28 @@ def _summed(
     return total, "ok"
 
 
-def _calibrated(
-    conversation: str,
-    turn: int | None,
-    metric: str,
-    value: float | None,
-    status: Status,
-    human: HumanScale,
-    signature: str,
-) -> Calibrated:
-    band = human.at(value) if status == "ok" and value is not None else None
-    at, low, high = (band.value, band.low, band.high) if band else (None, None, None)
-    place = (conversation, turn, metric)
-    return Calibrated(*place, at, low, high, human.level, value, status, signature)
-
-
 def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -> Blended:
     """Return the blend of the columns and its gain on unseen conversations."""
+    together, each = [[*range(values.shape[1])]], [[place] for place in range(values.shape[1])]
     folds = _folds(groups, seed)
     blend, single = np.empty(len(ratings)), np.empty(len(ratings))
     for fold in range(FOLDS):
         kept, out = folds != fold, folds == fold
         inner = _folds(groups[kept], seed + 1 + fold)
-        penalty = _best_penalty(values[kept], ratings[kept], inner)
-        blend[out] = _fit(values[kept], ratings[kept], penalty).at(values[out])
         # The single metric is shrunk as freely as the blend: shrinking is no merit of blending.
-        place, penalty = _best_single(values[kept], ratings[kept], inner)
-        alone = values[:, [place]]
-        single[out] = _fit(alone[kept], ratings[kept], penalty).at(alone[out])
-    penalty = _best_penalty(values, ratings, folds)
+        for predicted, choices in ((blend, together), (single, each)):
+            columns, penalty = _best(values[kept], ratings[kept], inner, choices)
+            fitted = _fit(values[kept][:, columns], ratings[kept], penalty)
+            predicted[out] = fitted.at(values[out][:, columns])
+    _, penalty = _best(values, ratings, folds, together)
     # The jackknife's, not that of a mean: among cross-validated gains of useless metrics the
     # correction for skewness raises the lower bound too often.
     squares = (ratings - single) ** 2 - (ratings - blend) ** 2
     gain = resampled_estimate(
         weighted.means(squares[:, None]), len(squares), "mean", groups=joined(groups)
     )
-    best, _ = _best_single(values, ratings, folds)
-    return Blended(_fit(values, ratings, penalty), gain, blend, penalty, best)
+    [best], _ = _best(values, ratings, folds, each)
+    return Blended(_fit(values, ratings, penalty), gain, blend, best)
 
 
 def _folds(groups: Integers, seed: int) -> Integers:
@@ -362,26 +354,19 @@ def _fit(values: Floats, ratings: Floats, penalty: float) -> Linear:
     return Linear(weights, float(ratings.mean() - centre @ weights))
 
 
-def _best_penalty(values: Floats, ratings: Floats, folds: Integers) -> float:
-    return min(PENALTIES, key=lambda each: _cross_validated_error(values, ratings, folds, each))
+def _best(
+    values: Floats, ratings: Floats, folds: Integers, choices: Sequence[list[int]]
+) -> tuple[list[int], float]:
+    """Return the columns and the penalty with the least cross-validated squared error."""
 
+    def error(choice: tuple[list[int], float]) -> float:
+        columns, penalty = values[:, choice[0]], choice[1]
+        errors = []
+        for fold in range(FOLDS):
+            out = folds == fold
+            if out.any() and not out.all():
+                fitted = _fit(columns[~out], ratings[~out], penalty)
+                errors.append(float(((ratings[out] - fitted.at(columns[out])) ** 2).sum()))
+        return sum(errors)
 
-def _best_single(values: Floats, ratings: Floats, folds: Integers) -> tuple[int, float]:
-    """Return the place of the best metric alone, and its penalty."""
-
-    def error(pair: tuple[int, float]) -> float:
-        return _cross_validated_error(values[:, [pair[0]]], ratings, folds, pair[1])
-
-    return min(product(range(values.shape[1]), PENALTIES), key=error)
-
-
-def _cross_validated_error(
-    values: Floats, ratings: Floats, folds: Integers, penalty: float
-) -> float:
-    errors = []
-    for fold in range(FOLDS):
-        out = folds == fold
-        if out.any() and not out.all():
-            fitted = _fit(values[~out], ratings[~out], penalty)
-            errors.append(float(((ratings[out] - fitted.at(values[out])) ** 2).sum()))
-    return sum(errors)
+    return min(product(choices, PENALTIES), key=error)
