@@ -1,4 +1,4 @@
-"""What a metric does not see, in sentences that follow from recorded figures.
+"""State the blind spots of a metric in sentences that follow from recorded figures.
 
 The figures are read from the recorded runs of benches that compare metrics with trivial baselines
 (:func:`limits_of`): each metric against each baseline on the same items, with the 95 % interval of
@@ -33,7 +33,7 @@ AREA = "AUC"
 RIGHT = "share right"
 """The measure of how often it scores an original above its damaged version."""
 CHANCES = {AREA: 0.5, RIGHT: 0.5}
-"""What chance gives by measure; a correlation has 0."""
+"""Value of chance by measure; a correlation has 0."""
 ALIKE = 0.8
 """From this Spearman correlation on, by the median set, a metric is said to rank as a baseline."""
 
@@ -74,7 +74,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def chance(self) -> float:
-        """What a score that knows nothing has."""
+        """Value of an uninformative score."""
         return CHANCES.get(self.measure, 0.0)
 
     @property

@@ -1,4 +1,4 @@
-"""What a bench computes with: sets read once, metrics loaded once, each column computed once."""
+"""Resources of a bench: sets read once, metrics loaded once, each column computed once."""
 
 from __future__ import annotations
 

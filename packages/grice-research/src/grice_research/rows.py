@@ -1,4 +1,4 @@
-"""What the bench of a task gives: rows of ours, of published systems and of trivial baselines.
+"""Rows of the bench of a task: ours, those of published systems and of trivial baselines.
 
 A row beside a printed figure has a verdict, which is defined here alone: which of them can be given
 follows from how the figure was computed, which outcome it has from the figures with their sign.
@@ -52,7 +52,7 @@ MEANINGS = {
     ),
     "cannot be checked": "scores or data were not released",
 }
-"""What each verdict says."""
+"""Sentence of each verdict."""
 
 Interval: TypeAlias = tuple[float | None, float | None]
 

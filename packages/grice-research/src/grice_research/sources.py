@@ -1,4 +1,4 @@
-"""Where data sets come from: origin, licence, and the sha256 of the files that grice reads.
+"""Sources of data sets: origin, licence, and the sha256 of the files that grice reads.
 
 Most sets may not be passed on, and ours are made from what their authors released: `layout` says
 how. A set is fetched from a mirror that somebody keeps in this layout, and is then the one that
@@ -36,7 +36,7 @@ State: TypeAlias = Literal["ok", "missing", "differs"]
 
 
 class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of a data set.
+    """Facts about a data set.
 
     Attributes:
         origin: Where it is published.

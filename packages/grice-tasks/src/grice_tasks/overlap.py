@@ -1,4 +1,4 @@
-"""What two sequences of words have in common: n-grams, stems, the longest common subsequence.
+"""Overlap of two sequences of words: n-grams, stems, the longest common subsequence.
 
 Scores of graphs and of situated pairs are built from these counts.
 """

@@ -34,7 +34,7 @@ TOKENS = re.compile(r'"[^"]*"|[()]|[^\s()]+')
 ROLE, CONCEPT = re.compile(r':[^:/~"]+'), re.compile(r'[^:/~"()]+')
 VALUES = re.compile(r'".*"|[-+]|[-+]?\d[\d.,-]*')
 MODES = frozenset(["expressive", "imperative", "interrogative"])
-"""What stands behind ``:mode``, which is no concept."""
+"""Values of ``:mode``, which is no concept."""
 
 
 def generator_input(graph: str) -> str:

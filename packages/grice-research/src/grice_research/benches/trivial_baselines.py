@@ -44,9 +44,9 @@ ASPECTS = {
     "engagement": ("engaging", "interesting"),
     "relevance": ("relevant", "relevance", "maintains_context"),
 }
-"""What a metric is about, as sets call it."""
+"""Aspect of a metric, as sets call it."""
 JUDGED = {"turn": "response", "dialogue": "conversation"}
-"""What a metric judges whose own scores are rated in a set, by its level."""
+"""Target of a metric whose own scores are rated in a set, by its level."""
 SPEARMAN = "spearman"
 
 

@@ -49,7 +49,7 @@ PROMPTS = {
     relation: f"Extract event1 and event2 from the text where {_PARTS[relation]} Utterance: "
     for relation in RELATIONS
 }
-"""What the extractor is asked for each relation, in the order of the released code."""
+"""Prompt of the extractor for each relation, in the order of the released code."""
 _FIRST, _SECOND = "event1:", "event2:"
 
 

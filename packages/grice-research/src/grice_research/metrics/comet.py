@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grice.models.registry import Opener
 
 GENERATE = "[GEN]"
-"""What stands behind the relation."""
+"""Token behind the relation."""
 RELATION = "xWant"
 """One of the names that the released training adds to the vocabulary."""
 

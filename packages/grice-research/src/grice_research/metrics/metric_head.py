@@ -24,7 +24,7 @@ KIND = "metric-head"
 
 
 class MetricHeadSettings(ReplySettings, frozen=True, kw_only=True):
-    """What the card of such a head states beside its scale.
+    """Settings in the card of such a head beside its scale.
 
     Attributes:
         metric: The metric it stands on.

@@ -1,4 +1,4 @@
-"""What the command of every recipe begins with."""
+"""Options that the commands of all recipes share."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a training run gave."""
+    """Result of a training run."""
 
     n: int
     conversations: int
@@ -210,7 +210,7 @@ def train_metric(
 
 
 class _Kind(NamedTuple):
-    """What the card of an adapted model says of it."""
+    """Statements in the card of an adapted model."""
 
     kind: str
     base: str

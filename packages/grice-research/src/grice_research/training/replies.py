@@ -47,7 +47,7 @@ FOLDS = 5
 
 
 class Readings(NamedTuple):
-    """What the head reads of some replies."""
+    """Input of the head for some replies."""
 
     scalars: Floats
     last: Array

@@ -39,7 +39,7 @@ KEYS = {
     "options": "mcq",
     "first_options": "mcq0",
 }
-"""What the released file calls the fields of an item."""
+"""Names of the fields of an item in the released file."""
 
 
 class Item(msgspec.Struct, frozen=True, rename=KEYS):
@@ -244,7 +244,7 @@ BLOCK = 32
 
 
 class TaskAnswers(NamedTuple):
-    """What the heads say, keyed so that gold can be put beside it."""
+    """Answers of the heads, keyed so that gold can be put beside it."""
 
     entailed: dict[tuple[str, Triple], float]
     options: dict[str, int]

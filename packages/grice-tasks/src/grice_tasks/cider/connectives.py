@@ -29,7 +29,7 @@ class ExplicitLink(NamedTuple):
 
 
 class Nouns(NamedTuple):
-    """What a noun names, by those that knowledge has most often; each in lower case.
+    """Kinds of nouns, by those that knowledge has most often; each in lower case.
 
     Attributes:
         places: Where something can be.
@@ -86,7 +86,7 @@ located, what is used."""
 GOALS = frozenset({"MotivatedByGoal", "UsedFor"})
 
 RELATIONS = frozenset(rule.relation for rule in _RULES) | {"CausesDesire"}
-"""What connectives can say."""
+"""Relations that connectives express."""
 
 _MOMENT = re.compile(
     r"\b(?:\d{4}s?|\d+ ?(?:am|pm)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weeks?|weekend|"
@@ -163,18 +163,18 @@ _TAKES_INFINITIVE = re.compile(
     r"place|ready|reason|right|sorry|times?|ways?|for (?:(?:a|an|the|my|your|our|their) )?\w+)$",
     re.IGNORECASE,
 )
-"""What an infinitive completes ("time to go"), or who acts ("a contest for writers to join")."""
+"""Words that an infinitive completes ("time to go"), or the actor ("for writers to join")."""
 _NO_DEED = re.compile(
     r"\b(?:be|is|was|were|are|it'?s|(?:allow|ask|expect|tell|want)(?:s|ed)? \w+|told \w+)\b",
     re.IGNORECASE,
 )
-"""What is nothing that somebody does for something, or what somebody else shall do."""
+"""Verbs that state no purposeful act, or an act that somebody else shall do."""
 _ONLY = re.compile(r"\b(?:the|his|her|their|its) (?:only|first|last|\w+est)\b", re.IGNORECASE)
 """Of whom "to" says what they did: "the only team in the league to win"."""
 _STRANDED = re.compile(
     r"\w+ (?:\w+ )?(?:about|at|for|from|of|on|to|with)(?:$| (?:and|but|or|though)\b)", re.IGNORECASE
 )
-"""What is done with the thing before it: "a family to provide for"."""
+"""Verbs of an act on the thing before it: "a family to provide for"."""
 
 
 def _says_kind(text: str, first: SpanCandidate, second: SpanCandidate) -> bool:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 ABSENT = [-1, -1]
 
 Invalid: TypeAlias = Literal["skip", "refuse"]
-"""What happens to a triplet that cannot be: it is left out and named, or the file is refused."""
+"""Treatment of an invalid triplet: it is left out and named, or the file is refused."""
 
 
 class Problem(NamedTuple):
-    """What is wrong with a triplet.
+    """Problem of a triplet.
 
     Attributes:
         number: Its place in the dialogue, from 0.

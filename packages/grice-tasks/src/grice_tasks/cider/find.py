@@ -36,11 +36,11 @@ BEFORE = 3
 """Turns between head and tail at most: nine in ten annotated links are within."""
 EVEN = 0.5
 SAID = 3.0
-"""What a connective adds to log odds: where people say "because", few links are wrong."""
+"""Log odds that a connective adds: where people say "because", few links are wrong."""
 CERTAIN = 0.75
 """Probability of its relation from which on a link without a connective counts."""
 ONLY_SAID = frozenset({"ObstructedBy"})
-"""What is found rightly only where "but" says it: contrast is not hindrance."""
+"""Relations found rightly only with "but": contrast is not hindrance."""
 BLOCK = 8
 """Conversations that are read together."""
 MOST_PAIRS = 600
@@ -68,7 +68,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Found(NamedTuple):
-    """What was found in a conversation.
+    """Links found in a conversation.
 
     Attributes:
         events: Where events were said, also those that say too little to be linked.
@@ -218,7 +218,7 @@ KINDS = {
     "NotIsA": "tt",
     "DependsOn": "??",
 }
-"""What a relation's head and tail can be: an event, a thing, or either."""
+"""Types of a relation's head and tail: an event, a thing, or either."""
 
 LONGEST_TURN = 600
 """Characters that the tagger reads at once."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class TripletEncoder(Protocol):
-    """What the heads read: token states of texts, and one vector of each."""
+    """Input of the heads: token states of texts, and one vector of each."""
 
     @property
     def identity(self) -> str:

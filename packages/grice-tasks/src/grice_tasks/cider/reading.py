@@ -117,7 +117,7 @@ _MARK = re.compile(r"[.?!]")
 
 
 class Layout(NamedTuple):
-    """What of a text the numbers need.
+    """Parts of a text that the numbers need.
 
     Attributes:
         marks: Positions of its full stops, question and exclamation marks.

@@ -49,7 +49,7 @@ _JOINS = re.compile(
     r"whenever|while)$",
     re.IGNORECASE,
 )
-"""What a tagger takes in of the next event: "brushed my teeth before"."""
+"""Words of the next event that a tagger includes: "brushed my teeth before"."""
 _SAY_NOTHING = """
 thing things something anything nothing everything one ones way lot lots kind sort bit time times
 today tonight yesterday tomorrow hi hello hey ok okay yes yeah no oh well thanks bye sir please

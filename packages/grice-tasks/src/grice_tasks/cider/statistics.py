@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Merged(NamedTuple):
-    """What the rule made of one dialogue.
+    """Result of the rule for one dialogue.
 
     Attributes:
         kept: The triplets of the experiments, in order; no spans, for sides may be swapped.
@@ -61,7 +61,7 @@ _TURN = re.compile(r"(?:^|(?<=\s{4}))(?=[A-Z]: )")
 
 
 class Published(msgspec.Struct, frozen=True):
-    """What the paper prints.
+    """Figures that the paper prints.
 
     Attributes:
         counts: Tables 1 and 2, and what section 2 says of turns.

@@ -1,4 +1,4 @@
-"""What a set of graphs is like: sizes, relations, order, and how far form gives the stance away.
+"""Statistics of a set of graphs: sizes, relations, order, and how far form gives the stance away.
 
 The counts are those of table 3 of Saha et al. 2021; on the released data they equal the figures
 recomputed there except that the paper counted an earlier state.

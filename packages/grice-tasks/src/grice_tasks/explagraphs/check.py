@@ -59,7 +59,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a check found."""
+    """Result of a check."""
 
     rules: RuleSet
     failures: tuple[Failure, ...]

@@ -41,7 +41,7 @@ STANCES: tuple[Stance, Stance] = ("support", "counter")
 
 
 class Meaning(NamedTuple):
-    """What a graph says about its belief, by a classifier that does not see the argument.
+    """Stance of a graph towards its belief, by a classifier without the argument.
 
     Attributes:
         support: Score of explaining support, around 0 to 1.

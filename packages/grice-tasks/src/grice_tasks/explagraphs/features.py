@@ -35,7 +35,7 @@ ENDING = re.compile(
 
 
 class Space(NamedTuple):
-    """What vectors are read by.
+    """Arrays that turn vectors into features.
 
     Attributes:
         mean: Mean vector of texts, shape ``(dimensions,)``.
@@ -51,7 +51,7 @@ class Space(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What is classified: a belief, the argument unless it is hidden, and a graph."""
+    """Input of a classifier: a belief, the argument unless it is hidden, and a graph."""
 
     belief: str
     argument: str | None

@@ -68,7 +68,7 @@ class ShapeScores(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a set of graphs is like.
+    """Statistics of a set of graphs.
 
     Attributes:
         leaks: How far the stance follows from the form alone; empty without stances.

@@ -38,7 +38,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a text says.
+    """Content of a text.
 
     Attributes:
         starts: Where each fact starts in the text.
@@ -77,7 +77,7 @@ def read_graph(text: str) -> Reading:
 
 
 class _Reader:
-    """What one text gave so far."""
+    """Facts and problems of one text so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -33,7 +33,7 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """What a system says about a sample; ``graph`` is kept exactly as it came."""
+    """Answer of a system to a sample; ``graph`` is kept exactly as it came."""
 
     id: str
     stance: Stance

@@ -133,7 +133,7 @@ def _bleu_ngrams(fact: str, order: int) -> Counts:
 
 
 Gate: TypeAlias = Literal["paper", "structure", "none"]
-"""What a sample must pass for its graph to be compared: ``paper`` stance and structure,
+"""Condition for comparing the graph of a sample: ``paper`` stance and structure,
 ``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere
 and an edit distance of 1."""
 

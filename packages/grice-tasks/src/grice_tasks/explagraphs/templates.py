@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Facts: TypeAlias = tuple[tuple[int, int, int], ...]
 
 LIKE, LOOKS, PLACE = 1.0, 0.8, 0.5
-"""What counts in a slot beside the facts: likeness to the concept that stood there, how much a
+"""Weights in a slot beside the facts: likeness to the concept that stood there, how much a
 phrase looks like a concept, and how far it stands from where that one stood."""
 BEAM = 6
 STEPS = 127.0

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 ORDERS = 4
 MARKED = "'' ' `` ` -lrb- -rrb- -lcb- -rcb- ( ) [ ] { } . ? ! , : - -- ... ; \" …"
 MARKS = frozenset(MARKED.split())
-"""What pycocoevalcap drops from its tokens."""
+"""Tokens that pycocoevalcap drops."""
 LETTERS = re.compile(r"[a-z](?:\.[a-z])+|[a-z]|mr|mrs|dr|st|jr|inc|co")
-"""What keeps its period behind it."""
+"""Abbreviations that keep their period."""
 TINY, SMALL = 1e-15, 1e-9
 BETA = 1.2
 """How much more recall counts than precision in ROUGE-L."""

@@ -1,4 +1,4 @@
-"""Where the predicate of a yes/no question starts: a small network on token states."""
+"""Find the predicate of a yes/no question by a small network on token states."""
 
 from __future__ import annotations
 

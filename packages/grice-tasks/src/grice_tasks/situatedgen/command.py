@@ -41,7 +41,7 @@ MEASURES = (
     "plausibility",
 )
 BASELINES = ("halved", "swapped", "reference")
-"""What stands beside a system's figures."""
+"""Rows beside a system's figures."""
 LEGEND = (
     "match_first: the reading of the paper's example; match_exclusive: the one that",
     "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
@@ -157,7 +157,7 @@ QUESTIONS = (
 )
 TITLE = "A benchmark of place and time"
 SEED = 17
-"""What splits were drawn with before seeds began at 0 elsewhere: they stay as they are."""
+"""Seed of the splits, older than the default of 0 elsewhere; kept so that splits stay the same."""
 
 
 def add_file(parser: argparse.ArgumentParser, about: str) -> None:

@@ -35,7 +35,7 @@ KINDS: tuple[Context, ...] = ("GEO", "TEMP")
 
 
 class Judged(NamedTuple):
-    """What the model says of a pair of sentences.
+    """Judgement of the model on a pair of sentences.
 
     Attributes:
         contrast: How sure it is that each entity belongs to its own sentence, 0 to 1; 0.5 says

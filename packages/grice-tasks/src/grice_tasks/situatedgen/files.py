@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class SituatedModels(NamedTuple):
-    """What ships for contrasting sentences, opened.
+    """Opened models that ship for contrasting sentences.
 
     Attributes:
         context: Finds places, times and clauses: ``bundle:context``.

@@ -30,7 +30,7 @@ WIDE = "wild north south east west hemisphere outdoors world ground zone"
 OPEN = frozenset(WIDE.split())
 """Words for grounds that WordNet has elsewhere."""
 SHARES = frozenset(("role", "part", "place"))
-"""What one plays or takes in something else."""
+"""Nouns that one plays or takes in something else."""
 NUMBERS = frozenset(("hundreds", "thousands", "millions", "billions", "dozens", "lots"))
 ON = frozenset(("continent", "island", "coast", "border"))
 SEASONS = frozenset(("winter", "summer", "spring", "autumn", "fall"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Reading: TypeAlias = Literal["first", "exclusive", "present", "naive"]
-"""What a copy of a keyword counts as: ``first``, its j-th copy takes the j-th sentence that holds
+"""Reading of a repeated keyword: ``first``, its j-th copy takes the j-th sentence that holds
 it, the last one if there are fewer; ``exclusive``, it is right if the sentences that hold it are
 just those its copies belong to; ``present``, it is right if its sentence holds it; ``naive``, it
 takes the first sentence that holds it."""
@@ -28,7 +28,7 @@ READINGS: tuple[Reading, ...] = ("first", "exclusive", "present", "naive")
 
 
 class Match(msgspec.Struct, frozen=True):
-    """What MATCH says of one output.
+    """MATCH of one output.
 
     Attributes:
         value: Share of keywords in their sentence, in the better order of the two, 0 to 1.

@@ -96,7 +96,7 @@ ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
 """Tuned for English: recall against precision, steepness and weight of the penalty for scattered
 matches, weight of content words."""
 EXACT, STEM, SYNONYM = 1.0, 0.6, 0.8
-"""What a match of the same word, of stems and of synonyms counts."""
+"""Weight of a match of the same word, of stems and of synonyms."""
 FREQUENT = (
     "the of to and a in that for is on 's it with was as said at he by be from have has are his "
     "but an this not i will they who their had we which were been more or s its would about new "

@@ -34,7 +34,7 @@ Likeness: TypeAlias = "tuple[int, int, float]"
 
 
 class RuleSet(msgspec.Struct, frozen=True):
-    """What a pair must be.
+    """Conditions on a pair.
 
     Attributes:
         every_label: Whether a shared entity of any label refuses a pair, or of context alone.

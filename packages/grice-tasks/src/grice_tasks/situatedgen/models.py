@@ -35,14 +35,14 @@ class KeywordWriter(Protocol):
 
 
 class ContextModels(NamedTuple):
-    """What the bundle of kind ``context-tagger`` holds."""
+    """Models of a ``context-tagger``."""
 
     tagger: ContextTagger
     clauses: ClauseFinder
 
 
 class ContrastModels(NamedTuple):
-    """What the bundle of kind ``contrast-head`` holds."""
+    """Models of a ``contrast-head``."""
 
     judge: ContrastHead
     bundle: Bundle

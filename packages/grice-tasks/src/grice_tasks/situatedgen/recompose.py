@@ -43,7 +43,7 @@ CARRIER = "{} is well known."
 """Of four sentences tried the one in which most keywords of pairs mined from the training sources
 get the kind that they have in their statements ("It was in {}" makes places of other names)."""
 WEIGHT = 0.35
-"""What a unit of the plausibility model's margin counts beside the keywords' going together. Set by
+"""Weight of a unit of the plausibility model's margin beside the keywords' going together. Set by
 hand; the recipe ``situated.weight`` finds nothing clearly better on pairs mined from the training
 sources, where anything from 0.2 to 0.7 does as well."""
 CANDIDATES = 12
@@ -208,7 +208,7 @@ class Recomposer:
 
 
 class _Shape(NamedTuple):
-    """What a statement's keywords are: its common nouns, how many names, its kinds of context."""
+    """Keywords of a statement: its common nouns, how many names, its kinds of context."""
 
     nouns: tuple[str, ...]
     names: int

@@ -1,4 +1,4 @@
-"""What each step of the pipeline reads and writes: JSON lines, one record a line.
+"""Records of each step of the pipeline: JSON lines, one record a line.
 
 question -> statement -> marked statement (entities, keywords) -> pair -> sample of a split.
 """
@@ -107,7 +107,7 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Output(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a system wrote for a sample."""
+    """Output of a system for a sample."""
 
     id: str
     output: str

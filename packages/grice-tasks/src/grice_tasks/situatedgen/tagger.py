@@ -46,7 +46,7 @@ SURE = 0.8
 
 
 class Found(NamedTuple):
-    """What is in a sentence: named entities and single nouns, each in order of start."""
+    """Entities of a sentence: named ones and single nouns, each in order of start."""
 
     entities: tuple[TaggedSpan, ...]
     nouns: tuple[TaggedSpan, ...]

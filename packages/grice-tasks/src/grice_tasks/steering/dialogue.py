@@ -24,7 +24,7 @@ USER, ASSISTANT = "user", "assistant"
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What was said, with its scores."""
+    """Turns written so far, with their scores."""
 
     text: str
     scores: tuple[Score, ...]

@@ -53,7 +53,7 @@ SPACE, NETWORK = "space.npz", "network.npz"
 
 
 class GuideSettings(Settings, frozen=True, kw_only=True):
-    """What the card of a guide states.
+    """Settings in the card of a guide.
 
     Attributes:
         base: Name and digest of the model that it was trained for.

@@ -46,7 +46,7 @@ LIKELY = 32
 
 
 class Positions(NamedTuple):
-    """What is learned from: a row of a token of a reply.
+    """Training rows: one of each token of a reply.
 
     Attributes:
         features: What the network reads before the token.
@@ -169,7 +169,7 @@ class Fitting(NamedTuple):
 
 
 class GuideReport(msgspec.Struct, frozen=True):
-    """What the training of a guide gave.
+    """Result of the training of a guide.
 
     Attributes:
         contexts: How many.

@@ -112,7 +112,7 @@ class _LeaveOut(Bigrams):
 
 
 class _Corpus:
-    """What words stand side by side in the intact conversations that train."""
+    """Counts of neighbouring words in the intact conversations that train."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self.texts = {text for sample in samples for text in sample.turns}
@@ -138,7 +138,7 @@ class _Corpus:
 
 
 class Maker(NamedTuple):
-    """What makes items; without words, what the networks do not read is left out."""
+    """Resources that make items; without words, what the networks do not read is left out."""
 
     vectors: Vectors
     towers: Towers

@@ -147,9 +147,9 @@ def liked(net: ThreadNet) -> NDArray[np.float64]:
 
 OUT = MODELS / "coherence"
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
-"""What is tried as the weight of people's ratings beside that of broken conversations."""
+"""Candidate weights of people's ratings beside that of broken conversations."""
 GOOD = (0.0, 0.2, 0.4)
-"""What is tried as the weight of the second output, in spreads of the rest."""
+"""Candidate weights of the second output, in spreads of the rest."""
 POINTED = ("turn-replacement", "contradiction", "coreference", "irrelevancy")
 GIVEN_UP = 0.02
 """How much of the held-out accuracy people's ratings may cost."""

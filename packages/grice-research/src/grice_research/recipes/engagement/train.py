@@ -175,7 +175,7 @@ WAYS = {
 """Penalties that were tried; one of 100 leaves its features out."""
 
 OF_PEOPLE = ("topical_chat ratings of replies", "convai2017 ratings of people's messages")
-"""What people said of what people wrote, which engagement is about; a metric of its own,
+"""Ratings of replies by people, which engagement is about; a metric of its own,
 relevance, is there for what bots do worst."""
 
 REPLIES = (
@@ -183,7 +183,7 @@ REPLIES = (
     "convai2017 ratings of bots' messages",
     "ab_redial interest of replies",
 )
-"""What people said of single replies: each is judged by what was fitted on other corpora."""
+"""Ratings of single replies: each is judged by what was fitted on other corpora."""
 
 MIXES = {
     "replies": REPLIES,

@@ -91,7 +91,7 @@ def folds(every: list[Reply], count: int, seed: int) -> np.ndarray:
 
 
 class Figures(NamedTuple):
-    """What the training part says of an extractor."""
+    """Measures of an extractor on the training part."""
 
     area: float
     recall: float

@@ -1,4 +1,4 @@
-"""What the generator learns from: tails by head and relation, every evaluated text kept out."""
+"""Training data of the generator: tails by head and relation, every evaluated text kept out."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _conceptnet(data: Path) -> Iterator[Known]:
 
 
 def _turned(triples: Iterable[Known]) -> list[Known]:
-    """What happens before an event happens after it, seen from the other side."""
+    """Return the inverse triples: events before an event become events after it."""
     known = []
     for head, relation, tail, source in triples:
         inverse = SCHEMA[relation].inverse

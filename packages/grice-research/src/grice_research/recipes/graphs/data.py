@@ -1,4 +1,4 @@
-"""What the graph models learn from: gold and judged graphs, ConceptNet, and what is left out."""
+"""Training data of the graph models: gold and judged graphs, ConceptNet, and what is left out."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ Pairs = list[tuple[Instance, Graph]]
 
 
 class Making(NamedTuple):
-    """What the generator ships."""
+    """Parts of the generator that ship."""
 
     links: Bilinear
     phrases: np.ndarray

@@ -137,7 +137,7 @@ def accepted(rows: list[Instance]) -> Pairs:
 
 
 class Shelf(NamedTuple):
-    """What every step reads."""
+    """Input of every step."""
 
     kept: Kept
     features: Features
@@ -157,7 +157,7 @@ def open_shelf(data: Path) -> Shelf:
 
 
 class Taught(NamedTuple):
-    """What ``substance`` learns from: graphs, how each came about, and its half of the topics."""
+    """Training data of ``substance``: graphs, how each came about, and its half of the topics."""
 
     graphs: Pairs
     counts: np.ndarray

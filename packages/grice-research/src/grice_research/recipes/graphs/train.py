@@ -205,7 +205,7 @@ def _texts(instances: list[Instance], known: list[Triple]) -> Iterator[str]:
 
 OUT = TASK_MODELS / "graphs"
 FITTED = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "links.npz")
-"""What ``substance.py`` left in the work folder as it ships."""
+"""Output of ``substance.py`` in the work folder, as it ships."""
 
 
 def main() -> None:

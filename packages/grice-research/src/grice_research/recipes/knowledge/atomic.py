@@ -31,7 +31,7 @@ class Known(NamedTuple):
 
 
 class Barrier(NamedTuple):
-    """What must not be learned from: folded heads, and folded texts of three or more words."""
+    """Texts kept out of training: folded heads, and folded texts of three or more words."""
 
     heads: frozenset[str]
     texts: frozenset[str]

@@ -1,4 +1,4 @@
-"""What the plausibility heads learn from and what they are measured on, as plain records."""
+"""Training and test data of the plausibility heads, as plain records."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class Settings(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What heads are fitted on and measured on."""
+    """Training and test data of the heads."""
 
     vectors: NDArray[np.float16]
     train: Examples

@@ -117,7 +117,7 @@ def _text(turn: str | dict[str, str]) -> str:
 
 
 class Models(NamedTuple):
-    """What gives the columns; the networks without any cosine."""
+    """Models of the columns; the networks without any cosine."""
 
     encoder: StoredEncoder
     head: PairHead

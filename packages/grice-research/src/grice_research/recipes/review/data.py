@@ -47,7 +47,7 @@ class Marked(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was said."""
+        """Text of the turn."""
         return self.talk.turns[self.turn].text
 
 

@@ -26,7 +26,7 @@ from grice_research.benches.minimal_pairs import read_pairs
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, rows_of
 
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
-"""What the heads tell; a flaw of a kind is learned by the first and by that of its kind."""
+"""Outputs of the heads; a flaw of a kind is learned by the first and by that of its kind."""
 
 KINDS = {
     "partner_contradiction": "contradiction",
@@ -107,7 +107,7 @@ FILLERS = (
     "Oh, I see.", "Right.", "Really?", "Tell me more.", "Okay, go on.", "And then?", "Interesting!",
     "Is that so?", "Sounds good.", "What else?", "Hm, nice.", "Sure.",
 )  # fmt: skip
-"""What a partner says between two turns of a speaker that belong together."""
+"""Turns of a partner between two turns of a speaker that belong together."""
 WORDS = 40
 """Most words of a turn of a chatbot's conversation that is read."""
 TURNS = 4

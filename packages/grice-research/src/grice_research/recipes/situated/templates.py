@@ -29,7 +29,7 @@ RISKY = re.compile(
     r"\?|\b(?:not|never|no|nor|than|different|unlike|without|same|both|only|most|first)\b|n['’]t",
     re.IGNORECASE,
 )
-"""What makes a statement false of other places, or of most."""
+"""Words that make a statement false of other places, or of most."""
 SOURCES = ("creak", "strategyqa-fact", "csqa2")
 
 

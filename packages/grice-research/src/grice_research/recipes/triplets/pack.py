@@ -61,7 +61,7 @@ SHARE = 0.001
 CONVERSATIONS = 40
 """Conversations of each part of the clean talk that levels are taken from."""
 SHOWN = RELATIONS | {"Implies"}
-"""What is reported: what connectives teach, and what ATOMIC knows of persons."""
+"""Reported relations: those of connectives, and those of persons in ATOMIC."""
 NEVER = 50.0
 
 

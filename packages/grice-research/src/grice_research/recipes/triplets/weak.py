@@ -1,4 +1,4 @@
-"""What the default heads learn from: clean conversations, read, and knowledge.
+"""Training data of the default heads: clean conversations, read, and knowledge.
 
 python -m grice_research.recipes.triplets.weak --part 0 [--parts 4]    # reads conversations
 

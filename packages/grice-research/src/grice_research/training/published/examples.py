@@ -33,7 +33,7 @@ ENTAILMENT = {"1": "entailment", "0": "contradiction"}
 
 
 class TrainingExample(NamedTuple):
-    """What a model learns from."""
+    """Training data of a model."""
 
     source: str  # what it reads
     target: str  # text, label, number of the right option, or first and last character "12:20"

@@ -1,4 +1,4 @@
-"""What a published system is trained with: every value beside the place that states it."""
+"""Hyperparameters of published systems: every value beside the place that states it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def about(self) -> str:
-        """What its training is, in a line of help."""
+        """Its training, in a line of help."""
         return f"train {self.summary.rstrip('.')}"
 
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:

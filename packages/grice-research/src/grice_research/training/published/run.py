@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Order(NamedTuple):
-    """What is to be trained; without held-out files it is measured on every tenth group."""
+    """Training request; without held-out files it is measured on every tenth group."""
 
     recipe: Recipe
     files: Sequence[Path]
@@ -43,7 +43,7 @@ class Order(NamedTuple):
 
 
 class PublishedReport(msgspec.Struct, frozen=True):
-    """What a training gave: the held-out measure before the first step and after the last."""
+    """Result of a training: the held-out measure before the first step and after the last."""
 
     recipe: str
     examples: int
