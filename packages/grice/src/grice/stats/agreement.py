@@ -167,7 +167,8 @@ def krippendorff_alpha(
     return agreement(builders[scale](flat), flat, what, level=level, seed=seed)
 
 
-def _alpha(observed: Floats, expected: Floats) -> Floats:
+def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
+    """Return 1 less observed over expected disagreement, NaN where none is expected."""
     values = np.full((len(observed), 1), np.nan)
     usable = expected > 1e-12
     values[usable, 0] = 1 - observed[usable] / expected[usable]
@@ -185,7 +186,7 @@ def interval_alpha(flat: Flat) -> Statistic:
     def statistic(weights: Floats) -> Floats:
         count, total, square, observed = (weights @ moments).T
         expected = 2 * (count * square - total**2) / (count - 1)
-        return _alpha(observed, expected)
+        return _chance_corrected(observed, expected)
 
     return statistic
 
@@ -207,7 +208,7 @@ def _ordinal_alpha(flat: Flat) -> Statistic:
         sums = np.add.reduceat(value, flat.starts, axis=1)
         squares = np.add.reduceat(value**2, flat.starts, axis=1)
         within = 2 * (flat.sizes * squares - sums**2) / (flat.sizes - 1)
-        return _alpha(np.einsum("ij,ij->i", weights, within), expected)
+        return _chance_corrected(np.einsum("ij,ij->i", weights, within), expected)
 
     return statistic
 
@@ -238,7 +239,7 @@ def _table_alpha(flat: Flat, distance: Callable[[Floats], Floats]) -> Statistic:
     def statistic(weights: Floats) -> Floats:
         held = weights @ counts
         expected = np.einsum("ij,ij->i", held @ apart, held) / (held.sum(axis=1) - 1)
-        return _alpha(weights @ within, expected)
+        return _chance_corrected(weights @ within, expected)
 
     return statistic
 
@@ -283,7 +284,7 @@ def cohen_kappa(
 
     def statistic(rows: Floats) -> Floats:
         counts = [np.bincount(cells, row, k * k).astype(np.float64) for row in rows]
-        return _kappa(np.stack(counts).reshape(-1, k, k), penalty)[:, None]
+        return _kappa(np.stack(counts).reshape(-1, k, k), penalty)
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
     return agreement(statistic, flat, what, level=level, seed=seed)
@@ -304,14 +305,9 @@ def disagreement(k: int, weights: KappaWeights) -> Floats:
 
 
 def _kappa(tables: Floats, penalty: Floats) -> Floats:
-    total = tables.sum(axis=(1, 2))
     rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-    observed = (tables * penalty).sum(axis=(1, 2)) * total
-    expected = np.einsum("bi,ij,bj->b", rows, penalty, columns)
-    values = np.full(len(tables), np.nan)
-    usable = expected > 1e-12
-    values[usable] = 1 - observed[usable] / expected[usable]
-    return values
+    observed = (tables * penalty).sum(axis=(1, 2)) * tables.sum(axis=(1, 2))
+    return _chance_corrected(observed, np.einsum("bi,ij,bj->b", rows, penalty, columns))
 
 
 def fleiss_kappa(
@@ -353,11 +349,7 @@ def fleiss_kappa(
         total = weights.sum(axis=1)
         share = (weights @ counts) / (annotators * total)[:, None]
         chance = (share**2).sum(axis=1)
-        kappa = np.full((len(weights), 1), np.nan)
-        usable = chance < 1 - 1e-12
-        mean = (weights @ agreeing) / total
-        kappa[usable, 0] = (mean[usable] - chance[usable]) / (1 - chance[usable])
-        return kappa
+        return _chance_corrected(1 - (weights @ agreeing) / total, 1 - chance)
 
     return agreement(statistic, flat, "Fleiss' kappa", level=level, seed=seed)
 

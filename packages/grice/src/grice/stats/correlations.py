@@ -108,12 +108,7 @@ def complete(
 
     The items come in an order that depends on nothing but themselves.
     """
-    items = complete_items(named, groups)
-    if items.n < least:
-        raise InputError(
-            f"{items.n} of {items.total} items have a value of {' and '.join(named)}; "
-            f"at least {least} are needed"
-        )
+    items = complete_items(named, groups, least=least)
     for name, column in zip(named, items.columns, strict=True):
         if np.ptp(column) == 0:
             raise InputError(

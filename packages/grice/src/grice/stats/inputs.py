@@ -60,7 +60,9 @@ class Complete(NamedTuple):
         return len(self.columns[0])
 
 
-def complete_items(named: Mapping[str, Values], groups: Groups | None) -> Complete:
+def complete_items(
+    named: Mapping[str, Values], groups: Groups | None, *, least: int = 0
+) -> Complete:
     """Return the columns over the items that have all values, and their groups."""
     columns = columns_of(**named)
     total = len(columns[0])
@@ -68,6 +70,11 @@ def complete_items(named: Mapping[str, Values], groups: Groups | None) -> Comple
     complete = ~np.isnan(np.stack(columns)).any(axis=0)
     columns = [column[complete] for column in columns]
     codes = None if codes is None else joined(codes[complete])
+    if len(columns[0]) < least:
+        raise InputError(
+            f"{len(columns[0])} of {total} items have a value of {' and '.join(named)}; "
+            f"at least {least} are needed"
+        )
     order = ordered(columns, codes)
     columns = [column[order] for column in columns]
     return Complete(columns, None if codes is None else codes[order], total)

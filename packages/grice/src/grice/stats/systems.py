@@ -72,9 +72,9 @@ def mean(
         InputError: If there is no value, or one beyond the bounds.
     """
     check_level(level)
-    columns, codes, _ = _complete({"values": values}, groups, least=1)
-    check_bounds(columns, bounds)
-    return _mean_of(columns[:, 0], codes, bounds, level, "mean")
+    (column,), codes, _ = complete_items({"values": values}, groups, least=1)
+    check_bounds(column, bounds)
+    return _mean_of(column, codes, bounds, level, "mean")
 
 
 def _mean_of(
@@ -122,7 +122,8 @@ def compare_systems(
     check_level(level)
     names = list(scores)
     pairs = pairs_of(names, baseline)
-    columns, codes, total = _complete(scores, groups)
+    each_column, codes, total = complete_items(scores, groups, least=2)
+    columns = np.stack(each_column, axis=1)
     check_bounds(columns, bounds)
     each = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
     apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
@@ -146,18 +147,6 @@ def compare_systems(
     clusters = () if baseline else significance_clusters(names, means, comparisons)
     n = len(columns)
     return Ranking(dict(zip(names, each, strict=True)), tuple(comparisons), clusters, n, total - n)
-
-
-def _complete(
-    scores: Mapping[str, Values], groups: Groups | None, *, least: int = 2
-) -> tuple[Floats, Integers | None, int]:
-    items = complete_items(scores, groups)
-    if items.n < least:
-        raise InputError(
-            f"{items.n} of {items.total} items have a value of {' and '.join(scores)}; "
-            f"at least {least} needed"
-        )
-    return np.stack(items.columns, axis=1), items.groups, items.total
 
 
 class Power(msgspec.Struct, frozen=True):
@@ -222,8 +211,8 @@ def items_needed(
         raise InputError(f"difference={difference}: give the difference worth finding, above 0")
     if not 0 < power < 1:
         raise InputError(f"power={power}: a probability between 0 and 1 is needed, such as 0.8")
-    columns, codes, _ = _complete({"first": first, "second": second}, groups)
-    gap = columns[:, 0] - columns[:, 1]
+    (a, b), codes, _ = complete_items({"first": first, "second": second}, groups, least=2)
+    gap = a - b
     units, error = clustered_error(gap, codes)
     reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power)
     total = max(2, math.ceil(units * (reach * error / difference) ** 2))
