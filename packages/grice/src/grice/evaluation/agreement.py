@@ -87,7 +87,7 @@ class Confound(msgspec.Struct, frozen=True):
 
 
 class Ratings(NamedTuple):
-    """What every metric is held against, item by item."""
+    """Ratings of the items, with their groups, systems and covariates."""
 
     human: list[float | None]
     groups: list[str] | None
@@ -127,7 +127,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What to keep in mind about its numbers, such as tails too heavy for Pearson."""
+        """Caveats of its correlations, such as tails too heavy for Pearson."""
         named = (("Spearman", self.spearman), ("Pearson", self.pearson))
         return tuple(
             f"{name}: {estimate.note}"

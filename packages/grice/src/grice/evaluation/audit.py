@@ -185,9 +185,9 @@ def audit(
     """Measure metrics on rated replies.
 
     Args:
-        reference: What is audited, by its name.
+        reference: Name of the judge or preset.
         grader: Its metrics, which judge replies.
-        beside: What ships, to compare it with; what both share is left out. None for none.
+        beside: Shipped metrics to compare with, less those that both have; None for none.
         items: The rated replies.
         repeats: How often a judge is asked for the spread of its answers.
 

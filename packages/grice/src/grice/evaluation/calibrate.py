@@ -55,7 +55,7 @@ class Blended(NamedTuple):
     Attributes:
         gain: By how much the squared error of an unseen item falls against the best single
             metric; worth having if its interval lies above zero.
-        out_of_fold: What the blend says of each item when fitted without its conversation's fold.
+        out_of_fold: Prediction for each item by a blend fitted without its conversation's fold.
     """
 
     linear: Linear
@@ -90,7 +90,7 @@ class Blend(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """What ``grice calibrate`` writes and ``grice calibrate --apply`` reads."""
+    """A map from scores to ratings, as ``grice calibrate`` writes and applies it."""
 
     format: Literal["grice-calibration/1"]
     unit: Unit

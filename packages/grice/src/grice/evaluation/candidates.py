@@ -35,7 +35,7 @@ WINDOW = 16
 
 
 class Writer(Protocol):
-    """What writes candidates by itself: any causal generator, or one that a guide steers."""
+    """A generator of candidates: any causal language model, or a steered one."""
 
     def alternatives(
         self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
@@ -123,7 +123,7 @@ def _asked(
 def chat_prompt(turns: Sequence[Turn]) -> str:
     """Return turns as messages in the layout of ChatML, up to where the reply begins.
 
-    Whoever speaks last is the user; a system prompt of the conversation stands in place of ours.
+    The last speaker is the user; a system prompt of the conversation stands in place of ours.
 
     >>> print(chat_prompt([Turn("A", "Is it far?")]).replace(SYSTEM, "…"))
     <|im_start|>system

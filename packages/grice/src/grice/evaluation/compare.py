@@ -49,7 +49,7 @@ class MovedItem(msgspec.Struct, frozen=True):
     """One item whose score changed.
 
     Attributes:
-        changes: What it rests on, where that differs, the largest change first.
+        changes: Differences of its evidence, the largest first.
     """
 
     turn: int | None

@@ -1,4 +1,4 @@
-"""What would have lifted a low score: single changes of knowledge and of text, tried out.
+"""Single changes of knowledge and of text that raise a low score, tried out.
 
 Each change is really made and the reply judged again: one of its triples is added to the
 knowledge, as a file of your own would, or the words of one event are left out of the reply.

@@ -41,11 +41,11 @@ UNDERSTOOD = (
     "`rating` or `ratings` with a number, a list of numbers (one per judge), or an object of them "
     'by aspect, as in {"overall": [4, 5]}; or a column for each judge: `rater1`, `rater2`, …'
 )
-"""What is understood, for messages."""
+"""Layouts of ratings that are read, for messages."""
 
 
 class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of a rated set before it is read; see ``rated_sets.toml`` for the fields."""
+    """Metadata of a rated set; see ``rated_sets.toml`` for the fields."""
 
     file: str
     also: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Item(NamedTuple):
     """One rated reply or conversation.
 
     Attributes:
-        conversation: What was rated; of a reply, with the turns before it and itself the target.
+        conversation: The rated conversation; of a reply, the turns before it and itself as target.
         ratings: Ratings by aspect, one per judge, None for N/A; a mean stands alone.
     """
 
@@ -185,7 +185,7 @@ def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
     Args:
         wanted: The set, or a path. A file has its ratings in one of the shapes that
             :mod:`grice.evaluation.datasets` understands.
-        folder: Where known sets are.
+        folder: The folder of known sets.
 
     Raises:
         InputError: If the file is missing or holds no rating.

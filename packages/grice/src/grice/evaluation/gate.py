@@ -47,7 +47,7 @@ class ShareBelow(msgspec.Struct, frozen=True):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What a run has to hold.
+    """Thresholds of a run.
 
     Attributes:
         minimum: Least mean by metric, held against the low end of its interval.

@@ -1,4 +1,4 @@
-"""What is wrong with each reply, as yes or no for each issue of a taxonomy, from scores.
+"""Label each reply with the issues of a taxonomy, from scores.
 
 Nothing is scored here. A metric says an issue of a reply where its value is below a threshold, as
 the thesis turns metrics into lists of 0 and 1 (table 6.2).
@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from importlib import resources
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from grice.errors import InputError
-from grice.evaluation.scores import read_scores
+from grice.evaluation.scores import by_conversation, read_scores
 from grice.records import FeatureEvidence
 from grice.stats.systems import proportion
 
@@ -35,8 +34,7 @@ class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that may be wrong with a reply.
 
     Attributes:
-        name: What it is called.
-        question: What a judge reads.
+        question: The question that a judge answers.
         metrics: Those that look for it, or ``METRIC.FEATURE`` for a figure of the evidence that is
             the probability of the issue; the first that judged a reply labels it.
     """
@@ -124,7 +122,7 @@ def issues_of(
     lines = (score for _, score in read_scores(scores) if score.turn is not None)
     replies: list[LabelledReply] = []
     used = {issue.name: Counter[str]() for issue in taxonomy}
-    for _, group in groupby(lines, key=lambda each: (each.meta.get("file"), each.conversation)):
+    for group in by_conversation(lines):
         by_turn: dict[int, list[Score]] = {}
         for score in group:
             by_turn.setdefault(score.turn or 0, []).append(score)

@@ -47,7 +47,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Turning(msgspec.Struct, frozen=True):
-    """Where a held-out metric is highest, and what is lost of it from there to the most candidates.
+    """The number of candidates with the highest held-out metric, and its fall from there on.
 
     The interval of the change does not know that the highest place was looked for.
     """
@@ -154,7 +154,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     Attributes:
         index: Its place in the record, from 0.
-        text: What it says.
+        text: Its text.
         value: The blend of its scores; None where it is empty, or no metric has a part.
         vetoed: Metrics that veto it.
         scores: All its scores with their evidence.
@@ -172,7 +172,7 @@ class Ranked(msgspec.Struct, frozen=True):
 
     Attributes:
         conversation: Id of the context.
-        turns: What was said before.
+        turns: The turns before.
         candidates: The best first. Of equal ones, and where nothing was judged, the order of the
             record stands; vetoed ones follow all others, and empty ones follow these.
         tied: How many share the first place.
@@ -235,8 +235,8 @@ def rerank(
         field: The field with the candidates.
 
     Yields:
-        What was ranked, in the order of the records; a ``RecordError`` for each that was not read
-        or has no candidates.
+        The ranked candidates, in the order of the records; a ``RecordError`` for each record that
+        was not read or has no candidates.
 
     Raises:
         InputError: If the blend does not fit the metrics.
@@ -473,7 +473,7 @@ def preferences(
     Vetoed candidates may be rejected and are never chosen; those that were not judged are neither.
 
     Args:
-        ranked: What :func:`grice.evaluation.rerank` gave.
+        ranked: Results of :func:`grice.evaluation.rerank`.
         filters: Which pairs are kept.
         refused: Counts why the others are not.
 

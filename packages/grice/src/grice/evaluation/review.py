@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 FILE = "stack.json"
 STACKS = ("review-large", "review-medium", "review-small")
-"""What ships, the one that asks for the largest models first."""
+"""The weights that ship, those for the largest models first."""
 
 
 class Witness(msgspec.Struct, frozen=True):
     """A metric whose value of a reply speaks for or against it.
 
     Attributes:
-        flaw: What is wrong if it speaks most; empty if the metric's evidence names the flaw.
+        flaw: The flaw if it speaks most; empty if the metric's evidence names the flaw.
         scale: Its standard deviation there. Low values are bad.
         weight: Log odds per standard deviation, at least 0.
     """
@@ -174,7 +174,7 @@ FLAWS = {
     "nonsense": "senseless",
     "dull": "dull",
 }
-"""What is said of a flaw that the evidence of a metric names."""
+"""Words for a flaw that the evidence of a metric names."""
 NEARLY_ALL = 0.8
 """Share of all replies from which on a finding says something of the log, and not of a reply."""
 FEWEST = 10
@@ -265,14 +265,14 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     Attributes:
         rank: 1 is the first to look at.
         probability: That a person would mark it; None for a certain flaw.
-        flaw: What is most likely wrong: what the witness that speaks most against it looks for, or
+        flaw: The most likely flaw: the one that the strongest witness looks for, or
             the title of the rule that finds a certain flaw.
         metric: The metric of that witness; None, as ``value``, for a certain flaw.
         value: Its value.
         reason: The reason of its score.
         words: Stretches of the conversation that its evidence points at, and that of ``further``,
             without marks of Markdown, or those of ``findings``; none without texts.
-        effects: What each witness adds to the log odds.
+        effects: Contribution of each witness to the log odds.
         evidence: The evidence of its score.
         further: Other scores that speak against the reply and point at words of it, worst first.
         speaker: Who says the reply; empty, as what follows, if texts were not given.
@@ -337,7 +337,7 @@ class Review(msgspec.Struct, frozen=True):
         turns: Replies on which any witness said something.
         items: The first of them.
         above: How many reach each of the thresholds.
-        witnesses: What the order rests on.
+        witnesses: The metrics that the order rests on.
         missing: Metrics that would say more, and were not run.
         thresholds: Probabilities by precision, measured on turns of training conversations.
         stack: Name and hash of the weights.
@@ -446,7 +446,7 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
     No model is opened: metrics that were not run are missing, and the result says which.
 
     Args:
-        scores: What ``grice score`` wrote, gzipped or not; ``-`` is standard input.
+        scores: Output of ``grice score``, gzipped or not; ``-`` is standard input.
         files: The conversations that were scored, for the texts; without them the order is the
             same, and the replies are named by conversation and turn.
         top: How many replies to return.

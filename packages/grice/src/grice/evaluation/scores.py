@@ -42,7 +42,7 @@ TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 class Column(NamedTuple):
-    """Where the scores of another tool stand."""
+    """A file and the column with the scores of another tool."""
 
     file: str
     column: str

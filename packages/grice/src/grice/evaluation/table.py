@@ -43,7 +43,7 @@ Reduce: TypeAlias = Literal["mean", "min", "last"]
 
 
 class Scores(Protocol):
-    """Whatever scores conversations, such as :class:`grice.scoring.Grader`."""
+    """A scorer of conversations, such as :class:`grice.scoring.Grader`."""
 
     def score(self, talk: Sequence[Conversation]) -> list[Score]:
         """Return the scores of conversations."""
@@ -294,7 +294,7 @@ def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
 
 
 Unit: TypeAlias = Literal["turn", "conversation"]
-"""What was rated: single turns, or whole conversations."""
+"""The rated unit: single turns, or whole conversations."""
 
 NEAR = 1000
 """How many ids are looked through for one that is nearly the unknown one."""
@@ -305,7 +305,7 @@ CONVERSATION, TURN = ("conversation", "conversation_id", "id"), ("turn", "turn_i
 Label: TypeAlias = tuple[str, int | None, tuple[float, ...]]
 """Conversation, turn and ratings of a line of labels, one rating per judge."""
 LABEL = "a rating with conversation, rating and, of a single reply, turn"
-"""What a line of labels is, for messages."""
+"""A line of labels in words, for messages."""
 
 
 class JoinedScores(NamedTuple):

@@ -75,7 +75,7 @@ class Panel(NamedTuple):
 
     @property
     def noun(self) -> str:
-        """What the metric scores, in the plural."""
+        """The scored items in words, in the plural."""
         return "replies" if self.metric.judges == "response" else "conversations"
 
 

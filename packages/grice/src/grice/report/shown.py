@@ -1,4 +1,4 @@
-"""What of a conversation and its scores goes into the page: one line of JSON.
+"""A conversation and its scores as one line of JSON for the page.
 
 The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the turn by
 which the conversation is known, and those that are no replies. The conversation is complete, but

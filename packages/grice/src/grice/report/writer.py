@@ -105,7 +105,7 @@ WHOLE, OTHER = -1, -2
 
 
 class Row(NamedTuple):
-    """What the index needs of one conversation.
+    """One conversation for the index.
 
     Attributes:
         cells: Of each score: number of the metric, place of the speaker in ``speakers`` or -1,
