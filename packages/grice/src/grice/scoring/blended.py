@@ -115,36 +115,13 @@ def _column(how: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
     )
 
 
-class WrittenBlend(NamedTuple):
-    """What the signature of a blend says of it.
-
-    Attributes:
-        how: One of :data:`HOW`.
-        parts: Signatures of its metrics, by their names.
-    """
-
-    how: str
-    parts: dict[str, str]
-
-    @property
-    def stated(self) -> str:
-        """The same as :func:`blend_of` reads it."""
-        return f"{self.how}:{','.join(self.parts)}"
-
-
-def written_blend(signature: str) -> WrittenBlend | None:
-    """Return what a signature says of the blend that it is of; None if it is of a metric."""
-    match = _SIGNATURE.match(signature)
-    if match is None:
-        return None
-    parts = match[2].split("]+[")
-    return WrittenBlend(match[1], {part.partition(":")[0]: part for part in parts})
-
-
 def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn:
     """Return what is said of scores in a file, of a metric or of a blend."""
-    blend = written_blend(signature)
+    blend = _SIGNATURE.match(signature)
     if blend is None:
         return column_of(registry.named(name), signature)
-    parts = [column_of(registry.named(part), text) for part, text in blend.parts.items()]
-    return _column(blend.how, parts)._replace(name=name, signature=signature)
+    how, listed = blend.groups()
+    parts = [
+        column_of(registry.named(part.partition(":")[0]), part) for part in listed.split("]+[")
+    ]
+    return _column(how, parts)._replace(name=name, signature=signature)
