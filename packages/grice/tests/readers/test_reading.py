@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grice.errors import InputError, RecordError
-from grice.readers import document, find_formats, read
+from grice.readers import document, find_formats, from_objects, read
 from grice.readers._bytes import LONGEST_LINE
 from grice.records import Conversation
 
@@ -288,3 +288,9 @@ def test_the_page_of_formats_is_up_to_date():
         "write it again: python -c 'import grice.readers as f; print(f.document(), end=\"\")' "
         "> docs/formats.md"
     )
+
+
+@pytest.mark.parametrize("items", [["Hello."], [{"role": "user", "content": "Hi"}, 3]])
+def test_objects_that_are_no_turns(items):
+    with pytest.raises(InputError, match="pass a list of messages with role and content"):
+        from_objects(items, "chat")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grice.errors import RecordError
+from grice.errors import InputError, RecordError
 from grice.readers._calls import history_of
 from grice.readers._format import Bad, Line
 from grice.readers._registry import named
@@ -17,13 +18,23 @@ from grice.readers.roles import ASSISTANT, TOOL, role_of
 from grice.records import Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from grice.readers._format import Found
 
 
 def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
-    """Return the conversation of a list of messages (role and content) or of turns."""
+    """Return the conversation of a list of messages (role and content) or of turns.
+
+    Raises:
+        InputError: An item of the list is no object.
+    """
+    for place, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise InputError(
+                f"{name}: item {place} of the list is {type(item).__name__}; pass a list of "
+                "messages with role and content, or of turns with speaker and text"
+            )
     is_chat = any("role" in item and "content" in item for item in items)
     return from_record({"messages" if is_chat else "turns": list(map(dict, items))}, name)
 
