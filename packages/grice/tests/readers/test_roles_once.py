@@ -29,7 +29,7 @@ ALLOWED = {
     ("readers/otel.py", "agent"): META_FIELD,
     ("readers/otel.py", "user"): META_FIELD,
     ("readers/layouts.py", "user"): SPEAKER_FIELD,
-    ("readers/langfuse.py", "user"): META_FIELD,
+    ("readers/exports.py", "user"): META_FIELD,
     ("readers/table.py", "agent"): SPEAKER_FIELD,
     ("readers/topical_chat.py", "agent"): SPEAKER_FIELD,
     ("report/exports.py", "system"): "a level of evaluation",
