@@ -119,11 +119,12 @@ def _spread(moments: Moments, level: float) -> _Spread:
     sized = moments.ssn - 2 * mean * moments.snn + mean**2 * moments.nnn
     cube = moments.sss - mean * (3 * moments.ssn - mean * (3 * moments.snn - mean * moments.nnn))
     raised = square * (1 - 2 / units) + 2 * sized / n
-    if not (raised > 0 and square > 0):
+    scale = (max(square, 0.0) / units) ** 1.5  # 0 also where that is below the least number
+    if not (raised > 0 and scale > 0):
         return _Spread(mean, 0.0, 0.0, 0.0)
     # Of three or four clusters nothing is known of how skewed they are. The skewness of a small
     # sample is too small; the factor that mends it for normal ones makes few clusters too wide.
-    skewness = cube / units / (square / units) ** 1.5 if units > 4 else 0.0
+    skewness = cube / units / scale if units > 4 else 0.0
     if units >= 10:
         skewness *= math.sqrt(units * (units - 1)) / (units - 2)
     quantile = student_quantile(0.5 + level / 2, _freedom(moments, mean))
