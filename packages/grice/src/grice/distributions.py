@@ -1,8 +1,9 @@
-"""Other distributions that extend grice: their versions, and the commands each of them adds."""
+"""Other distributions that extend grice: what they add, and whether their versions fit."""
 
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 
 PINNED = re.compile(r"(grice(?:-\w+)?)\s*(?:\[[^\]]*\])?\s*\(?==\s*([^\s;,)]+)\)?\s*(;.*)?")
 """A requirement of an exact version of one of grice's distributions."""
+
+
+def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
+    """Return what installed distributions offer under a group, by name."""
+    return _entry_points(group, tuple(sys.path))
+
+
+@cache  # looking through all installed packages takes longer than opening a small model
+def _entry_points(group: str, _path: tuple[str, ...]) -> tuple[metadata.EntryPoint, ...]:
+    return tuple(sorted(metadata.entry_points(group=group), key=lambda entry: entry.name))
 
 
 @cache

@@ -259,7 +259,7 @@ def find_commands() -> dict[str, metadata.EntryPoint]:
     A distribution offers a command by the entry point group ``grice.commands``; of two of one name
     the core's counts.
     """
-    found = {entry.name: entry for entry in metadata.entry_points(group=COMMAND_GROUP)}
+    found = {entry.name: entry for entry in distributions.entry_points(COMMAND_GROUP)}
     for module in pkgutil.iter_modules(commands.__path__):
         name = module.name.replace("_", "-")
         place = f"{commands.__name__}.{module.name}"

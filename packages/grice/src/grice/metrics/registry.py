@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,7 +61,7 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         loaded = importlib.import_module(f"{__package__}.{module.name}")
         _add(registry, loaded, "grice", problems)
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in distributions.entry_points(GROUP):
         origin = entry.dist.name if entry.dist else entry.value
         try:
             _add(registry, distributions.load(entry), origin, problems)

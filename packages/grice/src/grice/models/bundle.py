@@ -13,13 +13,14 @@ import tomllib
 import warnings
 import zipfile
 from functools import cache
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from grice import distributions
 from grice.errors import BundleError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
 from grice.models.registry import reference_scheme
@@ -113,14 +114,14 @@ class Bundle(msgspec.Struct, frozen=True):
         return self.folder / name
 
 
-@cache  # looking through all installed packages takes longer than opening a small model
+@cache
 def shipped_bundles() -> Mapping[str, Path]:
     """Return name and folder of every model that an installed distribution ships.
 
     A distribution offers a package whose folder ``models`` holds them by the entry point group
     ``grice.model_folders``.
     """
-    packages = {entry.value for entry in metadata.entry_points(group=FOLDER_GROUP)}
+    packages = {entry.value for entry in distributions.entry_points(FOLDER_GROUP)}
     folders = [Path(str(resources.files(package))) / "models" for package in sorted(packages)]
     cards = sorted(card for folder in folders for card in folder.glob("*/card.toml"))
     return MappingProxyType({card.parent.name: card.parent for card in cards})

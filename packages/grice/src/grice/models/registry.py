@@ -303,7 +303,7 @@ def plugin_problems() -> tuple[str, ...]:
 
 
 def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[str]:
-    for entry in metadata.entry_points(group=group):
+    for entry in distributions.entry_points(group):
         if entry.name in own:
             yield f"{_title(entry)} is left out: grice has one of that name"
             continue
@@ -316,7 +316,7 @@ def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[s
 def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
     """Return what can be loaded by name; of two of one name grice's own, else the first found."""
     entries = {name: metadata.EntryPoint(name, place, group) for name, place in own.items()}
-    for entry in sorted(metadata.entry_points(group=group), key=lambda entry: entry.name):
+    for entry in distributions.entry_points(group):
         entries.setdefault(entry.name, entry)
     return entries
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -84,7 +83,7 @@ def find_perturbations() -> dict[str, Perturbation]:
 @cache  # looking through all installed packages takes longer than breaking a conversation
 def _all() -> dict[str, Perturbation]:
     perturbations = {built_in.name: built_in for built_in in sorted(_built_in())}
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in distributions.entry_points(GROUP):
         try:
             loaded = distributions.load(entry)
         except Exception as error:

@@ -7,7 +7,7 @@ format; the entry point names a :class:`~grice.readers.Format`.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import MappingProxyType
@@ -44,7 +44,7 @@ def find_formats() -> Formats:
     """Return all formats: built-in and installed."""
     formats = {form.name: form for form in sorted(_built_in(), key=lambda form: form.name)}
     problems = []
-    entries = [each for group in (FORMER, GROUP) for each in metadata.entry_points(group=group)]
+    entries = [each for group in (FORMER, GROUP) for each in distributions.entry_points(group)]
     for entry in sorted(entries, key=lambda entry: entry.name):
         title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
         if entry.group == FORMER:
