@@ -1,8 +1,11 @@
-# make demo: score examples/ and write report.html.   make test: run the tests.
+# make demo: score examples/ and write report.html.
+# make test: run the tests of every change, in some three minutes.
+# make test-all: run all tests, those that are slow, of the documentation and of research as well.
+# make test-rest: run those that make test leaves out, and the properties with more examples.
 # make demo-medium: the same by a language model of 135 million parameters, 93 MB to fetch first.
 # make portability: are scores what is promised with every instruction set of this processor?
-# make check: format, lint, types, and the tests with their floor of 95 % of the lines, in one run.
-# make coverage: run the tests without data sets, and fail if they reach under 95 % of the lines.
+# make check: format, lint, types, and all tests with their floor of 95 % of the lines, in one run.
+# make coverage: run all tests without data sets, and fail if they reach under 95 % of the lines.
 # make mutants: change the code in small ways, and see which changes no test notices (some minutes).
 # make release: build twice, compare, check, and write dist/ with bill of materials and hashes.
 # make site: build the documentation into site/, run its notebooks; open site/index.html by a server.
@@ -13,7 +16,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release site test
+.PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release site test test-all test-rest
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/support-bot.jsonl -o out.jsonl --report report.html
@@ -28,13 +31,19 @@ demo-medium: $(VENV)/.user
 test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
 
+test-all: $(VENV)/.developer
+	$(BIN)/python -m pytest -q -m "" --hypothesis-profile=all
+
+test-rest: $(VENV)/.developer
+	$(BIN)/python -m pytest -q -m "slow or docs or research or hypothesis" --hypothesis-profile=all
+
 lint: $(VENV)/.developer
 	$(BIN)/ruff format --check conftest.py packages bench
 	$(BIN)/ruff check conftest.py packages bench
 	$(BIN)/mypy
 
 check: lint
-	$(BIN)/python -m pytest -q --cov --cov-report=term
+	$(BIN)/python -m pytest -q -m "" --cov --cov-report=term
 
 docs: $(VENV)/.developer
 	$(BIN)/python docs/generate.py
@@ -48,7 +57,7 @@ portability: $(VENV)/.developer
 
 # The data sets are left out: whoever has none sees the same figure.
 coverage: $(VENV)/.developer
-	GRICE_DATA= $(BIN)/python -m pytest -q --cov --cov-report=term
+	GRICE_DATA= $(BIN)/python -m pytest -q -m "" --cov --cov-report=term
 
 mutants: $(VENV)/.developer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mutmut>=3.8.1'

@@ -5,20 +5,67 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import ctranslate2
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import made_sets
 from grice.evaluation.datasets import Rated, known_sets, load_rated
+from grice.models import bundle, tokenization
 from grice.models.bundle import shipped_bundles
 from grice.records import Conversation, Turn
 
-settings.register_profile("grice", derandomize=True, deadline=None)
-settings.load_profile("grice")
+for profile, examples in (("few", 25), ("all", 300)):
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+settings.load_profile("few")
+
+SHIPPED = resources.files("grice_models") / "models"
+
+
+def once(read: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reader that reads each path below the folder of shipped models only once."""
+    cached = cache(read)
+
+    def reader(path: str | Path, **options: Any) -> Any:
+        return (cached if SHIPPED in Path(path).parents else read)(path, **options)
+
+    return reader
+
+
+LOADERS = {
+    (bundle, "read_card"): bundle.read_card,
+    (bundle, "file_sha256"): bundle.file_sha256,
+    (tokenization, "Tokenizer"): tokenization.Tokenizer,
+    (ctranslate2, "Encoder"): ctranslate2.Encoder,
+    (ctranslate2, "Generator"): ctranslate2.Generator,
+    (ctranslate2, "Translator"): ctranslate2.Translator,
+}
+"""Steps of loading a model that the tests of one process share."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_models() -> Iterator[None]:
+    """Load each shipped model once in a process, which takes a tenth of a second otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        for (module, name), loader in LOADERS.items():
+            if name == "Tokenizer":
+                patch.setattr(module, name, SimpleNamespace(from_file=once(loader.from_file)))
+            else:
+                patch.setattr(module, name, once(loader))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grice_research.triplets.cider import read_items
 from grice_tasks.cider.files import read_dialogues
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests of this distribution."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("research")
 
 
 @pytest.fixture(scope="session")

@@ -63,6 +63,7 @@ def compressed(folder: Path) -> int:
     return packed.tell()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "most"), [("grice", 2_000_000), ("grice-models", 95_000_000)])
 def test_a_wheel_stays_small(name, most):
     assert compressed(ROOT / "packages" / name / "src") < most

@@ -15,6 +15,8 @@ import pytest
 from grice.distributions import extras
 from grice.models.memo import LIMIT
 
+pytestmark = pytest.mark.docs
+
 ROOT = Path(__file__).parents[3]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 COMMANDS = sorted(

@@ -21,6 +21,8 @@ from grice.models.models import Models
 from grice.models.protocols import Pair, PairClassifier
 from grice.testing import check_metric
 
+pytestmark = pytest.mark.docs
+
 DOCS = Path(__file__).parents[3] / "docs"
 
 

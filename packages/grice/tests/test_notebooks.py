@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.docs
+
 DOCS = Path(__file__).parents[3] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))
 

@@ -46,6 +46,7 @@ def test_the_key_names_replies_of_the_log(key):
     assert len({talk.id for talk in talks} - {row["conversation"] for row in key}) >= 3
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("column", ["default", "small"])
 def test_the_page_says_how_many_are_found_now(tool, key, column):
     page = (ROOT / "docs/support-bot.md").read_text("utf-8")

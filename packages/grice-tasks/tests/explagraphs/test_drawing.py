@@ -3,7 +3,7 @@ from __future__ import annotations
 from xml.dom import minidom
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
@@ -31,7 +31,6 @@ def test_external_concepts_and_facts_against_the_direction_are_marked():
 TEXT = st.text(alphabet="ab<&\"'\x00\ud800é ", max_size=6)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.builds(Triple, TEXT, TEXT, TEXT), max_size=6), TEXT)
 def test_any_graph_gives_well_formed_svg(edges, belief):
     graph = Graph(tuple(edges))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import networkx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
@@ -95,7 +95,6 @@ def test_scored_pairs(golden):
             assert [match.precision, match.recall, match.f1] == near(pair[key])
 
 
-@settings(max_examples=40)
 @given(SMALL, SMALL)
 def test_the_edit_distance_is_that_of_networkx(mine, gold):
     def simple(graph):

@@ -6,7 +6,7 @@ import re
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.cli import main
@@ -163,7 +163,6 @@ def unit(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-@settings(max_examples=25)
 @given(st.integers(2, 60), st.integers(0, 1000))
 def test_every_pair_from_the_threshold_on_comes_once(count, seed):
     vectors = unit(np.random.default_rng(seed).normal(size=(count, 4)))

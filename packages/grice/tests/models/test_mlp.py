@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.models.mlp import Mlp
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))
 def test_outputs_of_a_network_do_not_depend_on_the_batch(seed, count):
     draw = np.random.default_rng(seed)

@@ -6,13 +6,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.models.products import Columns, product
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 700), st.integers(1, 260))
 def test_a_row_has_its_own_bits_whatever_its_place_and_company(seed, count, inputs, outputs):
     draw = np.random.default_rng(seed)
@@ -28,7 +27,6 @@ def test_a_row_has_its_own_bits_whatever_its_place_and_company(seed, count, inpu
     assert np.abs(whole - exact).max() <= 1e-5 * np.abs(rows).max() * math.sqrt(inputs)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 700))
 def test_sums_are_those_of_exact_arithmetic_in_every_order(seed, inputs):
     """The same bits whichever order a kernel adds in: shuffling the terms changes nothing."""

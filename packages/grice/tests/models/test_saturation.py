@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -31,7 +31,6 @@ def test_no_two_neighbouring_weights_overflow_sixteen_bits(name):
         assert 255 * largest_pair(weights) < 2**15, tensor.name
 
 
-@settings(derandomize=True, deadline=None)
 @given(arrays.arrays(np.int8, (3, 8), elements=st.integers(-127, 127)))
 def test_what_is_lowered_stays_near_and_cannot_saturate(weights):
     lowered, scale = without_saturation(weights)

@@ -8,7 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
@@ -44,10 +44,6 @@ def conversations(draw: st.DrawFn) -> Conversation:
     return Conversation(draw(word), turns, draw(st.none() | indices), draw(meta))
 
 
-relaxed = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@relaxed
 @given(
     st.lists(
         conversations(), min_size=1, max_size=5, unique_by=lambda conversation: conversation.id
@@ -87,7 +83,6 @@ mess = st.lists(junk, max_size=6).map(b"".join)
 
 
 @pytest.mark.parametrize("name", [None, *FORMATS])
-@relaxed
 @given(mess)
 def test_bytes_of_any_kind_raise_nothing_but_input_errors(
     tmp_path: Path, name: str | None, data: bytes
@@ -98,7 +93,6 @@ def test_bytes_of_any_kind_raise_nothing_but_input_errors(
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@relaxed
 @given(st.data())
 def test_damaged_examples_raise_nothing_but_input_errors(
     tmp_path: Path, name: str, data: st.DataObject
@@ -116,7 +110,6 @@ JSON_LINES = ["turns", "messages", "sharegpt", "response", "deco", "parlai_log"]
 
 
 @pytest.mark.parametrize("name", [*JSON_LINES, "dailydialog", "parlai", "table"])
-@relaxed
 @given(st.lists(mess.map(lambda data: data.replace(b"\n", b" ")), min_size=1, max_size=4))
 def test_no_good_record_is_lost_beside_junk(tmp_path: Path, name: str, lines: list[bytes]):
     good = {

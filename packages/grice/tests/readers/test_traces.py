@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import grice
@@ -233,7 +233,6 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize("form", AROUND)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(sent=JSON, returned=JSON)
 def test_whatever_was_logged_is_read_or_named(form, sent, returned, tmp_path):
     path = tmp_path / "log.jsonl"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.text.events import event_text, reaction, read_event, read_events, triple_texts
@@ -195,7 +195,6 @@ def test_a_text_without_words_is_an_event_without_words():
     assert read_events("", [], said_by="responder") == []
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text):
     assert isinstance(event_text(text), str)
@@ -210,7 +209,6 @@ who fired happy quickly , . dog dogs bark the that and
 WORDS = st.sampled_from(VOCABULARY.split())
 
 
-@settings(derandomize=True, max_examples=500, deadline=None)
 @given(st.lists(WORDS, max_size=8).map(" ".join))
 def test_no_first_or_second_person_is_left(text):
     left = event_text(text).lower().split()
