@@ -51,6 +51,8 @@ OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
 FOLDER = "/home/you"
 """What stands for the folder in which the commands run."""
 
+COUNTED = re.compile(r"\d+(?= replies at )")
+"""A count of replies above a threshold: on another processor one more may lie above it."""
 TOLERANCE = 0.02
 """What a figure may differ by from one processor to another, as a fraction; hashes may not."""
 MANY, FEW_OF_MANY = 100, 0.01
@@ -172,7 +174,8 @@ def drift(shown: str, fresh: str) -> list[str]:
 
 def outputs(page: str) -> list[str]:
     """Return what stands behind each command of a page."""
-    return [part for block in BLOCK.findall(page) for part in COMMAND.split(block)[1:]]
+    parts = [part for block in BLOCK.findall(page) for part in COMMAND.split(block)[1:]]
+    return [COUNTED.sub("some", part) for part in parts]
 
 
 def plain(text: str) -> list[str]:
