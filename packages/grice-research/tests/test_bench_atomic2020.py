@@ -73,7 +73,7 @@ class SmallContext:
     def models(self):
         return self
 
-    def open(self, reference):
+    def load(self, reference):
         return Knowing()
 
     def fingerprint(self, reference):

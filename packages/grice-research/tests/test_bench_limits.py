@@ -97,7 +97,7 @@ class SmallContext:
     def models(self):
         return self
 
-    def open(self, reference):
+    def load(self, reference):
         return Letters()
 
 

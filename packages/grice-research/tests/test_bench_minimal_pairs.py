@@ -57,7 +57,7 @@ class Context:
     def models(self):
         return self
 
-    def open(self, reference):
+    def load(self, reference):
         return Letters()
 
 

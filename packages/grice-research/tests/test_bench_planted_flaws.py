@@ -48,7 +48,7 @@ class Context:
     def models(self):
         return self
 
-    def open(self, reference):
+    def load(self, reference):
         return Letters()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import made_tasks
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_research.benches import situatedgen
 from grice_research.context import BenchContext
 
@@ -170,7 +170,7 @@ def test_a_run_is_kept_and_shown_on_a_page(name, runs):
 
 def test_every_row_says_how_it_compares(folder):
     context = BenchContext(folder, lambda names: None, (), (), lambda: models)
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     try:
         rows = list(situatedgen.measure(context))
     finally:

@@ -159,7 +159,7 @@ def test_trivial_systems_reach_what_was_recorded(
 @pytest.mark.data
 def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path):
     from grice.knowledge.extraction.protocol import RELATIONS as ALL
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice_research.benches.deco_extraction import measure
     from grice_research.context import BenchContext
 
@@ -167,7 +167,7 @@ def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path):
     part = (data_folder / DECO_TEST).read_text("utf-8").splitlines()[::5]
     (tmp_path / DECO_TEST).parent.mkdir()
     (tmp_path / DECO_TEST).write_text("".join(f"{line}\n" for line in part), "utf-8")
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     context = BenchContext(tmp_path, lambda _: ([], {}), (), models=lambda: models)
     rows = {(row.row, row.measure): row for row in measure(context)}
     copied = extraction_measures(copying(part, SIX), ALL)

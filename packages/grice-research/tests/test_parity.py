@@ -9,7 +9,7 @@ import pytest
 
 import tiny_published as tiny
 from grice.errors import BundleError
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.store.get import Description, make_bundle
 from grice_research.published_models.readers import PublishedReader, SpanReader, TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
@@ -26,7 +26,7 @@ def opened(source, kind, protocol, name="bundle", mode="exact"):
     target.mkdir()
     facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "", "licence": "MIT"}
     make_bundle(source, target, Description(facts, {"data": []}, {}))
-    return Models(mode=mode, workers=1, cache=None).open(f"file:{target}", protocol)
+    return ModelLoader(mode=mode, workers=1, cache=None).load(f"file:{target}", protocol)
 
 
 def ids_of(folder, text, second=None):
@@ -131,9 +131,9 @@ def test_a_decoder_alone_whose_end_is_no_piece_is_refused(tmp_path):
     opened(tiny.write_llama(tmp_path / "llama", TEXTS), "seq2seq", Seq2Seq)
     card = tmp_path / "bundle" / "card.toml"
     card.write_text(card.read_text("utf-8").replace('end = "</s>"', 'end = "STOP"'), "utf-8")
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     with pytest.raises(BundleError, match=r"settings.end 'STOP' is no piece of the vocabulary"):
-        models.open(f"file:{card.parent}", Seq2Seq)
+        models.load(f"file:{card.parent}", Seq2Seq)
 
 
 FAMILIES = ("Bert", "Roberta")

@@ -9,7 +9,7 @@ import pytest
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.metrics.commonsense.scorers import cautious_score
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.records import KnownTail, Triple
 from grice_research.benches import conture, cskb_population, deco
 from grice_research.replies import (
@@ -136,8 +136,8 @@ class SmallContext:
         return Opened(mode="exact", workers=1, cache=None)
 
 
-class Opened(Models):
-    def open(self, reference, protocol=object):
+class Opened(ModelLoader):
+    def load(self, reference, protocol=object):
         return Anything()
 
     def fingerprint(self, reference):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_research.triplets.cider import best_tails
 from grice_tasks.cider.reading import read_texts
 
@@ -12,7 +12,7 @@ TEXT = "I overslept this morning . I missed the bus . My boss was angry with me 
 
 @pytest.fixture(scope="module")
 def models():
-    return Models(mode="exact", workers=1, cache=None).open("bundle:triplets")
+    return ModelLoader(mode="exact", workers=1, cache=None).load("bundle:triplets")
 
 
 def read(text, models):

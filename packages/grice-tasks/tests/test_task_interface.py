@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_tasks import task as interface
 from grice_tasks.task import Task, tasks
 
@@ -60,7 +60,7 @@ def test_a_task_is_a_frozen_record_of_functions(task):
 
 def test_the_models_that_ship_answer_every_sample_and_baselines_stand_beside(task, samples):
     assert len(samples) == 3
-    with Models(mode="fast", workers=1, cache=None) as models:
+    with ModelLoader(mode="fast", workers=1, cache=None) as models:
         answers = task.predict(task.models(models), samples)
     assert len(answers) == len(samples)
     table = task.table(samples, answers)

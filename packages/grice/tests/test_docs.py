@@ -17,7 +17,7 @@ import grice.stats.clusters
 import grice.text.script
 from grice.cli import main
 from grice.metrics.registry import find_metrics
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice.testing import check_metric
 
@@ -167,7 +167,7 @@ def test_the_plugin_of_the_documentation_is_a_metric(tmp_path):
 def test_the_kind_and_the_scheme_of_the_documentation_work():
     names = {}
     exec(compile(python_blocks(DOCS / "plugins.md")[-1], "plugins.md", "exec"), names)
-    with Models(mode="exact", workers=1, cache=None) as models:
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
         bundle = names["length"].find("4")
         model = names["length_head"].open(bundle, models)
     assert isinstance(model, PairClassifier)

@@ -10,7 +10,7 @@ import msgspec
 
 from grice.errors import ModelError
 from grice.folders import cache_folder
-from grice.models.models import Models, default_workers
+from grice.models.loader import ModelLoader, default_workers
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from grice_annotate.study import Study
 from grice_tasks.explagraphs.samples import GraphPredictor
@@ -42,11 +42,11 @@ def stance_model(reference: str) -> Iterator[Predict]:
         GriceError: If it cannot be opened.
     """
     lock = Lock()
-    with Models(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
+    with ModelLoader(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
         if reference.startswith("openai:"):
-            ask = _asking(models.open(reference, Chat))
+            ask = _asking(models.load(reference, Chat))
         else:
-            ask = _reading(models.open(reference, GraphPredictor))
+            ask = _reading(models.load(reference, GraphPredictor))
 
         def predict(belief: str, argument: str) -> str:
             with lock:

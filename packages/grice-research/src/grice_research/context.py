@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Rated, RatedSet
     from grice.evaluation.table import Scores
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.records import Json
     from grice.stats.estimate import Estimate
 
@@ -149,7 +149,7 @@ class BenchContext:
         loaded: Callable[[Sequence[str]], tuple[Scores, Mapping[str, str]]],
         metrics: Collection[str],
         without: Collection[str] = (),
-        models: Callable[[], Models] | None = None,
+        models: Callable[[], ModelLoader] | None = None,
     ) -> None:
         self.metrics = metrics
         self.missing: dict[str, str] = {}
@@ -170,7 +170,7 @@ class BenchContext:
             raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
         return self._folder
 
-    def models(self) -> Models:
+    def models(self) -> ModelLoader:
         """Return what opens models."""
         if self._models is None:
             raise InputError("this run opens no models")

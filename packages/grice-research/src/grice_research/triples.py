@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Encoder
     from grice.stats.estimate import Estimate
 
@@ -79,17 +79,17 @@ MODELS_OF: dict[str, tuple[str, ...]] = {
 """By name of a scorer, the models that it rests on."""
 
 
-def compatibility(triples: Sequence[Triple], models: Models) -> list[float]:
+def compatibility(triples: Sequence[Triple], models: ModelLoader) -> list[float]:
     """Return what the metric ``commonsense`` gives triples."""
-    head = cast("TripleHead", models.open(HEADS))
-    store = cast("TripleStore", models.open(STORE))
-    encoder = cast("Encoder", models.open(ENCODER))
+    head = cast("TripleHead", models.load(HEADS))
+    store = cast("TripleStore", models.load(STORE))
+    encoder = cast("Encoder", models.load(ENCODER))
     nearest = nearest_known(triples, store, encoder)
     sources = Sources(head, as_knowledge_base(store, encoder), encoder, nearest=nearest)
     return find_scorer("calibrated")(triples, sources)
 
 
-def _compatibility(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+def _compatibility(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
     return compatibility(
         [
             Triple(triple.head, GENERAL.get(triple.relation, triple.relation), triple.tail)
@@ -99,14 +99,14 @@ def _compatibility(rows: TripleRows, models: Models, folder: Path) -> list[float
     )
 
 
-def _cosine(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
-    encoder = cast("Encoder", models.open(ENCODER))
+def _cosine(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
+    encoder = cast("Encoder", models.load(ENCODER))
     heads = encoder.encode([triple.head for triple in rows.triples])
     tails = encoder.encode([triple.tail for triple in rows.triples])
     return [float(head @ tail) for head, tail in zip(heads, tails, strict=True)]
 
 
-def _relation_rate(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+def _relation_rate(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
     """Return how often the relation of each triple is plausible in the other split."""
     dev = read_triples(folder, "18 relations", split=DEV)
     labels = defaultdict(list)
@@ -117,7 +117,7 @@ def _relation_rate(rows: TripleRows, models: Models, folder: Path) -> list[float
 
 
 if TYPE_CHECKING:
-    Scorer: TypeAlias = Callable[[TripleRows, Models, Path], list[float]]
+    Scorer: TypeAlias = Callable[[TripleRows, ModelLoader, Path], list[float]]
 
 
 SCORERS: dict[str, Scorer] = {

@@ -5,9 +5,9 @@ import pytest
 
 from grice.errors import BundleError
 from grice.models.bundle import open_bundle, write_card
+from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
 from grice.models.protocols import Pair, PairClassifier
-from grice.models.registry import read_settings
 from grice_research.metrics.rating_models import (
     CountedEdges,
     JoinedTexts,

@@ -10,7 +10,7 @@ import pytest
 
 from grice.errors import BundleError, InputError, MetricError, OutputError
 from grice.models.bundle import open_bundle
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice_research.training.adapt import adapt, train, train_metric
 from grice_research.training.labelled import Labelled
@@ -133,7 +133,7 @@ def test_sources_of_other_levels_are_not_told_apart():
 
 @pytest.fixture(scope="module")
 def models():
-    opened = Models(mode="exact", workers=1, cache=None)
+    opened = ModelLoader(mode="exact", workers=1, cache=None)
     yield opened
     opened.close()
 
@@ -147,7 +147,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     card = open_bundle(folder).card
     assert card.settings["base"] == "bundle:engagement"
     assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
-    head = models.open(f"file:{folder}")
+    head = models.load(f"file:{folder}")
     probabilities = head.classify(pairs)
     high = [value for value, label in zip(probabilities, labels, strict=True) if label]
     low = [value for value, label in zip(probabilities, labels, strict=True) if not label]
@@ -156,7 +156,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
 
 
 def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
-    head = models.open("bundle:engagement")
+    head = models.load("bundle:engagement")
     [weighed] = head.weigh([Pair(("Do you like music?",), "Yes, I play in a small band.")])
     odds = math.log(weighed.value / (1 - weighed.value))
     for part in weighed.parts:
@@ -188,10 +188,10 @@ def test_any_metric_is_fitted_to_labels_and_opens_with_it(tmp_path, models):
     folder = tmp_path / "head"
     report = train_metric("coherence", labelled(pairs, labels), models, folder)
     assert report.measured[0].after.value > report.measured[0].before.value
-    opened = models.open(f"file:{folder}", PairClassifier)
+    opened = models.load(f"file:{folder}", PairClassifier)
     values = np.array(opened.classify(pairs))
     assert values[np.array(labels) > 0].mean() > values[np.array(labels) == 0].mean()
-    assert models.answers(f"file:{folder}") == "relevance"
+    assert models.task(f"file:{folder}") == "relevance"
 
 
 def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
@@ -204,7 +204,7 @@ def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
     assert stated in card.read_text()
     card.write_text(card.read_text().replace(stated, f"{stated}9"))
     with pytest.raises(BundleError, match="run grice train metric again"):
-        Models(mode="exact", workers=1, cache=None).open(f"file:{folder}")
+        ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")
 
 
 def test_a_metric_without_bounds_or_of_no_such_name_is_refused(tmp_path, models):

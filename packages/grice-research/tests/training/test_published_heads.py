@@ -9,7 +9,7 @@ import pytest
 
 import tiny_published as tiny
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_research.published_models.readers import SpanReader, TextClassifier
 from grice_research.training.published.recipes import find_recipe
 
@@ -184,8 +184,8 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
         out = _train(system, triplets, base, capsys, epochs=8, **FAST)
         assert main(["models", "add", str(out), "--name", system, "--accept-licence"]) == 0
         capsys.readouterr()
-    with Models(mode="exact", workers=1, cache=None) as models:
-        classifier = models.open("model:cider-relations", TextClassifier)
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        classifier = models.load("model:cider-relations", TextClassifier)
         assert classifier.labels == find_recipe("cider-relations").labels
     chat = tmp_path / "chat.txt"
     chat.write_text("A: I missed the bus because I slept late.\n", "utf-8")
@@ -197,8 +197,8 @@ def test_ciders_readers_learn_spans_and_choices(triplets, tmp_path, capsys):
     texts = [triplets.read_text("utf-8")]
     base = tiny.write_encoder(tmp_path / "spanbert", texts)
     out = _train("cider-spans", triplets, base, capsys, epochs=12, **FAST)
-    with Models(mode="exact", workers=1, cache=None) as models:
-        reader = models.open(f"file:{out}", SpanReader)
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        reader = models.load(f"file:{out}", SpanReader)
         text = "look 3 at soup. there is a spoon."
         (answer,) = reader.answers([("What is 'soup' used for?", text)])
     assert 0 <= answer.start < answer.end <= len(text)

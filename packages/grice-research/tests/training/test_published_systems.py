@@ -9,7 +9,7 @@ import pytest
 
 import tiny_published as tiny
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_research.metrics.accent import PROMPTS, extraction_source, parsed_events
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 
@@ -188,8 +188,8 @@ def test_a_decoder_alone_learns_to_write(deco, tmp_path, capsys):
     words = ["train", "accent", str(path), "--from", str(base), "-o", str(mine), "--json"]
     assert main([*words, *_faster(epochs=8, learning_rate=0.005)]) == 0
     _learned(_report(capsys))
-    with Models(mode="exact", workers=1, cache=None) as models:
-        model = models.open(f"file:{mine}", Seq2Seq)
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        model = models.load(f"file:{mine}", Seq2Seq)
         prompts = [extraction_source(rows[0]["tuples_single"][0][1], "hi 99</UTT>", "i eats bread")]
         (texts,) = model.write(prompts, Search(10, 2, 64, 2))
     assert parsed_events(texts[0].text) is not None
@@ -204,8 +204,8 @@ def test_comet_on_a_decoder_alone_knows_its_relations(tmp_path, capsys):
     out = tmp_path / "comet"
     words = ["train", "comet", str(path), "--from", str(base), "-o", str(out), "--json"]
     assert main([*words, *_faster(epochs=1, batch=8)]) == 0
-    with Models(mode="exact", workers=1, cache=None) as models:
-        model = models.open(f"file:{out}", Seq2Seq)
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        model = models.load(f"file:{out}", Seq2Seq)
         assert model.knows("[GEN]")
         assert len(model.write(["PersonX eats bread xNeed [GEN]"], Search(4, 4, 8))[0]) == 4
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.stats.estimate import Estimate
 
 Sample = TypeVar("Sample")
@@ -41,7 +41,7 @@ class Task(Generic[Sample, Answer]):
 
     name: str
     read: Callable[[Path], list[Sample]]
-    models: Callable[[Models], Any]
+    models: Callable[[ModelLoader], Any]
     predict: Callable[[Any, Sequence[Sample]], list[Answer]]
     score: Callable[[Sequence[Sample], Sequence[Answer]], Mapping[str, Estimate]]
     baselines: Callable[[Sequence[Sample]], Mapping[str, list[Answer]]]

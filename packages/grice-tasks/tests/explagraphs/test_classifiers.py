@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_tasks.explagraphs.baselines import nonsense_graph
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.features import Reading
@@ -24,8 +24,8 @@ GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; c
 
 @pytest.fixture(scope="module")
 def classifiers():
-    models = Models(mode="exact", workers=1, cache=None)
-    yield models.open("bundle:graphs")
+    models = ModelLoader(mode="exact", workers=1, cache=None)
+    yield models.load("bundle:graphs")
     models.close()
 
 

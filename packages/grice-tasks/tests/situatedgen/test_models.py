@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_tasks.situatedgen.frames import Frames
 from grice_tasks.situatedgen.match import match_keywords
 from grice_tasks.situatedgen.models import with_contexts
@@ -17,19 +17,19 @@ from grice_tasks.situatedgen.trivial_outputs import halved, swapped
 
 @pytest.fixture(scope="module")
 def models():
-    opened = Models(mode="exact", workers=1, cache=None)
+    opened = ModelLoader(mode="exact", workers=1, cache=None)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
 def context(models):
-    return models.open("bundle:context")
+    return models.load("bundle:context")
 
 
 @pytest.fixture(scope="module")
 def contrast(models):
-    return models.open("bundle:situated")
+    return models.load("bundle:situated")
 
 
 def sample(first, second, *entities, keywords=("a",), places=(0,)):

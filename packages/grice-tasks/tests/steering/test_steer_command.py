@@ -11,7 +11,7 @@ import pytest
 import grice
 import tiny_decoder
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import SteerableLM
 from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
 from grice_tasks.steering.samples import Sampling, draw_contexts, labelled_samples
@@ -54,10 +54,10 @@ def guide(place):
     talks = list(draw_contexts(grice.read(place / "talks.jsonl"), seed=0))
     sampling = Sampling(replies=8, temperature=4.0)
     with (
-        Models(mode="exact", workers=1, cache=None) as models,
+        ModelLoader(mode="exact", workers=1, cache=None) as models,
         grice.load("names_b", **asked) as grader,
     ):
-        base = models.open(f"file:{place / 'tiny'}", SteerableLM)
+        base = models.load(f"file:{place / 'tiny'}", SteerableLM)
         samples = labelled_samples(talks, base, grader.scorer, sampling)
         trained, report = train_guide(samples, base, ["names_b"], sampling, Fitting())
     save_guide(place / "guide", trained, report, ["made"], seed=0)

@@ -8,9 +8,8 @@ from grice.errors import BundleError, InputError
 from grice.knowledge.extraction.cues import CueExtractor, CueSettings, not_english, read_cues
 from grice.knowledge.extraction.protocol import RELATIONS, Exchange, TripleExtractor
 from grice.models.bundle import open_bundle
-from grice.models.models import Models
+from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import TaggedSpan
-from grice.models.registry import read_settings
 
 CLAUSE = re.compile(r"[A-Z\w][^.!?]*?(?= (?:because|so|but|and)\b|[.!?]|$)")
 
@@ -46,7 +45,7 @@ def extractor_of(bundle, tagger):
 
 @pytest.fixture(scope="module")
 def shipped():
-    return Models(mode="exact", workers=1, cache=None).open("bundle:extraction")
+    return ModelLoader(mode="exact", workers=1, cache=None).load("bundle:extraction")
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from grice.knowledge.extraction.clauses import is_cut_off, is_unsound, with_peop
 from grice.knowledge.extraction.cues import CueExtractor, CueSettings
 from grice.knowledge.extraction.protocol import Exchange
 from grice.models.bundle import open_bundle
+from grice.models.loader import read_settings
 from grice.models.protocols import TaggedSpan
-from grice.models.registry import read_settings
 from grice.text.events import read_event
 
 

@@ -15,10 +15,9 @@ from grice.knowledge.lookup import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.models.bundle import Bundle, Card, open_bundle
 from grice.models.embedded import EmbeddedGenerator
+from grice.models.loader import ModelLoader, read_settings
 from grice.models.memo import Memo, MemoGenerator
-from grice.models.models import Models
 from grice.models.protocols import Generated
-from grice.models.registry import read_settings
 from grice.records import KnownTail, Triple
 
 SCHEMA = load_schema("atomic2020")
@@ -226,6 +225,6 @@ def test_what_was_written_is_kept(tmp_path, shipped):
 
 
 def test_it_is_opened_by_name_alone():
-    models = Models(mode="exact", workers=1, cache=None)
-    assert isinstance(models.open("bundle:comet"), KnowledgeBase)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
+    assert isinstance(models.load("bundle:comet"), KnowledgeBase)
     models.close()

@@ -11,8 +11,8 @@ from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.schema import load_schema
 from grice.metrics.engagement.replies import surface
 from grice.models.bundle import open_bundle
+from grice.models.loader import read_settings
 from grice.models.protocols import TaggedSpan
-from grice.models.registry import read_settings
 from grice.text.contractions import written_out
 from grice.text.events import event_text, reaction
 from grice.text.repetition import novelty

@@ -13,7 +13,7 @@ from grice.knowledge.plausibility import (
 )
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.registry import read_settings
+from grice.models.loader import read_settings
 from grice.records import KnownTail, Span, Triple
 
 SETTINGS = {

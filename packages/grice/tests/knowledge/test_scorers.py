@@ -17,7 +17,7 @@ from grice.metrics.commonsense.scorers import (
     nearest_known,
 )
 from grice.models.bundle import open_bundle
-from grice.models.registry import read_settings
+from grice.models.loader import read_settings
 from grice.records import KnownTail, Triple
 
 SETTINGS = {

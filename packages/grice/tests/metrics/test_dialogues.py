@@ -27,7 +27,7 @@ from grice.metrics.coherence.dialogues import (
 from grice.metrics.coherence.features import NUMBERS
 from grice.metrics.coherence.replaced_tokens import NOTHING, ReplacedTokens
 from grice.models.bundle import open_bundle
-from grice.models.registry import read_settings
+from grice.models.loader import read_settings
 
 D = 8
 

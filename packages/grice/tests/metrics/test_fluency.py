@@ -9,7 +9,7 @@ import pytest
 from grice.errors import BundleError
 from grice.metrics.relevance.pairs import FluencyModel
 from grice.models.bundle import file_sha256, open_bundle, shipped_bundles
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
 
 PIECES = ["<s>", "</s>", "it", "is", "good", "axolotl"]
@@ -82,8 +82,8 @@ def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, beg
 
 @pytest.fixture(scope="module")
 def judge():
-    models = Models(mode="exact", workers=1, cache=None)
-    yield models.open("bundle:relevance")
+    models = ModelLoader(mode="exact", workers=1, cache=None)
+    yield models.load("bundle:relevance")
     models.close()
 
 
@@ -116,4 +116,4 @@ def test_weights_must_be_stated(tmp_path):
     card = folder / "card.toml"
     card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
     with pytest.raises(BundleError, match="weight_shift is missing"):
-        Models(mode="exact", workers=1, cache=None).open(f"file:{folder}")
+        ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")

@@ -14,7 +14,7 @@ from grice.metrics.judges import ASPECTS, JUDGES
 from grice.metrics.judging import Preference, prefer, rate
 from grice.metrics.registry import find_metrics
 from grice.models.endpoint.spending import Terms
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Chat
 from grice.testing import check_metric
 from stub_endpoint import StubEndpoint, by_length
@@ -47,8 +47,8 @@ def test_a_rating_becomes_a_score_with_the_reason_of_the_judge():
 @pytest.mark.parametrize("injection", injections(), ids=lambda injection: injection.name)
 def test_what_a_reply_holds_stays_inside_of_the_data(injection):
     reply = injection.applied('I said "hello"}')
-    with StubEndpoint() as server, Models(mode="fast", workers=1, cache=None) as models:
-        chat = models.open(server.model, Chat)
+    with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
+        chat = models.load(server.model, Chat)
         rate(chat, ASPECTS["judge_relevance"], [{"history": [], "reply": reply}])
         [request] = server.requests
     system, user = (message["content"] for message in request["messages"])
@@ -127,8 +127,8 @@ def test_two_replies_are_compared_in_both_orders():
     def first(data):
         return {"reason": "always", "better": "first"} if "first" in data else by_length(data)
 
-    with StubEndpoint(first) as server, Models(mode="fast", workers=1, cache=None) as models:
-        chat = models.open(server.model, Chat)
+    with StubEndpoint(first) as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
+        chat = models.load(server.model, Chat)
         [answers] = prefer(chat, ASPECTS["judge_relevance"], [([], "one", "another")])
         asked = [json.loads(sent["messages"][1]["content"]) for sent in server.requests]
     assert answers == (Preference("always", "first"), Preference("always", "first"))

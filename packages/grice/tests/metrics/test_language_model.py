@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import (
     CausalGenerator,
     CausalLM,
@@ -17,7 +17,7 @@ from tiny_decoder import write
 
 @pytest.fixture(scope="module")
 def models():
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     yield models
     models.close()
 
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(folder, models):
-    return models.open(f"file:{folder}")
+    return models.load(f"file:{folder}")
 
 
 def test_it_scores_texts(model):
@@ -75,11 +75,11 @@ def test_of_a_scored_segment_the_beginning_is_read_and_of_another_the_end(model)
 
 def test_what_was_read_is_not_read_again(folder, tmp_path):
     readings = [passage("i", " eat", " bread")]
-    first = Models(mode="exact", workers=1, cache=tmp_path)
-    scores = first.open(f"file:{folder}").token_scores(readings)
+    first = ModelLoader(mode="exact", workers=1, cache=tmp_path)
+    scores = first.load(f"file:{folder}").token_scores(readings)
     first.close()
-    second = Models(mode="exact", workers=1, cache=tmp_path)
-    model = second.open(f"file:{folder}")
+    second = ModelLoader(mode="exact", workers=1, cache=tmp_path)
+    model = second.load(f"file:{folder}")
     model._engine = None  # nothing is left to compute with
     assert model.token_scores(readings) == scores
     second.close()
@@ -132,7 +132,7 @@ def test_as_many_prompts_as_texts(model):
 def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
     folder = write(tmp_path / "model", max_tokens=4)
     with pytest.raises(BundleError, match="found 4"):
-        models.open(f"file:{folder}")
+        models.load(f"file:{folder}")
 
 
 def test_alternatives_differ_from_their_first_token_on_and_the_likeliest_comes_first(model):
@@ -148,8 +148,8 @@ def test_alternatives_of_a_prompt_do_not_depend_on_other_prompts(model, folder):
     prompts = ["i eat", "A : i sleep", "", "happy"]
     together = model.alternatives(prompts, count=3, max_tokens=4, stop="~")
     assert together[2] == ()
-    with Models(mode="exact", workers=2, cache=None) as others:
-        other = others.open(f"file:{folder}", CausalGenerator)
+    with ModelLoader(mode="exact", workers=2, cache=None) as others:
+        other = others.load(f"file:{folder}", CausalGenerator)
         backwards = other.alternatives(prompts[::-1], count=3, max_tokens=4, stop="~")
     assert backwards[::-1] == together
 

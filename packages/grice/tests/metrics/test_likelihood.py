@@ -11,8 +11,8 @@ from grice.errors import BundleError
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import write_card
 from grice.models.conversion import convert, convert_states
+from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
-from grice.models.models import Models
 from grice.models.protocols import Segment
 from grice.scoring.loaded import load_metric
 from grice.scoring.run import Scorer
@@ -74,7 +74,7 @@ def heads(folder):
 
 @pytest.fixture(scope="module")
 def models():
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     yield models
     models.close()
 
@@ -164,7 +164,7 @@ def test_the_reason_of_a_low_value_is_a_word_that_others_make_less_probable(mode
 
 def test_powers_of_two_scale_the_states(folder, models):
     plain, doubled = (
-        models.open(states_of(folder, name, [exponent] * HIDDEN))
+        models.load(states_of(folder, name, [exponent] * HIDDEN))
         for name, exponent in (("plain", 0), ("doubled", 1))
     )
     passage = [Segment("A:"), Segment(" a red bird", scored=True)]
@@ -176,7 +176,7 @@ def test_powers_of_two_scale_the_states(folder, models):
 
 
 def test_segments_without_tokens_have_a_state_of_zeros(folder, models):
-    model = models.open(states_of(folder, "again", [0] * HIDDEN))
+    model = models.load(states_of(folder, "again", [0] * HIDDEN))
     empty, full = model.mean_states([[Segment("", scored=True), Segment("bread", scored=True)]])[0]
     assert not empty.any()
     assert full.any()
@@ -193,4 +193,4 @@ def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp
 def test_heads_of_another_model_are_refused(folder, models):
     base = states_of(folder, "base", [0] * HIDDEN)
     with pytest.raises(BundleError, match="65 dimensions to 3 flaws"):
-        models.open(heads_of(folder, "wrong", base, HIDDEN + 1))
+        models.load(heads_of(folder, "wrong", base, HIDDEN + 1))

@@ -11,8 +11,8 @@ from grice.errors import BundleError
 from grice.metrics.relevance.pairs import PairHead, PairSettings, history_summary, pair_features
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.loader import read_settings
 from grice.models.protocols import Pair, PairClassifier
-from grice.models.registry import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from grice.metrics.engagement.replies import (
 )
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.loader import read_settings
 from grice.models.protocols import Pair, PairClassifier
-from grice.models.registry import read_settings
 
 
 def head_of(bundle):

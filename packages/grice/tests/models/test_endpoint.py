@@ -9,7 +9,7 @@ import pytest
 from grice.errors import ModelError, StoppedError
 from grice.metrics.judging import Rating
 from grice.models.endpoint.spending import Terms, in_words
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Chat, ChatRequest, Message, Segment, Unanswered
 from stub_endpoint import StubEndpoint
 
@@ -22,8 +22,8 @@ def request(text="fine, thank you"):
 
 
 def asked(server, *, terms=QUICK, texts=("fine, thank you",), cache=None):
-    with Models(mode="fast", workers=1, cache=cache, terms=terms) as models:
-        chat = models.open(server.model, Chat)
+    with ModelLoader(mode="fast", workers=1, cache=cache, terms=terms) as models:
+        chat = models.load(server.model, Chat)
         answers = chat.answers([request(text) for text in texts], Rating)
         return answers, models.usage[0]
 
@@ -286,10 +286,10 @@ def test_nobody_at_the_address_ends_the_run():
     with StubEndpoint() as server:
         model = server.model
     with (
-        Models(mode="fast", workers=1, cache=None, terms=QUICK) as models,
+        ModelLoader(mode="fast", workers=1, cache=None, terms=QUICK) as models,
         pytest.raises(StoppedError, match="cannot be reached"),
     ):
-        models.open(model, Chat).answers([request()], Rating)
+        models.load(model, Chat).answers([request()], Rating)
 
 
 def test_a_limit_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
@@ -323,22 +323,22 @@ def test_a_plan_sends_nothing():
     "place", ["gpt", "gpt@", "@http://a/v1", "gpt@ftp://a/v1", "gpt@localhost:8000", "a|b@http://a"]
 )
 def test_what_names_no_endpoint_is_refused(place):
-    with Models(mode="fast", workers=1, cache=None) as models, pytest.raises(ModelError):
-        models.open(f"openai:{place}", Chat)
+    with ModelLoader(mode="fast", workers=1, cache=None) as models, pytest.raises(ModelError):
+        models.load(f"openai:{place}", Chat)
 
 
 def test_a_server_that_says_no_log_probabilities_is_refused_for_likelihood():
     with (
         StubEndpoint(always="no log probabilities") as server,
-        Models(mode="fast", workers=1, cache=None) as models,
+        ModelLoader(mode="fast", workers=1, cache=None) as models,
         pytest.raises(ModelError, match="no log probabilities of the prompt for 'stub'"),
     ):
-        models.open(f"openai-logprobs:stub@{server.url}", CausalLM)
+        models.load(f"openai-logprobs:stub@{server.url}", CausalLM)
 
 
 def test_log_probabilities_that_cease_end_with_their_own_reason():
-    with StubEndpoint() as server, Models(mode="fast", workers=1, cache=None) as models:
-        model = models.open(f"openai-logprobs:stub@{server.url}", CausalLM)
+    with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
+        model = models.load(f"openai-logprobs:stub@{server.url}", CausalLM)
         server.always = "no log probabilities"
         with pytest.raises(ModelError, match="no log probabilities of the prompt"):
             model.log_probabilities(["a"] * 20, [f"text {i}" for i in range(20)])
@@ -353,8 +353,8 @@ def test_where_the_run_ends_nothing_more_is_sent():
 
 
 def test_log_probabilities_stand_at_their_segment():
-    with StubEndpoint() as server, Models(mode="fast", workers=1, cache=None) as models:
-        model = models.open(f"openai-logprobs:stub@{server.url}", CausalLM)
+    with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
+        model = models.load(f"openai-logprobs:stub@{server.url}", CausalLM)
         passage = (Segment("How are you?"), Segment(" fine thanks", scored=True))
         [[tokens]] = model.token_scores([passage])
         assert [(token.start, token.end) for token in tokens] == [(0, 5), (5, 12)]

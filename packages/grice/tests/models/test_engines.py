@@ -11,7 +11,7 @@ from decoders import FEED, weights, write_folder
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from grice.errors import BundleError, ModelError
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
 from grice.models.store.get import Description, make_bundle
 
@@ -34,7 +34,7 @@ def bundle(source, target, kind, **settings):
 
 
 def opened(folder, protocol, workers=1):
-    return Models(mode="exact", workers=workers, cache=None).open(f"file:{folder}", protocol)
+    return ModelLoader(mode="exact", workers=workers, cache=None).load(f"file:{folder}", protocol)
 
 
 def write_tokenizer(folder):

@@ -12,8 +12,7 @@ import pytest
 from grice.cli import main
 from grice.errors import BundleError, ModelError
 from grice.models.bundle import open_bundle, shipped_bundles
-from grice.models.models import Models
-from grice.models.registry import find_bundle
+from grice.models.loader import ModelLoader, find_bundle
 from model_mirror import COMMIT, WEIGHTS, sha256
 
 REFERENCE = f"hf:Team/Tiny@{COMMIT}"
@@ -243,8 +242,8 @@ def test_path_prints_the_folder_alone(relevance, capsys):
 def test_a_model_that_is_removed_serves_whoever_has_opened_it(relevance, models):
     from grice.models.protocols import Pair, PairClassifier
 
-    with Models(mode="fast", workers=1, cache=None) as opened:
-        model = opened.open("model:mine", PairClassifier)
+    with ModelLoader(mode="fast", workers=1, cache=None) as opened:
+        model = opened.load("model:mine", PairClassifier)
         before = model.classify([Pair(("Where were you?",), "At home.")])
         assert models_command("rm", "mine") == 0
         assert not list(models.glob("*mine*"))
@@ -257,4 +256,4 @@ def test_models_that_stand_on_each_other_are_refused(relevance, models, chat, ca
     card = relevance / "card.toml"
     card.write_text(card.read_text().replace('"bundle:dialogue"', '"model:mine"'))
     assert score(chat, "--relevance-model", "model:mine") == 2
-    assert "stands on itself" in capsys.readouterr().err
+    assert "depends on itself" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from decoders import weights, write_folder, write_gguf
 
 import grice.models.conversion
 from grice.cli import main
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM
 from model_mirror import COMMIT, FILE, index, wheel_of
 
@@ -25,8 +25,8 @@ def converting(models, monkeypatch):
 
 
 def asked(reference):
-    with Models(mode="exact", workers=1, cache=None) as opened:
-        return opened.open(reference, CausalLM).log_probabilities(PROMPTS, TEXTS)
+    with ModelLoader(mode="exact", workers=1, cache=None) as opened:
+        return opened.load(reference, CausalLM).log_probabilities(PROMPTS, TEXTS)
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])

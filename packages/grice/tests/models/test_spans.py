@@ -11,9 +11,9 @@ import pytest
 from grice.errors import BundleError
 from grice.models.bundle import Bundle, Card, open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
 from grice.models.protocols import SpanTagger
-from grice.models.registry import read_settings
 from grice.models.spans import (
     CHARACTERS,
     WINDOWS,

@@ -9,7 +9,7 @@ import pytest
 
 import tiny_decoder
 from grice.errors import InputError
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import SteerableLM
 from grice.models.stepwise import Chosen, Sampler, drawn
 
@@ -23,8 +23,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(folder):
-    with Models(mode="exact", workers=1, cache=None) as models:
-        yield models.open(f"file:{folder}", SteerableLM)
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        yield models.load(f"file:{folder}", SteerableLM)
 
 
 def likeliest(logits, before):
@@ -75,8 +75,8 @@ def test_a_prompt_without_a_token_is_not_continued(model):
 def test_what_is_drawn_depends_on_seed_and_prompt_alone(model, folder):
     asked = {"count": 3, "temperature": 1.5, "stop": "~", "max_tokens": 5}
     first = model.sample(PROMPTS, seed=1, **asked)
-    with Models(mode="exact", workers=2, cache=None) as others:
-        other = others.open(f"file:{folder}", SteerableLM)
+    with ModelLoader(mode="exact", workers=2, cache=None) as others:
+        other = others.load(f"file:{folder}", SteerableLM)
         assert other.sample(PROMPTS[::-1], seed=1, **asked)[::-1] == first
         assert other.sample(PROMPTS, seed=2, **asked) != first
     assert len({reply.text for replies in first for reply in replies}) > 3
@@ -84,10 +84,10 @@ def test_what_is_drawn_depends_on_seed_and_prompt_alone(model, folder):
 
 def test_what_was_drawn_is_not_drawn_again(folder, tmp_path):
     asked = {"count": 2, "seed": 0, "stop": "~", "max_tokens": 4}
-    with Models(mode="exact", workers=1, cache=tmp_path) as models:
-        first = models.open(f"file:{folder}", SteerableLM).sample(PROMPTS, **asked)
-    with Models(mode="exact", workers=1, cache=tmp_path) as models:
-        again = models.open(f"file:{folder}", SteerableLM)
+    with ModelLoader(mode="exact", workers=1, cache=tmp_path) as models:
+        first = models.load(f"file:{folder}", SteerableLM).sample(PROMPTS, **asked)
+    with ModelLoader(mode="exact", workers=1, cache=tmp_path) as models:
+        again = models.load(f"file:{folder}", SteerableLM)
         again.choose = None
         assert again.sample(PROMPTS, **asked) == first
 

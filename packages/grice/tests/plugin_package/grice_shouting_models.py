@@ -4,8 +4,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from grice.models.bundle import Bundle, Card
+from grice.models.loader import Settings, model_type, reference_scheme
 from grice.models.protocols import PairClassifier
-from grice.models.registry import Settings, model_kind, reference_scheme
 
 
 class ShoutSettings(Settings, frozen=True):
@@ -36,8 +36,8 @@ def share(text):
     return sum(c.isupper() for c in letters) / max(1, len(letters))
 
 
-@model_kind("shout-head", answers="relevance", protocol=PairClassifier, settings=ShoutSettings)
-def shout_head(bundle, settings, opener):
+@model_type("shout-head", task="relevance", protocol=PairClassifier, settings=ShoutSettings)
+def shout_head(bundle, settings, loader):
     """Open a judge by capitals."""
     return ShoutHead(f"{bundle.card.name}@{bundle.digest}", settings.weight)
 

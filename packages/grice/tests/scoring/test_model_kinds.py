@@ -17,7 +17,7 @@ from grice.evaluation.review import STACKS, open_stack
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle, shipped_bundles
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.records import Judgement
 from grice.scoring.loaded import load_metric
 
@@ -98,7 +98,7 @@ def references(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def models():
-    opened = Models(mode="exact", workers=1, cache=None)
+    opened = ModelLoader(mode="exact", workers=1, cache=None)
     yield opened
     opened.close()
 
@@ -162,7 +162,7 @@ def test_a_wrong_model_ends_the_command_before_it_begins(chat, tmp_path, capsys)
 
 
 INNER = [
-    ("engagement", 'encoder = "encoder"', 'encoder = "engagement"', "stands on itself|engagement"),
+    ("engagement", 'encoder = "encoder"', 'encoder = "engagement"', "depends on itself|engagement"),
     ("engagement", 'encoder = "encoder"', 'encoder = "atomic"', "sentence vectors is needed"),
     ("extraction", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
     ("relevance", "bundle:dialogue", "bundle:atomic", "likelihood is needed"),
@@ -172,11 +172,11 @@ INNER = [
         "context-relevance",
         'base = "bundle:relevance"',
         "parts = []",
-        "does not hold what a bundle of kind",
+        "does not hold what a model of type",
     ),
     ("engagement", "[settings]", '[settings]\nbase = "bundle:atomic"', "run grice train again"),
     ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
-    ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "not 'reply-tail'"),
+    ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "a model of type 'reply-tail'"),
     ("coherence", "decay = 0.6", 'decay = "fast"', "settings.decay"),
     ("encoder", 'name = "encoder"', 'name = "a|b"', "is no name"),
     ("encoder", 'name = "encoder"', 'name = "\\u001b[31m"', "is no name"),
@@ -189,7 +189,7 @@ def test_a_card_that_contradicts_itself_is_refused(tmp_path, models, name, old, 
         shipped_bundles()[name], tmp_path / "m", lambda card: card.replace(old, new, 1)
     )
     with pytest.raises(GriceError, match=message):
-        models.open(changed)
+        models.load(changed)
 
 
 def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
@@ -200,7 +200,7 @@ def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
         lambda card: card.replace("[settings]", stated),
     )  # fmt: skip
     with pytest.raises(BundleError, match="where one of relevance or engagement is needed"):
-        models.open(changed)
+        models.load(changed)
 
 
 def write_card(folder, settings, kind="fluent-pair-head"):
@@ -216,9 +216,9 @@ def test_cards_in_a_circle_are_refused(tmp_path, models):
     first, second = tmp_path / "one", tmp_path / "two"
     write_card(first, f'parts = ["file:{second}"]')
     reference = write_card(second, f'parts = ["file:{first}", "bundle:atomic"]')
-    with pytest.raises(BundleError, match=r"stands on itself: .*one"):
-        models.open(reference)
-    with pytest.raises(BundleError, match="stands on itself"):
+    with pytest.raises(BundleError, match=r"depends on itself: .*one"):
+        models.load(reference)
+    with pytest.raises(BundleError, match="depends on itself"):
         models.fingerprint(reference)
 
 
@@ -226,12 +226,12 @@ def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
     below = "bundle:atomic"
     for i in range(9):
         below = write_card(tmp_path / f"chain{i}", f'parts = ["{below}"]')
-    with pytest.raises(BundleError, match="more than 8 models one on another"):
-        models.open(below)
+    with pytest.raises(BundleError, match="depend on each other 8 deep"):
+        models.load(below)
     below = "bundle:atomic"
     for i in range(7):
         below = write_card(tmp_path / f"tree{i}", f'parts = ["{below}", "{below}"]')
-    with pytest.raises(BundleError, match="stands on more than 64 models"):
+    with pytest.raises(BundleError, match="depends on more than 64 models"):
         models.fingerprint(below)
 
 
@@ -241,7 +241,7 @@ def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
 def test_a_card_that_is_nested_without_end_is_refused(tmp_path, models, settings):
     reference = write_card(tmp_path / "deep", settings)
     with pytest.raises(BundleError, match=r"nested too deeply|does not hold"):
-        models.open(reference)
+        models.load(reference)
 
 
 def test_a_card_that_is_no_file_is_refused_without_waiting(tmp_path, models):
@@ -252,13 +252,13 @@ def test_a_card_that_is_no_file_is_refused_without_waiting(tmp_path, models):
     (tmp_path / "folder" / "card.toml").mkdir(parents=True)
     for name in ("pipe", "folder"):
         with pytest.raises(BundleError, match="no regular file"):
-            models.open(f"file:{tmp_path / name}")
+            models.load(f"file:{tmp_path / name}")
 
 
 def test_a_card_without_end_is_refused(tmp_path, models):
     (tmp_path / "card.toml").write_text("# " + "x" * 2_000_000)
     with pytest.raises(BundleError, match="no regular file of at most"):
-        models.open(f"file:{tmp_path}")
+        models.load(f"file:{tmp_path}")
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", "..", "", "a\\\\b"])
@@ -297,7 +297,7 @@ def test_a_damaged_file_with_a_sum_that_fits_is_refused(tmp_path, models, name, 
     folder = shipped_bundles()[name]
     changed = remade(folder, tmp_path / "m", **{file.replace(".", "__"): content})
     with pytest.raises(BundleError):
-        open_stack(tmp_path / "m") if name in STACKS else models.open(changed)
+        open_stack(tmp_path / "m") if name in STACKS else models.load(changed)
 
 
 ENDLESS = (
@@ -316,4 +316,4 @@ def test_a_store_with_an_endless_view_is_refused(tmp_path, models, table):
         connection.execute(ENDLESS.format(name=table))
     changed = remade(shipped_bundles()["atomic"], tmp_path / "m", triples__sqlite=copy.read_bytes())
     with pytest.raises(BundleError, match="it defines more than tables"):
-        models.open(changed)
+        models.load(changed)

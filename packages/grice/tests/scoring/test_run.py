@@ -14,7 +14,7 @@ import pytest
 from grice.errors import InputError, OutputError, RecordError
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.records import (
     Conversation,
     FeatureEvidence,
@@ -50,7 +50,7 @@ def fragile(responses):
 
 @pytest.fixture(scope="module")
 def scorer():
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     built_in = find_metrics().metrics
     metrics = [fragile, built_in["log_length"], built_in["turn_count"]]
     yield Scorer([load_metric(known, models, {}) for known in metrics])

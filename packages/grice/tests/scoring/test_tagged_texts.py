@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.records import (
     Conversation,
     FeatureEvidence,
@@ -68,7 +68,7 @@ def pointing(name, judges):
 
 @pytest.fixture(scope="module")
 def without_models():
-    models = Models(mode="exact", workers=1, cache=None)
+    models = ModelLoader(mode="exact", workers=1, cache=None)
     known = [registered for registered in find_metrics().metrics.values() if not registered.models]
     yield [load_metric(registered, models, {}) for registered in known]
     models.close()

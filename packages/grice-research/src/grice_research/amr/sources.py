@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 from grice.folders import cache_folder
-from grice.models.models import Models, default_workers
+from grice.models.loader import ModelLoader, default_workers
 from grice_research.amr.graphs import read_graph
 from grice_research.amr.models import generated_texts, parsed_texts
 from grice_research.published_models.seq2seq import Seq2Seq
@@ -33,9 +33,9 @@ def open_sources(material: Material) -> Material:
         raise InputError(f"resource {min(unknown)}: AMR kinds read graphs, parser and generator")
     if given.keys() >= {"graphs", "parser"}:
         raise InputError("resources graphs and parser: the graphs come from one; leave one out")
-    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
+    models = ModelLoader(mode="fast", workers=default_workers(), cache=cache_folder())
     parser, generator = (
-        models.open(str(given[name]), Seq2Seq) if name in given else None
+        models.load(str(given[name]), Seq2Seq) if name in given else None
         for name in ("parser", "generator")
     )
 

@@ -159,7 +159,7 @@ def turn_values(
 
 def own_turn_cosines(context: BenchContext, talks: Sequence[Conversation]) -> Iterator[float]:
     """Yield each target's largest cosine with earlier turns of its speaker; 0 without any."""
-    encoder = cast("Encoder", context.models().open("bundle:encoder"))
+    encoder = cast("Encoder", context.models().load("bundle:encoder"))
     for talk in talks:
         vectors = encoder.encode([turn.text for turn in talk.turns])
         for target in talk.targets or ():

@@ -86,7 +86,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     ]
     names = {"generated": GENERATED, "retrieved": STORED}
     for row, reference in names.items():
-        knowledge = cast("KnowledgeBase", context.models().open(reference))
+        knowledge = cast("KnowledgeBase", context.models().load(reference))
         signature = context.models().fingerprint(reference)
         given.append((row, "ours", asked_tails(knowledge, asked), signature))
     for part, suffix in PARTS.items():
@@ -191,7 +191,7 @@ def bleu_2(sums: Floats) -> Floats:
 
 
 def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Row]:
-    generator = cast("GenerativeKnowledge", context.models().open(GENERATED))
+    generator = cast("GenerativeKnowledge", context.models().load(GENERATED))
     triples = [
         Triple(query.head, query.relation, tail) for query in asked for tail in query.references
     ]

@@ -90,7 +90,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     folds = {number: _fold(cider, number) for number in FOLDS}
     models = context.models()
     try:
-        shipped = cast("TripletModels", models.open(MODEL))
+        shipped = cast("TripletModels", models.load(MODEL))
     except BundleError as error:
         raise InputError(str(error)) from error
     fingerprint = models.fingerprint(MODEL)

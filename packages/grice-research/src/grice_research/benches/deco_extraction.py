@@ -68,7 +68,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     replies = read_replies(context, "deco_test")
     exchanges = [exchange_of(response) for response in replies.responses]
     models = context.models()
-    extractor = cast("TripleExtractor", models.open(MODEL))
+    extractor = cast("TripleExtractor", models.load(MODEL))
     fingerprint = f"{models.fingerprint(MODEL)}|on:{replies.fingerprint}"
     printed = _printed()
 

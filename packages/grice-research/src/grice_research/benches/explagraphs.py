@@ -77,7 +77,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     """Yield every measure of every system on the 398 dev rows."""
     folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
-    judges: GraphClassifiers = context.models().open(MODEL)  # type: ignore[assignment]
+    judges: GraphClassifiers = context.models().load(MODEL)  # type: ignore[assignment]
     fingerprint = context.models().fingerprint(MODEL)
     scored: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):

@@ -181,8 +181,8 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
     folder = context.folder / "situatedgen"
     models = context.models()
     try:
-        context_models = cast("ContextModels", models.open("bundle:context"))
-        contrast = cast("ContrastModels", models.open("bundle:situated"))
+        context_models = cast("ContextModels", models.load("bundle:context"))
+        contrast = cast("ContrastModels", models.load("bundle:situated"))
     except BundleError as error:
         raise InputError(str(error)) from error
     known = entities_in(folder)

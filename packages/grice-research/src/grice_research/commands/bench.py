@@ -89,7 +89,7 @@ def _bench_context(
 ) -> BenchContext:
     """Return what benches compute with; the names of metrics that they load are added."""
     from grice.evaluation.datasets import data_folder
-    from grice.models.models import Models, default_workers
+    from grice.models.loader import ModelLoader, default_workers
     from grice_research.context import BenchContext, metric_and_preset
 
     def loaded(columns: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
@@ -104,9 +104,9 @@ def _bench_context(
         return grader, dict(zip(columns, signatures, strict=True))
 
     @cache
-    def models() -> Models:
+    def models() -> ModelLoader:
         keep = None if arguments.no_cache else arguments.cache or cache_folder()
-        opened = Models(
+        opened = ModelLoader(
             mode=arguments.mode, workers=arguments.workers or default_workers(), cache=keep
         )
         stack.callback(opened.close)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import BundleError
-from grice.models.registry import model_kind
+from grice.models.loader import model_type
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Seq2Seq, Seq2SeqSettings
 
 if TYPE_CHECKING:
     from grice.models.bundle import Bundle
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
 
 GENERATE = "[GEN]"
 """Token behind the relation."""
@@ -31,16 +31,16 @@ def query(head: str, relation: str) -> str:
     return f"{head} {relation} {GENERATE}"
 
 
-@model_kind(
+@model_type(
     "comet",
-    answers="tails of events",
+    task="tails of events",
     protocol=Seq2Seq,
     settings=Seq2SeqSettings,
     convert=convert_seq2seq,
 )
-def comet(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
+def comet(bundle: Bundle, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open a COMET."""
-    model = EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    model = EmbeddedSeq2Seq(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
     if not model.knows(GENERATE) and not model.knows(RELATION):
         raise BundleError(
             f"{bundle.folder}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from grice.metrics.coherence import DialogueClassifier
-from grice.models.registry import Settings, model_kind
+from grice.models.loader import Settings, model_type
 from grice.models.tokenization import open_tokenizer
 from grice.numeric import softmax
 from grice_research.published_models.convert import convert_dialogue_classifier
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from grice.metrics.coherence import Dialogue
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
-    from grice.models.registry import Opener
 
 COHERENT = 1
 LONGEST = 512
@@ -65,13 +65,13 @@ class DeamClassifier:
         return cut
 
 
-@model_kind(
+@model_type(
     "dialogue-classifier",
-    answers="coherence",
+    task="coherence",
     protocol=DialogueClassifier,
     settings=DeamSettings,
     convert=convert_dialogue_classifier,
 )
-def deam_classifier(bundle: Bundle, settings: DeamSettings, opener: Opener) -> DeamClassifier:
+def deam_classifier(bundle: Bundle, settings: DeamSettings, loader: ModelLoader) -> DeamClassifier:
     """Open a classifier of conversations."""
-    return DeamClassifier(bundle, settings, opener.memo, threads=opener.workers)
+    return DeamClassifier(bundle, settings, loader.memo, threads=loader.workers)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from grice.errors import BundleError, MetricError
 from grice.metrics.engagement.replies import ReplyHead, ReplySettings
 from grice.metrics.registry import find_metrics
+from grice.models.loader import model_type
 from grice.models.protocols import Encoder, PairClassifier
-from grice.models.registry import encoder_of, model_kind
 from grice.records import Conversation, Response, Turn
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Metric
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
-    from grice.models.registry import Opener
 
 KIND = "metric-head"
 
@@ -65,14 +65,14 @@ class MetricClassifier:
         return [False for _ in texts]
 
 
-def metric_classifier(name: str, opener: Opener) -> MetricClassifier:
+def metric_classifier(name: str, loader: ModelLoader) -> MetricClassifier:
     """Return a metric, with the models that it has by default."""
     metric = find_metrics().named(name)
     models: dict[str, object] = {
-        parameter: opener.open(reference, metric.protocols.get(parameter, object))
+        parameter: loader.load(reference, metric.protocols.get(parameter, object))
         for parameter, reference in metric.models.items()
     }
-    parts = [f"{metric.name}:{metric.version}", *map(opener.fingerprint, metric.models.values())]
+    parts = [f"{metric.name}:{metric.version}", *map(loader.fingerprint, metric.models.values())]
     return MetricClassifier(metric, models, "|".join(parts))
 
 
@@ -88,15 +88,13 @@ def _reply(talk: Conversation) -> Response:
     return Response(talk.id, place, last.text, last.speaker, tuple(history), tuple(range(place)))
 
 
-@model_kind(
-    "metric-head", answers="relevance", protocol=PairClassifier, settings=MetricHeadSettings
-)
-def metric_head(bundle: Bundle, settings: MetricHeadSettings, opener: Opener) -> ReplyHead:
+@model_type("metric-head", task="relevance", protocol=PairClassifier, settings=MetricHeadSettings)
+def metric_head(bundle: Bundle, settings: MetricHeadSettings, loader: ModelLoader) -> ReplyHead:
     """Open a head and the metric that it stands on."""
-    base = metric_classifier(settings.metric, opener)
+    base = metric_classifier(settings.metric, loader)
     if base.identity != settings.metric_models:
         raise BundleError(
             f"{bundle.folder}: it was fitted on {settings.metric_models}, here that is "
             f"{base.identity}; run grice train metric again"
         )
-    return ReplyHead(bundle, settings, encoder_of(bundle, opener, Encoder), base)
+    return ReplyHead(bundle, settings, loader.encoder_of(bundle, Encoder), base)

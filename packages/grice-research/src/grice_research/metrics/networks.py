@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from grice.metrics.engagement.replies import Weighed
+from grice.models.loader import model_type
 from grice.models.memo import remember
 from grice.models.protocols import PairClassifier
-from grice.models.registry import model_kind
 from grice.numeric import sigmoid
 from grice_research.published_models.convert import convert_engagement, convert_ruber
 from grice_research.published_models.readers import PublishedReader, ReaderSettings
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
     from grice.models.protocols import Pair
-    from grice.models.registry import Opener
 
 BALANCED = 0.5
 """The answer where there is no query or no reply."""
@@ -107,25 +107,27 @@ class ReplyNetwork:
         return float(sigmoid(np.array([odds], np.float32))[0])
 
 
-@model_kind(
+@model_type(
     "ruber-network",
-    answers="relevance",
+    task="relevance",
     protocol=PairClassifier,
     settings=NetworkSettings,
     convert=convert_ruber,
 )
-def ruber_network(bundle: Bundle, settings: NetworkSettings, opener: Opener) -> ReplyNetwork:
+def ruber_network(bundle: Bundle, settings: NetworkSettings, loader: ModelLoader) -> ReplyNetwork:
     """Open RUBER's network with the encoder below it."""
-    return ReplyNetwork(bundle, settings, opener.memo, threads=opener.workers)
+    return ReplyNetwork(bundle, settings, loader.memo, threads=loader.workers)
 
 
-@model_kind(
+@model_type(
     "engagement-network",
-    answers="engagement",
+    task="engagement",
     protocol=PairClassifier,
     settings=NetworkSettings,
     convert=convert_engagement,
 )
-def engagement_network(bundle: Bundle, settings: NetworkSettings, opener: Opener) -> ReplyNetwork:
+def engagement_network(
+    bundle: Bundle, settings: NetworkSettings, loader: ModelLoader
+) -> ReplyNetwork:
     """Open the network of predictive engagement with the encoder below it."""
-    return ReplyNetwork(bundle, settings, opener.memo, threads=opener.workers)
+    return ReplyNetwork(bundle, settings, loader.memo, threads=loader.workers)

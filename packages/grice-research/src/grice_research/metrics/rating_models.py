@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 
 from grice.files import write_bytes
+from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder, PairClassifier
-from grice.models.registry import Settings, encoder_of, model_kind
 from grice.text.contractions import written_out
 from grice.text.verbs import base_form
 from grice.text.wordlists import (
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
-    from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -197,9 +197,7 @@ def read_edges(path: Path) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in near.items()}
 
 
-@model_kind(
-    "rating-regressor", answers="ratings", protocol=PairClassifier, settings=RegressorSettings
-)
-def rating_regressor(bundle: Bundle, settings: RegressorSettings, opener: Opener) -> Regressor:
+@model_type("rating-regressor", task="ratings", protocol=PairClassifier, settings=RegressorSettings)
+def rating_regressor(bundle: Bundle, settings: RegressorSettings, loader: ModelLoader) -> Regressor:
     """Open a network that learned ratings."""
-    return Regressor(bundle, settings, encoder_of(bundle, opener, Encoder))
+    return Regressor(bundle, settings, loader.encoder_of(bundle, Encoder))

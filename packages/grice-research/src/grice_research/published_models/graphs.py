@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from grice.errors import BundleError
-from grice.models.registry import Settings, model_kind
+from grice.models.loader import Settings, model_type
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 from grice_tasks.explagraphs.graph import depth_first
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.models.bundle import Bundle
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
     from grice_tasks.explagraphs.graph import Graph
     from grice_tasks.explagraphs.samples import Sample, Stance
 
@@ -134,19 +134,19 @@ class PublishedGraphs:
         return [graph_in(texts[0].text) if texts else "" for texts in answers]
 
 
-@model_kind(
+@model_type(
     "published-graphs",
-    answers="explanation graphs",
+    task="explanation graphs",
     protocol=GraphPredictor,
     settings=PublishedGraphSettings,
 )
 def published_graphs(
-    bundle: Bundle, settings: PublishedGraphSettings, opener: Opener
+    bundle: Bundle, settings: PublishedGraphSettings, loader: ModelLoader
 ) -> PublishedGraphs:
     """Open the generator and the classifier."""
     generator, classifier = settings.parts
     return PublishedGraphs(
-        opener.part(bundle, generator, Seq2Seq, "texts"),
-        opener.part(bundle, classifier, TextClassifier, "labels"),
+        loader.dependency(bundle, generator, Seq2Seq, "texts"),
+        loader.dependency(bundle, classifier, TextClassifier, "labels"),
         settings.order,
     )

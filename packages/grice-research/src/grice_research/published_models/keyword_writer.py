@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.models.conversion.huggingface import read_config
-from grice.models.registry import model_kind
+from grice.models.loader import model_type
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings
 from grice_tasks.situatedgen.models import KeywordWriter
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.models.bundle import Bundle, CardValue
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
     from grice_research.published_models.seq2seq import Seq2Seq
 
 SEARCH = Search(beams=4, returned=1, max_pieces=128)
@@ -58,14 +58,16 @@ class PublishedWriter:
         return [texts[0].text.strip() if texts else "" for texts in written]
 
 
-@model_kind(
+@model_type(
     "keyword-writer",
-    answers="sentences",
+    task="sentences",
     protocol=KeywordWriter,
     settings=WriterSettings,
     convert=convert_keyword_writer,
 )
-def keyword_writer(bundle: Bundle, settings: WriterSettings, opener: Opener) -> PublishedWriter:
+def keyword_writer(
+    bundle: Bundle, settings: WriterSettings, loader: ModelLoader
+) -> PublishedWriter:
     """Open an encoder-decoder that reads keywords."""
-    model = EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    model = EmbeddedSeq2Seq(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
     return PublishedWriter(model, settings.family)

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.loader import Settings, model_type, read_settings
 from grice.models.memo import MemoEncoder
-from grice.models.registry import Settings, encoder_of, model_kind, read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.published_models.readers import TextClassifier
 from grice_tasks.cider.models import TripletModels
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
     from grice_tasks.cider.heads import Sides
 
     Array: TypeAlias = NDArray[np.float32]
@@ -93,22 +93,20 @@ class PublishedLinks:
         return numbers
 
 
-@model_kind(
-    "published-links", answers="links", protocol=TripletModels, settings=PublishedLinkSettings
-)
+@model_type("published-links", task="links", protocol=TripletModels, settings=PublishedLinkSettings)
 def published_links(
-    bundle: Bundle, settings: PublishedLinkSettings, opener: Opener
+    bundle: Bundle, settings: PublishedLinkSettings, loader: ModelLoader
 ) -> TripletModels:
     """Open both classifiers, with the shipped tagger and encoder that find the spans."""
     relations, entailment, tagger = settings.parts
-    events = opener.bundle(tagger)
+    events = loader.bundle(tagger)
     spans = read_settings(events, SpanSettings)
 
     def tag(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanHead:
         return SpanHead(spans, events.folder, hidden, events.digest)
 
     links = PublishedLinks(
-        opener.part(bundle, relations, TextClassifier, "labels"),
-        opener.part(bundle, entailment, TextClassifier, "labels"),
+        loader.dependency(bundle, relations, TextClassifier, "labels"),
+        loader.dependency(bundle, entailment, TextClassifier, "labels"),
     )
-    return TripletModels(links, 0.0, encoder_of(events, opener, MemoEncoder), tagger=tag)
+    return TripletModels(links, 0.0, loader.encoder_of(events, MemoEncoder), tagger=tag)

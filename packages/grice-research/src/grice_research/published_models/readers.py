@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from grice.models.batching import run_batches
+from grice.models.loader import Settings, model_type
 from grice.models.memo import remember
-from grice.models.registry import Settings, model_kind
 from grice.models.tokenization import beginning, open_tokenizer
 from grice_research.published_models.convert import convert_classifier, convert_span_reader
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
-    from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -189,25 +189,27 @@ def _log_sum(values: Array) -> float:
     return most + float(np.log(np.exp(values - most).sum()))
 
 
-@model_kind(
+@model_type(
     "text-classifier",
-    answers="labels",
+    task="labels",
     protocol=TextClassifier,
     settings=ReaderSettings,
     convert=convert_classifier,
 )
-def text_classifier(bundle: Bundle, settings: ReaderSettings, opener: Opener) -> PublishedReader:
+def text_classifier(
+    bundle: Bundle, settings: ReaderSettings, loader: ModelLoader
+) -> PublishedReader:
     """Open a classifier of texts and pairs."""
-    return PublishedReader(bundle, settings, opener.memo, threads=opener.workers)
+    return PublishedReader(bundle, settings, loader.memo, threads=loader.workers)
 
 
-@model_kind(
+@model_type(
     "span-reader",
-    answers="answers",
+    task="answers",
     protocol=SpanReader,
     settings=ReaderSettings,
     convert=convert_span_reader,
 )
-def span_reader(bundle: Bundle, settings: ReaderSettings, opener: Opener) -> PublishedReader:
+def span_reader(bundle: Bundle, settings: ReaderSettings, loader: ModelLoader) -> PublishedReader:
     """Open what answers questions by spans."""
-    return PublishedReader(bundle, settings, opener.memo, threads=opener.workers, cut="only_second")
+    return PublishedReader(bundle, settings, loader.memo, threads=loader.workers, cut="only_second")

@@ -19,9 +19,9 @@ import msgspec
 
 from grice.errors import BundleError, InputError
 from grice.models.batching import groups, run_batches
+from grice.models.loader import Settings, model_type
 from grice.models.memo import remember
 from grice.models.protocols import Generated
-from grice.models.registry import Settings, model_kind
 from grice.models.tokenization import open_tokenizer, tokenizable
 from grice_research.published_models.convert import convert_seq2seq
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle
     from grice.models.embedded import Mode
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
-    from grice.models.registry import Opener
 
 ROWS = 64
 """Texts that are continued at once, over all prompts and beams."""
@@ -327,9 +327,9 @@ def cleaned(text: str) -> str:
     return SPACES.sub("", text)
 
 
-@model_kind(
-    "seq2seq", answers="texts", protocol=Seq2Seq, settings=Seq2SeqSettings, convert=convert_seq2seq
+@model_type(
+    "seq2seq", task="texts", protocol=Seq2Seq, settings=Seq2SeqSettings, convert=convert_seq2seq
 )
-def seq2seq(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
+def seq2seq(bundle: Bundle, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open an encoder-decoder."""
-    return EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    return EmbeddedSeq2Seq(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.models.bundle import CardValue
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice_research.training.labelled import Labelled
 
 if TYPE_CHECKING:
@@ -186,19 +186,21 @@ OUTPUTS = {
 }
 
 
-def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: int = 0) -> Report:
+def train(
+    name: Trained, data: Labelled, models: ModelLoader, folder: Path, *, seed: int = 0
+) -> Report:
     """Adapt a shipped model to labelled replies and write it as a model folder."""
     check_folder(folder)  # not after minutes of training
     reference = f"bundle:{name}"
     bundle = models.bundle(reference)
-    base = models.open(reference, PairClassifier)
+    base = models.load(reference, PairClassifier)
     settings: dict[str, CardValue] = {"base": reference, "base_digest": bundle.digest}
     kind = _Kind("reply-head", name, OUTPUTS[name], bundle.card.encoder, f"grice train {name}")
     return _adapted(kind, base, data, models, folder, settings, seed)
 
 
 def train_metric(
-    name: str, data: Labelled, models: Models, folder: Path, *, seed: int = 0
+    name: str, data: Labelled, models: ModelLoader, folder: Path, *, seed: int = 0
 ) -> Report:
     """Fit a head on top of any metric, which reads its value beside the reply, and write it."""
     check_folder(folder)
@@ -223,12 +225,12 @@ def _adapted(
     kind: _Kind,
     base: PairClassifier,
     data: Labelled,
-    models: Models,
+    models: ModelLoader,
     folder: Path,
     settings: dict[str, CardValue],
     seed: int,
 ) -> Report:
-    encoder = models.open(f"bundle:{kind.encoder}", Encoder)
+    encoder = models.load(f"bundle:{kind.encoder}", Encoder)
     adapted = adapt(data, encoder, base, seed=seed)
     facts = {
         "name": folder.resolve().name,

@@ -129,9 +129,9 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     )
     reference = arguments.model or MODEL
     with opened_models() as models:
-        if models.answers(reference) != "links":
+        if models.task(reference) != "links":
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
-        heads = models.open(reference, TripletModels)
+        heads = models.load(reference, TripletModels)
         readings = opened(arguments.files, arguments.format, arguments.columns)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))

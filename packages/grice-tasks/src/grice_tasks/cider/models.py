@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.loader import Settings, model_type, read_settings
 from grice.models.memo import MemoEncoder
-from grice.models.registry import Settings, encoder_of, model_kind, read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_tasks.cider.connectives import Nouns
 from grice_tasks.cider.heads import LinkHead
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import SpanTagger
-    from grice.models.registry import Opener
     from grice_tasks.cider.heads import Sides
 
     Array: TypeAlias = NDArray[np.float32]
@@ -90,10 +90,10 @@ class TripletSettings(Settings, frozen=True):
     events: str = "bundle:events"
 
 
-@model_kind("triplet-heads", answers="links", protocol=TripletModels, settings=TripletSettings)
-def triplet_heads(bundle: Bundle, settings: TripletSettings, opener: Opener) -> TripletModels:
+@model_type("triplet-heads", task="links", protocol=TripletModels, settings=TripletSettings)
+def triplet_heads(bundle: Bundle, settings: TripletSettings, loader: ModelLoader) -> TripletModels:
     """Open ``links.npz`` and perhaps ``nouns.txt``."""
-    events = opener.bundle(settings.events)
+    events = loader.bundle(settings.events)
     spans = read_settings(events, SpanSettings)
 
     def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanTagger:
@@ -105,7 +105,7 @@ def triplet_heads(bundle: Bundle, settings: TripletSettings, opener: Opener) -> 
             f"{bundle.folder / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
             f"per relation, are needed"
         )
-    encoder = encoder_of(bundle, opener, MemoEncoder)
+    encoder = loader.encoder_of(bundle, MemoEncoder)
     return TripletModels(
         links,
         settings.level,

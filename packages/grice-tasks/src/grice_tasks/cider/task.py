@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.records import Span
     from grice.stats.estimate import Estimate
     from grice_tasks.cider.records import Dialogue, Place
@@ -43,8 +43,8 @@ def _read(path: Path) -> list[Dialogue]:
     return list(read_dialogues(path).dialogues)
 
 
-def _models(models: Models) -> TripletModels:
-    return models.open("bundle:triplets", TripletModels)
+def _models(models: ModelLoader) -> TripletModels:
+    return models.load("bundle:triplets", TripletModels)
 
 
 def _predict(models: TripletModels, dialogues: Sequence[Dialogue]) -> list[list[PlacedLink]]:

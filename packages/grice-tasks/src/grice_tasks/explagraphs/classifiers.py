@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.knowledge.plausibility import Bilinear
+from grice.models.loader import NoSettings, model_type
 from grice.models.protocols import Encoder
-from grice.models.registry import NoSettings, encoder_of, model_kind
 from grice.numeric import sigmoid
 from grice_tasks.explagraphs.features import Features, Reading, Space, texts_of
 from grice_tasks.explagraphs.generator import GraphGenerator, generate_graphs
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
-    from grice.models.registry import Opener
     from grice_tasks.explagraphs.samples import Prediction, Sample, Stance
 
     Array: TypeAlias = NDArray[np.float32]
@@ -169,9 +169,9 @@ def _read(graph: Graph) -> Graph:
     return depth_first(graph.lower())
 
 
-@model_kind(
-    "graph-heads", answers="explanation graphs", protocol=GraphClassifiers, settings=NoSettings
+@model_type(
+    "graph-heads", task="explanation graphs", protocol=GraphClassifiers, settings=NoSettings
 )
-def graph_heads(bundle: Bundle, _: NoSettings, opener: Opener) -> GraphClassifiers:
+def graph_heads(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> GraphClassifiers:
     """Open the classifiers."""
-    return GraphClassifiers(bundle, encoder_of(bundle, opener, Encoder))
+    return GraphClassifiers(bundle, loader.encoder_of(bundle, Encoder))

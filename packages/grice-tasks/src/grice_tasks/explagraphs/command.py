@@ -109,7 +109,7 @@ def opened_classifiers() -> Iterator[GraphClassifiers]:
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
 
     with opened_models() as models:
-        yield models.open("bundle:graphs", GraphClassifiers)
+        yield models.load("bundle:graphs", GraphClassifiers)
 
 
 def _run_score(arguments: argparse.Namespace) -> int:
@@ -356,7 +356,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
     reference = arguments.model or MODEL
     with opened_models() as models:
-        predictor = models.open(reference, GraphPredictor)
+        predictor = models.load(reference, GraphPredictor)
         predictions = predictor.predict(samples, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:

@@ -13,12 +13,12 @@ from grice_tasks.task import Task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.stats.estimate import Estimate
 
 
-def _models(models: Models) -> GraphClassifiers:
-    return models.open("bundle:graphs", GraphClassifiers)
+def _models(models: ModelLoader) -> GraphClassifiers:
+    return models.load("bundle:graphs", GraphClassifiers)
 
 
 def _predict(models: GraphClassifiers, samples: Sequence[Sample]) -> list[Prediction]:

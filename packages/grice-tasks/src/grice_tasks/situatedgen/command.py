@@ -101,7 +101,7 @@ def opened_writer(arguments: argparse.Namespace) -> Iterator[KeywordWriter]:
             yield shipped
     else:
         with opened_models() as models:
-            yield models.open(reference, KeywordWriter)
+            yield models.load(reference, KeywordWriter)
 
 
 def _score(arguments: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice_tasks.situatedgen.build import Built
     from grice_tasks.situatedgen.models import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
@@ -60,12 +60,12 @@ class SituatedModels(NamedTuple):
         return self.contrast.recomposer(self.context.tagger).generate(keywords)
 
 
-def open_models(models: Models) -> SituatedModels:
+def open_models(models: ModelLoader) -> SituatedModels:
     """Open what ships for contrasting sentences."""
     return SituatedModels(
-        models.open("bundle:context", ContextModels),
-        models.open("bundle:situated", ContrastModels),
-        models.open("bundle:encoder", Encoder),
+        models.load("bundle:context", ContextModels),
+        models.load("bundle:situated", ContrastModels),
+        models.load("bundle:encoder", Encoder),
     )
 
 

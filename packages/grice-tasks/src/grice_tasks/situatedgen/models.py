@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from grice.models.loader import NoSettings, model_type
 from grice.models.memo import MemoEncoder
-from grice.models.registry import NoSettings, encoder_of, model_kind
 from grice_tasks.situatedgen.clauses import ClauseFinder
 from grice_tasks.situatedgen.contrast import ContrastHead
 from grice_tasks.situatedgen.frames import Frames
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.models.bundle import Bundle
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
     from grice_tasks.situatedgen.records import Sample
     from grice_tasks.situatedgen.tagger import Tagger
 
@@ -58,12 +58,10 @@ class ContrastModels(NamedTuple):
         return Recomposer(templates, frames, grouping, self.judge, tagger, self.encoder)
 
 
-@model_kind(
-    "context-tagger", answers="places and times", protocol=ContextModels, settings=NoSettings
-)
-def context_tagger(bundle: Bundle, _: NoSettings, opener: Opener) -> ContextModels:
+@model_type("context-tagger", task="places and times", protocol=ContextModels, settings=NoSettings)
+def context_tagger(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> ContextModels:
     """Open the tagger and the finder of clauses."""
-    encoder = encoder_of(bundle, opener, MemoEncoder)
+    encoder = loader.encoder_of(bundle, MemoEncoder)
     identity = f"{bundle.identity}/{encoder.identity}"
     return ContextModels(
         ContextTagger(bundle.folder, encoder.hidden, identity),
@@ -71,12 +69,12 @@ def context_tagger(bundle: Bundle, _: NoSettings, opener: Opener) -> ContextMode
     )
 
 
-@model_kind(
-    "contrast-head", answers="contrast of sentences", protocol=ContrastModels, settings=NoSettings
+@model_type(
+    "contrast-head", task="contrast of sentences", protocol=ContrastModels, settings=NoSettings
 )
-def contrast_head(bundle: Bundle, _: NoSettings, opener: Opener) -> ContrastModels:
+def contrast_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
-    encoder = encoder_of(bundle, opener, MemoEncoder)
+    encoder = loader.encoder_of(bundle, MemoEncoder)
     return ContrastModels(ContrastHead.load(bundle, encoder), bundle, encoder)
 
 

@@ -85,7 +85,7 @@ def open_base(arguments: argparse.Namespace, reference: str, stack: ExitStack) -
 
     models = models_as_asked(arguments)
     stack.callback(models.close)
-    return models.open(reference, SteerableLM)
+    return models.load(reference, SteerableLM)
 
 
 def _open_guide(arguments: argparse.Namespace, base: SteerableLM) -> Guide:

@@ -28,10 +28,10 @@ import numpy as np
 
 from grice.errors import BundleError, InputError
 from grice.models.bundle import open_bundle
+from grice.models.loader import Settings, read_settings
 from grice.models.mlp import Mlp, quantized
 from grice.models.products import single_threaded
 from grice.models.protocols import Generated
-from grice.models.registry import Settings, read_settings
 from grice.models.stepwise import drawn
 from grice.numeric import sigmoid
 

@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection
 
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
 
 
-def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
+def opened_models(*, workers: int | None = None, keep: bool = True) -> ModelLoader:
     """Return models as scoring opens them by default, to be closed at the end of a block."""
-    from grice.models.models import Models, default_workers
+    from grice.models.loader import ModelLoader, default_workers
 
-    return Models(
+    return ModelLoader(
         mode="fast", workers=workers or default_workers(), cache=cache_folder() if keep else None
     )
 
 
-def models_as_asked(arguments: argparse.Namespace) -> Models:
+def models_as_asked(arguments: argparse.Namespace) -> ModelLoader:
     """Return models with the arithmetic, workers and cache that the arguments give."""
     from grice.cli.options import endpoint_terms
-    from grice.models.models import Models, default_workers
+    from grice.models.loader import ModelLoader, default_workers
 
-    return Models(
+    return ModelLoader(
         mode=arguments.mode,
         workers=arguments.workers or default_workers(),
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),

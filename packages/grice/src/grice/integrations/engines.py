@@ -118,7 +118,7 @@ def _on_dask(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
     import dask
     from distributed import Client, LocalCluster, as_completed
 
-    from grice.models.models import default_workers
+    from grice.models.loader import default_workers
 
     cluster = None
     with dask.config.set(DASK):

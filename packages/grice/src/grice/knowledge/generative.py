@@ -15,7 +15,7 @@ from grice.errors import InputError
 from grice.knowledge.lookup import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import COPULA, WISH
-from grice.models.registry import Settings, model_kind
+from grice.models.loader import Settings, model_type
 from grice.numeric import sigmoid
 from grice.records import KnownTail
 from grice.text.tokens import PLAIN_WORDS
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from grice.knowledge.schema import Relation, Schema
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Generated
-    from grice.models.registry import Opener
     from grice.records import Triple
 
 NOTHING, UNKNOWN, START, END_OF_TEXT = "<pad>", "<unk>", "<s>", "</s>"
@@ -240,19 +240,19 @@ def relation_token(relation: str) -> str:
     return f"<{relation}>"
 
 
-@model_kind(
+@model_type(
     "generative-knowledge",
-    answers="knowledge",
+    task="knowledge",
     protocol=KnowledgeBase,
     settings=GenerativeSettings,
 )
 def generative_knowledge(
-    bundle: Bundle, settings: GenerativeSettings, opener: Opener
+    bundle: Bundle, settings: GenerativeSettings, loader: ModelLoader
 ) -> GenerativeKnowledge:
     """Open a generator whose answers are kept."""
     # Here, not above: the rules of wording need no engine.
     from grice.models.embedded import EmbeddedGenerator
     from grice.models.memo import MemoGenerator
 
-    generator = EmbeddedGenerator(bundle, mode=opener.mode, threads=opener.workers)
-    return GenerativeKnowledge(bundle, settings, MemoGenerator(generator, opener.memo))
+    generator = EmbeddedGenerator(bundle, mode=loader.mode, threads=loader.workers)
+    return GenerativeKnowledge(bundle, settings, MemoGenerator(generator, loader.memo))

@@ -12,8 +12,8 @@ from grice.errors import BundleError, RecordError, did_you_mean, os_reason
 from grice.knowledge.lookup import KnowledgeBase, NearHead, StoredKnowledge, encoded, nearest_rows
 from grice.knowledge.wording import head_text
 from grice.models.bundle import Bundle, Card, file_sha256, open_bundle
+from grice.models.loader import NoSettings, model_type, reference_scheme
 from grice.models.protocols import Encoder
-from grice.models.registry import NoSettings, encoder_of, model_kind, reference_scheme
 from grice.records import Triple
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.lookup import TripleStore
     from grice.knowledge.schema import Schema
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
 
 BASE = "bundle:atomic"
 """The knowledge that triples of your own are merged with."""
@@ -62,15 +62,15 @@ def own_model(place: str) -> Bundle:
     return Bundle(path.parent, card, digest[:8])
 
 
-@model_kind("own-triples", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
-def own_triples(bundle: Bundle, _: NoSettings, opener: Opener) -> StoredKnowledge:
+@model_type("own-triples", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
+def own_triples(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
     """Open triples of your own, merged with the shipped ones."""
-    base = opener.part(bundle, BASE, KnowledgeBase, "knowledge")
+    base = loader.dependency(bundle, BASE, KnowledgeBase, "knowledge")
     assert isinstance(base, StoredKnowledge)
     ((name, _digest),) = bundle.card.files.items()
     triples = read_triples(bundle.folder / name, base.schema)
     merged = MergedStore(triples, base.store, bundle.identity)
-    return StoredKnowledge(merged, encoder_of(bundle, opener, Encoder))
+    return StoredKnowledge(merged, loader.encoder_of(bundle, Encoder))
 
 
 def read_triples(path: Path, schema: Schema) -> list[Triple]:

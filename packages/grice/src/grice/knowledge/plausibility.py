@@ -15,9 +15,9 @@ from grice.errors import BundleError, InputError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
+from grice.models.loader import Settings, model_type
 from grice.models.products import Columns
 from grice.models.protocols import Encoder
-from grice.models.registry import Settings, encoder_of, model_kind
 from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
     from grice.records import KnownTail, Triple
 
     Array: TypeAlias = NDArray[np.float32]
@@ -200,9 +200,9 @@ def _check_outputs(bundle: Bundle, file: str, outputs: int, named: int) -> None:
         )
 
 
-@model_kind(
-    "triple-head", answers="plausibility of triples", protocol=TripleHead, settings=TripleSettings
+@model_type(
+    "triple-head", task="plausibility of triples", protocol=TripleHead, settings=TripleSettings
 )
-def triple_head(bundle: Bundle, settings: TripleSettings, opener: Opener) -> TripleHead:
+def triple_head(bundle: Bundle, settings: TripleSettings, loader: ModelLoader) -> TripleHead:
     """Open the networks."""
-    return TripleHead(bundle, settings, encoder_of(bundle, opener, Encoder))
+    return TripleHead(bundle, settings, loader.encoder_of(bundle, Encoder))

@@ -21,9 +21,9 @@ import numpy as np
 from grice.errors import BundleError
 from grice.knowledge.lookup import KnowledgeBase, NearHead, StoredKnowledge, encoded, largest
 from grice.knowledge.schema import load_schema
+from grice.models.loader import NoSettings, Settings, model_type, read_settings
 from grice.models.products import single_threaded
 from grice.models.protocols import Encoder
-from grice.models.registry import NoSettings, Settings, encoder_of, model_kind, read_settings
 from grice.records import Triple
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.schema import Schema
     from grice.models.bundle import Bundle
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -256,7 +256,7 @@ def _names(connection: sqlite3.Connection, table: str) -> dict[str, int]:
     return dict(connection.execute(f"SELECT name, id FROM {table} ORDER BY id"))
 
 
-@model_kind("knowledge", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
-def knowledge(bundle: Bundle, _: NoSettings, opener: Opener) -> StoredKnowledge:
+@model_type("knowledge", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
+def knowledge(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples, ready to be asked."""
-    return StoredKnowledge(BundledStore(bundle), encoder_of(bundle, opener, Encoder))
+    return StoredKnowledge(BundledStore(bundle), loader.encoder_of(bundle, Encoder))

@@ -160,7 +160,7 @@ class Metric(msgspec.Struct, frozen=True):
         default: Whether ``grice score`` runs it unless told otherwise.
         example: A worked example.
         description: What it does not say by itself: the function's docstring.
-        accepts: By parameter name, what its model may answer (see :mod:`grice.models.registry`),
+        accepts: By parameter name, what its model may answer (see :mod:`grice.models.loader`),
             where that is more than what the default model does.
         protocols: By parameter name, what its model will be asked for: a runtime-checkable
             protocol, such as :class:`grice.models.protocols.PairClassifier`, or a class.

@@ -23,7 +23,7 @@ import msgspec
 from grice import distributions
 from grice.errors import BundleError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
-from grice.models.registry import reference_scheme
+from grice.models.loader import reference_scheme
 from grice.records import Json
 
 if TYPE_CHECKING:

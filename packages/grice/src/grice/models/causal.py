@@ -21,6 +21,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.models.batching import MAX_BATCH_TOKENS, run_apart, run_batches
+from grice.models.loader import Settings, model_type
 from grice.models.memo import remember
 from grice.models.passages import (
     PassageTokenizer,
@@ -29,7 +30,6 @@ from grice.models.passages import (
     read_in_windows,
 )
 from grice.models.protocols import CausalLM, Generated, PassageEncoder
-from grice.models.registry import Settings, model_kind
 from grice.models.stepwise import Chosen, Sampler, choose_tokens, logits_before
 from grice.progress import track
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle
     from grice.models.embedded import Mode
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
     from grice.models.passages import Read
     from grice.models.protocols import Passage, TokenScore, Vector
-    from grice.models.registry import Opener
     from grice.models.stepwise import Chooser
 
 Answer = TypeVar("Answer")
@@ -305,10 +305,10 @@ class EmbeddedCausalLM:
         )
 
 
-@model_kind("causal-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)
-def causal_lm(bundle: Bundle, settings: CausalSettings, opener: Opener) -> EmbeddedCausalLM:
+@model_type("causal-lm", task="likelihood", protocol=CausalLM, settings=CausalSettings)
+def causal_lm(bundle: Bundle, settings: CausalSettings, loader: ModelLoader) -> EmbeddedCausalLM:
     """Open a decoder."""
-    return EmbeddedCausalLM(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    return EmbeddedCausalLM(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
 
 
 class StateSettings(CausalSettings, frozen=True):
@@ -393,7 +393,7 @@ def _segments(scored: Sequence[int]) -> list[int]:
     return sorted({*scored} - {-1})
 
 
-@model_kind("causal-states", answers="states", protocol=PassageEncoder, settings=StateSettings)
-def causal_states(bundle: Bundle, settings: StateSettings, opener: Opener) -> EmbeddedStates:
+@model_type("causal-states", task="states", protocol=PassageEncoder, settings=StateSettings)
+def causal_states(bundle: Bundle, settings: StateSettings, loader: ModelLoader) -> EmbeddedStates:
     """Open the first layers of a decoder."""
-    return EmbeddedStates(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
+    return EmbeddedStates(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)

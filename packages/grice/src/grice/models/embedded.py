@@ -26,9 +26,9 @@ from grice.models.batching import (
     padded,
     run_batches,
 )
+from grice.models.loader import NoSettings, Settings, model_type, read_settings
 from grice.models.memo import MemoEncoder
 from grice.models.protocols import Encoder, Generated, TextScorer
-from grice.models.registry import NoSettings, Settings, model_kind, read_settings
 from grice.models.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
-    from grice.models.registry import Opener
 
 Mode: TypeAlias = Literal["exact", "fast"]
 Answer = TypeVar("Answer")
@@ -305,22 +305,22 @@ class EmbeddedGenerator:
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
-@model_kind(
+@model_type(
     "encoder",
-    answers="sentence vectors",
+    task="sentence vectors",
     protocol=Encoder,
     settings=NoSettings,
 )
-def encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> MemoEncoder:
+def encoder(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> MemoEncoder:
     """Open an encoder whose answers are kept."""
-    engine = EmbeddedEncoder(bundle, mode=opener.mode, threads=opener.workers)
-    return MemoEncoder(engine, opener.memo)
+    engine = EmbeddedEncoder(bundle, mode=loader.mode, threads=loader.workers)
+    return MemoEncoder(engine, loader.memo)
 
 
-@model_kind("generator", answers="likelihood", protocol=TextScorer, settings=NoSettings)
-def generator(bundle: Bundle, _: NoSettings, opener: Opener) -> EmbeddedGenerator:
+@model_type("generator", task="likelihood", protocol=TextScorer, settings=NoSettings)
+def generator(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> EmbeddedGenerator:
     """Open an encoder-decoder."""
-    return EmbeddedGenerator(bundle, mode=opener.mode, threads=opener.workers)
+    return EmbeddedGenerator(bundle, mode=loader.mode, threads=loader.workers)
 
 
 _COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}

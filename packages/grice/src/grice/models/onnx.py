@@ -15,9 +15,9 @@ import numpy as np
 from grice.errors import BundleError, ModelError
 from grice.models.batching import run_apart
 from grice.models.labels import FEWEST, CrossEncoder, LabelSettings, keep_checkpoint
+from grice.models.loader import Settings, model_type
 from grice.models.memo import remember
 from grice.models.protocols import Encoder, PairClassifier
-from grice.models.registry import Settings, model_kind
 from grice.models.tokenization import CHARACTERS, ending, open_tokenizer
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
     from grice.models.protocols import Vector
-    from grice.models.registry import Opener
 
 MODEL = "model.onnx"
 
@@ -132,37 +132,37 @@ class OnnxEncoder:
         return np.asarray(pooled / np.linalg.norm(pooled), np.float32)
 
 
-@model_kind(
+@model_type(
     "onnx-encoder",
-    answers="sentence vectors",
+    task="sentence vectors",
     protocol=Encoder,
     settings=OnnxEncoderSettings,
     convert=keep_checkpoint,
 )
-def onnx_encoder(bundle: Bundle, settings: OnnxEncoderSettings, opener: Opener) -> OnnxEncoder:
+def onnx_encoder(bundle: Bundle, settings: OnnxEncoderSettings, loader: ModelLoader) -> OnnxEncoder:
     """Open an encoder."""
-    return OnnxEncoder(bundle, settings, opener.memo, threads=opener.workers)
+    return OnnxEncoder(bundle, settings, loader.memo, threads=loader.workers)
 
 
-def _cross_encoder(bundle: Bundle, settings: LabelSettings, opener: Opener) -> CrossEncoder:
+def _cross_encoder(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
     graph = _Graph(bundle)
     return CrossEncoder(
-        bundle, settings, graph, opener.memo, engine=graph.engine, threads=opener.workers
+        bundle, settings, graph, loader.memo, engine=graph.engine, threads=loader.workers
     )
 
 
-onnx_classifier = model_kind(
+onnx_classifier = model_type(
     "onnx-classifier",
-    answers="relevance",
+    task="relevance",
     protocol=PairClassifier,
     settings=LabelSettings,
     convert=keep_checkpoint,
 )(_cross_encoder)
 """Opens a classifier of two texts, by how well they go together."""
 
-onnx_nli = model_kind(
+onnx_nli = model_type(
     "onnx-nli",
-    answers="entailment",
+    task="entailment",
     protocol=PairClassifier,
     settings=LabelSettings,
     convert=keep_checkpoint,

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import SpanTagger, TaggedSpan
-from grice.models.registry import Settings, encoder_of, model_kind
 from grice.text.tokens import cut_places
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.memo import MemoSpanTagger
-    from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
     Sums: TypeAlias = NDArray[np.float64]
@@ -323,12 +323,12 @@ def _runs(path: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-@model_kind("span-head", answers="events", protocol=SpanTagger, settings=SpanSettings)
-def span_head(bundle: Bundle, settings: SpanSettings, opener: Opener) -> MemoSpanTagger:
+@model_type("span-head", task="events", protocol=SpanTagger, settings=SpanSettings)
+def span_head(bundle: Bundle, settings: SpanSettings, loader: ModelLoader) -> MemoSpanTagger:
     """Open a tagger whose answers are kept."""
     # Here, not above: what is kept there reads spans.
     from grice.models.memo import MemoEncoder, MemoSpanTagger
 
-    encoder = encoder_of(bundle, opener, MemoEncoder)
+    encoder = loader.encoder_of(bundle, MemoEncoder)
     identity = f"{bundle.identity}/{encoder.identity}"
-    return MemoSpanTagger(SpanHead(settings, bundle.folder, encoder.hidden, identity), opener.memo)
+    return MemoSpanTagger(SpanHead(settings, bundle.folder, encoder.hidden, identity), loader.memo)

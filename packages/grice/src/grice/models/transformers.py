@@ -15,6 +15,7 @@ import numpy as np
 from grice.errors import BundleError, ModelError
 from grice.models.causal import CausalSettings
 from grice.models.labels import CrossEncoder, LabelSettings, keep_checkpoint
+from grice.models.loader import model_type
 from grice.models.passages import (
     PassageTokenizer,
     mean_log_probabilities,
@@ -22,7 +23,6 @@ from grice.models.passages import (
     read_in_windows,
 )
 from grice.models.protocols import CausalLM, PairClassifier
-from grice.models.registry import model_kind
 from grice.models.tokenization import open_tokenizer
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.memo import Memo
     from grice.models.protocols import Passage, TokenScore
-    from grice.models.registry import Opener
 
 
 class _Network:
@@ -139,21 +139,21 @@ class TransformersCausalLM:
         return chosen
 
 
-@model_kind(
+@model_type(
     "transformers-lm",
-    answers="likelihood",
+    task="likelihood",
     protocol=CausalLM,
     settings=CausalSettings,
     convert=keep_checkpoint,
 )
 def transformers_causal_lm(
-    bundle: Bundle, settings: CausalSettings, opener: Opener
+    bundle: Bundle, settings: CausalSettings, loader: ModelLoader
 ) -> TransformersCausalLM:
     """Open a causal language model."""
-    return TransformersCausalLM(bundle, settings, opener.memo)
+    return TransformersCausalLM(bundle, settings, loader.memo)
 
 
-def _cross_encoder(bundle: Bundle, settings: LabelSettings, opener: Opener) -> CrossEncoder:
+def _cross_encoder(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
     network = _Network(bundle, "AutoModelForSequenceClassification")
     types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
 
@@ -162,21 +162,21 @@ def _cross_encoder(bundle: Bundle, settings: LabelSettings, opener: Opener) -> C
         output = network.logits(**given, **({"token_type_ids": type_ids} if types else {}))
         return np.asarray(output.cpu().numpy(), np.float32)
 
-    return CrossEncoder(bundle, settings, logits, opener.memo, engine=network.engine, threads=1)
+    return CrossEncoder(bundle, settings, logits, loader.memo, engine=network.engine, threads=1)
 
 
-transformers_classifier = model_kind(
+transformers_classifier = model_type(
     "transformers-classifier",
-    answers="relevance",
+    task="relevance",
     protocol=PairClassifier,
     settings=LabelSettings,
     convert=keep_checkpoint,
 )(_cross_encoder)
 """Opens a classifier of two texts, by how well they go together."""
 
-transformers_nli = model_kind(
+transformers_nli = model_type(
     "transformers-nli",
-    answers="entailment",
+    task="entailment",
     protocol=PairClassifier,
     settings=LabelSettings,
     convert=keep_checkpoint,

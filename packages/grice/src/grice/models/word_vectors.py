@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grice.models.loader import NoSettings, model_type
 from grice.models.protocols import Encoder
-from grice.models.registry import NoSettings, encoder_of, model_kind
 from grice.text.tokens import UNICODE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
-    from grice.models.registry import Opener
 
 WORDS = 256
 """Most words of a text that count, its last ones, as many as the encoder reads tokens."""
@@ -55,7 +55,7 @@ class WordVectors:
         return np.asarray(unit.astype(np.float16), np.float32)
 
 
-@model_kind("word-encoder", answers="word vectors", protocol=Encoder, settings=NoSettings)
-def word_encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> WordVectors:
+@model_type("word-encoder", task="word vectors", protocol=Encoder, settings=NoSettings)
+def word_encoder(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> WordVectors:
     """Open the encoder that reads the words."""
-    return WordVectors(encoder_of(bundle, opener, Encoder))
+    return WordVectors(loader.encoder_of(bundle, Encoder))

@@ -12,7 +12,7 @@ import msgspec
 
 from grice.errors import InputError, RecordError, excerpt, plural
 from grice.metrics.registry import Registry, find_metrics
-from grice.models.models import Models, default_workers
+from grice.models.loader import ModelLoader, default_workers
 from grice.records import Conversation, Score, Turn
 from grice.scoring.loaded import load_metric
 from grice.scoring.presets import SMALL, named_preset
@@ -110,7 +110,7 @@ class Grader:
         scorer: The metrics, for :func:`grice.scoring.run.run`.
     """
 
-    def __init__(self, scorer: Scorer, models: Models) -> None:
+    def __init__(self, scorer: Scorer, models: ModelLoader) -> None:
         self.scorer = scorer
         self._models = models
         self._closed = False
@@ -231,7 +231,7 @@ def load_from(
     wanted = tuple(dict.fromkeys(names or (*registry.defaults(), *chosen.metrics)))
     for name in (*wanted, *settings):
         registry.named(name)
-    models = Models(
+    models = ModelLoader(
         mode=mode,
         workers=default_workers() if workers is None else workers,
         cache=None if cache is None else Path(cache),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Judges, Metric, OptionValue
     from grice.models.bundle import Bundle
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.records import Conversation, Response
 
 
@@ -177,7 +177,7 @@ class LoadedMetric:
         )
 
 
-def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -> LoadedMetric:
+def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, object]) -> LoadedMetric:
     """Set a metric's options, open its models and write its signature."""
     options = _current(metric, options)
     known = {option.name: option for option in metric.options}
@@ -193,7 +193,7 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     for name, reference in references.items():
         _check_kind(metric, name, reference, models)
     opened: dict[str, object] = {
-        name: models.open(reference, metric.protocols.get(name, object))
+        name: models.load(reference, metric.protocols.get(name, object))
         for name, reference in references.items()
     }
     parts = [f"{metric.name}:{metric.version}"]
@@ -233,13 +233,13 @@ def _failed(failure: Failure) -> Judgement:
     return Judgement(None, "failed", failure.reason + together)
 
 
-def _check_kind(metric: Metric, parameter: str, reference: str, models: Models) -> None:
+def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
     """Refuse a model of another kind, which might well give plausible numbers."""
     default = metric.models[parameter]
     if reference == default:
         return
-    wanted = metric.accepts.get(parameter) or (models.answers(default),)
-    if (answered := models.answers(reference)) not in wanted:
+    wanted = metric.accepts.get(parameter) or (models.task(default),)
+    if (answered := models.task(reference)) not in wanted:
         hint = ""
         if answered == "chat" and "likelihood" in wanted:
             place = reference.partition(":")[2]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice.records import (
     Conversation,
     FeatureEvidence,
@@ -64,8 +64,8 @@ def check_metric(metric: Metric, options: Mapping[str, object] | None = None) ->
         metric: The declared metric.
         options: Option values and model references, if not the defaults.
     """
-    models = Models(mode="fast", workers=1, cache=None)
-    fresh = Models(mode="fast", workers=1, cache=None)
+    models = ModelLoader(mode="fast", workers=1, cache=None)
+    fresh = ModelLoader(mode="fast", workers=1, cache=None)
     try:
         loaded = load_metric(metric, models, options or {})
         _check_example(loaded)
@@ -127,7 +127,7 @@ def _spans(evidence: Evidence) -> Iterator[Span]:
 def _check_independence(
     loaded: LoadedMetric, conversations: list[Conversation], expected: list[list[Score]]
 ) -> None:
-    # Models without memory of the first run, backwards and one by one.
+    # ModelLoader without memory of the first run, backwards and one by one.
     for conversation, scores in reversed(list(zip(conversations, expected, strict=True))):
         assert loaded.score([conversation]) == [scores], (
             f"{conversation.id}: another score alone than in a batch"

@@ -15,7 +15,7 @@ import numpy as np
 
 from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
 from grice.models.bundle import write_card
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.dialogue.trials import trials
 from grice_research.recipes.options import parser_of
@@ -38,8 +38,8 @@ def main() -> None:
         if trial.kind in ("true", "damaged") and len(trial.reply.split()) >= FEWEST_WORDS
     ]
     card([], write=given.write)
-    models = Models(mode="fast", workers=1, cache=None)
-    reader = models.open("bundle:fluency", FluencyReader)
+    models = ModelLoader(mode="fast", workers=1, cache=None)
+    reader = models.load("bundle:fluency", FluencyReader)
     read = reader.surprises([trial.reply for trial in made])
     models.close()
     nats = np.array([mean_nats(pieces) for pieces in read])

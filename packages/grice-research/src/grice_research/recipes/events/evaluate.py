@@ -20,7 +20,7 @@ import numpy as np
 
 from grice.models.bundle import Bundle, open_bundle
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.registry import read_settings
+from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.recipes.events.states import WORK, Labelled, bare, read, split_of
 

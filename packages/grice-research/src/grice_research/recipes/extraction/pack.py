@@ -24,7 +24,7 @@ from grice.knowledge.extraction.candidates import allowed, candidates, features,
 from grice.knowledge.extraction.cues import cue_weights, mentions_in, read_cues
 from grice.knowledge.extraction.protocol import KINDS, RELATIONS, Exchange
 from grice.models.bundle import file_sha256
-from grice.models.models import Models
+from grice.models.loader import ModelLoader
 from grice_research.extraction import as_deco, bleu2
 from grice_research.places import MODELS
 from grice_research.recipes.options import parser_of
@@ -151,7 +151,7 @@ class Pairs(NamedTuple):
 
 def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = ()) -> list[Pairs]:
     """Read the pairs of events of each reply with the shipped tagger."""
-    tagger = Models(mode="exact", workers=1, cache=None).open("bundle:events")
+    tagger = ModelLoader(mode="exact", workers=1, cache=None).load("bundle:events")
     by_reply = []
     for i, (event_mentions, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
         pairs = candidates(event_mentions, KINDS)

@@ -30,7 +30,7 @@ from grice.knowledge.generative import (
 )
 from grice.models.bundle import file_sha256, open_bundle
 from grice.models.embedded import EmbeddedGenerator
-from grice.models.registry import read_settings
+from grice.models.loader import read_settings
 from grice_research.places import MODELS
 from grice_research.recipes.generator.data import Material, material
 from grice_research.recipes.generator.model import Attention, Inner, Shape, TailModel

@@ -116,7 +116,7 @@ def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
 
 
-class Models(NamedTuple):
+class ModelLoader(NamedTuple):
     """Models of the columns; the networks without any cosine."""
 
     encoder: StoredEncoder
@@ -124,7 +124,7 @@ class Models(NamedTuple):
     fluency: FluencyModel
 
     @classmethod
-    def shipped(cls, pairs: Sequence[Pair]) -> Models:
+    def shipped(cls, pairs: Sequence[Pair]) -> ModelLoader:
         """Return those of the package, with the vectors of some pairs; what is new is kept."""
         texts = {text for pair in pairs for text in (*pair.left, pair.right)}
         encoder = StoredEncoder(texts, VectorStore(WORK / "vectors"), VectorStore(WORK / "stacked"))
@@ -277,7 +277,7 @@ def main() -> None:
     replies = rated_replies(options.data)
     held = [trial for trial in trials(options.data) if trial.kind in ("true", "random")]
     held_out = [Pair(trial.history, trial.reply) for trial in held]
-    models = Models.shipped([*(reply.pair for reply in replies), *held_out])
+    models = ModelLoader.shipped([*(reply.pair for reply in replies), *held_out])
     raw = models.columns([reply.pair for reply in replies])
     spread = raw.std(axis=0)
     columns = (raw - raw.mean(axis=0)) / spread

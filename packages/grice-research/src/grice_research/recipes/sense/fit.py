@@ -24,8 +24,8 @@ from torch.nn import functional
 from grice import Conversation, Turn
 from grice.metrics.sense.heads import reply_states
 from grice.models.bundle import write_card
+from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
-from grice.models.models import Models
 from grice.models.protocols import PassageEncoder
 from grice.records import Response
 from grice_research.places import MODELS, work_folder
@@ -231,8 +231,8 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     items = read_items(given.data, chatbots=given.chatbots)
-    models = Models(mode="fast", workers=given.threads, cache=work_folder("sense"))
-    reader = models.open(given.base, PassageEncoder)
+    models = ModelLoader(mode="fast", workers=given.threads, cache=work_folder("sense"))
+    reader = models.load(given.base, PassageEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]
     states = states_of(reader, responses)
     models.close()

@@ -20,7 +20,7 @@ import numpy as np
 
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.registry import read_settings
+from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice.records import Conversation, Turn
 from grice_research.places import work_folder

@@ -13,7 +13,7 @@ import msgspec
 from grice.errors import InputError
 from grice.files import make_folder, write_text
 from grice.models.bundle import check_folder, write_card
-from grice.models.registry import find_kind
+from grice.models.loader import find_model_type
 from grice.stats.systems import proportion
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
 from grice_research.training.published.course import CURVE, Course, drawn_curve, write_curve
@@ -153,7 +153,7 @@ def _convert(order: Order, report: PublishedReport, checkpoint: Path, folder: Pa
     if after.low is not None and after.high is not None:
         figure |= {"value": after.value, "low": after.low, "high": after.high, "n": after.n}
         figure["note"] = f"{report.before.value:.3f} before training; chance is 0.5"
-    kind = find_kind(recipe.kind, recipe.name)
+    kind = find_model_type(recipe.kind, recipe.name)
     assert kind.convert is not None, f"{recipe.kind} is made of checkpoints"
     settings = kind.convert(checkpoint, folder)
     files = sorted(path.name for path in folder.iterdir())

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.folders import cache_folder
     from grice.metrics.registry import find_metrics
-    from grice.models.registry import plugin_problems
+    from grice.models.loader import plugin_problems
     from grice.readers import find_formats
     from grice.scoring.doctor import diagnose
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.knowledge.lookup import StoredKnowledge
-    from grice.models.models import Models
+    from grice.models.loader import ModelLoader
     from grice.records import KnownTail, Triple
     from grice.tables import View
 
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the chosen action and return its exit status."""
-    from grice.models.registry import SCHEMES
+    from grice.models.loader import SCHEMES
 
     actions: dict[str, Callable[[argparse.Namespace, StoredKnowledge, str], None]] = {
         "info": _print_info,
@@ -72,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _opened(models: Models, kb: str) -> StoredKnowledge:
+def _opened(models: ModelLoader, kb: str) -> StoredKnowledge:
     from grice.knowledge.lookup import StoredKnowledge
 
-    knowledge = models.open(kb)
+    knowledge = models.load(kb)
     if not isinstance(knowledge, StoredKnowledge):
         raise InputError(f"{kb}: holds no known triples")
     return knowledge

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
     from grice.cli.terminal import warn
     from grice.metrics.registry import find_metrics
-    from grice.models.registry import plugin_problems
+    from grice.models.loader import plugin_problems
     from grice.readers import find_formats
 
     registry = find_metrics(arguments.plugin)

@@ -189,9 +189,9 @@ def _generated(
     stack.callback(models.close)
     generator: Writer | Chat
     if arguments.generator.startswith("openai:"):
-        generator = models.open(arguments.generator, Chat)
+        generator = models.load(arguments.generator, Chat)
     else:
-        generator = models.open(arguments.generator, CausalGenerator)
+        generator = models.load(arguments.generator, CausalGenerator)
     return with_candidates(records, generator, count=arguments.generate, field=arguments.candidates)
 
 

@@ -33,9 +33,9 @@ from grice.knowledge.extraction.protocol import (
     TripleExtractor,
     check_kinds,
 )
+from grice.models.loader import Settings, encoder_reference, model_type
 from grice.models.products import Columns
 from grice.models.protocols import SpanTagger
-from grice.models.registry import Settings, encoder_reference, model_kind
 from grice.numeric import sigmoid
 from grice.text.lexicon import look_up
 from grice.text.script import unreadable
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction.clauses import EventMention
     from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import SpanTagger, TaggedSpan
-    from grice.models.registry import Opener
     from grice.text.people import Speaker
 
     Array = NDArray[np.float32]
@@ -308,10 +308,8 @@ def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
     return weights
 
 
-@model_kind(
-    "extractor", answers="triples of a reply", protocol=TripleExtractor, settings=CueSettings
-)
-def extractor(bundle: Bundle, settings: CueSettings, opener: Opener) -> CueExtractor:
+@model_type("extractor", task="triples of a reply", protocol=TripleExtractor, settings=CueSettings)
+def extractor(bundle: Bundle, settings: CueSettings, loader: ModelLoader) -> CueExtractor:
     """Open cues, with the tagger whose events they read."""
-    tagger = opener.part(bundle, encoder_reference(bundle.card), SpanTagger, "events")
+    tagger = loader.dependency(bundle, encoder_reference(bundle.card), SpanTagger, "events")
     return CueExtractor(bundle, settings, tagger)

@@ -32,9 +32,9 @@ from grice.metrics.coherence.replaced_tokens import (
     ReplacedTokenDetector,
     replaced_token_features,
 )
+from grice.models.loader import Settings, model_type
 from grice.models.memo import MemoEncoder
 from grice.models.products import single_threaded
-from grice.models.registry import Settings, encoder_of, model_kind
 from grice.numeric import sigmoid, unit_rows
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from grice.metrics.coherence import Dialogue
     from grice.metrics.coherence.replaced_tokens import ReplacedTokens
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Encoder
-    from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
@@ -363,12 +363,10 @@ def _layers(arrays: dict[str, Array], name: str) -> Layers:
     ]
 
 
-@model_kind(
-    "thread-head", answers="coherence", protocol=DialogueClassifier, settings=DialogueSettings
-)
-def thread_head(bundle: Bundle, settings: DialogueSettings, opener: Opener) -> DialogueHead:
+@model_type("thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings)
+def thread_head(bundle: Bundle, settings: DialogueSettings, loader: ModelLoader) -> DialogueHead:
     """Open the networks of a bundle, with its detector of replaced tokens."""
-    encoder = encoder_of(bundle, opener, MemoEncoder)
+    encoder = loader.encoder_of(bundle, MemoEncoder)
     detector = ReplacedTokenDetector.open(bundle, encoder.identity)
-    words = MemoReplacedTokens(detector, encoder, opener.memo)
+    words = MemoReplacedTokens(detector, encoder, loader.memo)
     return DialogueHead(bundle, settings, encoder, words)

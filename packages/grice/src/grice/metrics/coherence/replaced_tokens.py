@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from grice.models.loader import Settings, read_settings
 from grice.models.memo import answer_key, remember
 from grice.models.mlp import Mlp
 from grice.models.products import single_threaded
-from grice.models.registry import Settings, read_settings
 from grice.models.spans import neighbourhood
 from grice.text.tokens import PLAIN_CONTRACTIONS
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 import numpy as np
 
+from grice.models.loader import Settings, model_type
 from grice.models.memo import Memo, MemoEncoder, remember
 from grice.models.mlp import Mlp
 from grice.models.protocols import PairClassifier
-from grice.models.registry import Settings, encoder_of, model_kind
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
-    from grice.models.registry import Opener
 
     Array = NDArray[np.float32]
 
@@ -162,15 +162,15 @@ class DecomposableAttention:
         return float(sigmoid(np.array(np.mean(odds), np.float32)))
 
 
-@model_kind(
+@model_type(
     "decomposable-attention",
-    answers="contradiction",
+    task="contradiction",
     protocol=PairClassifier,
     settings=AttentionSettings,
 )
 def decomposable_attention(
-    bundle: Bundle, settings: AttentionSettings, opener: Opener
+    bundle: Bundle, settings: AttentionSettings, loader: ModelLoader
 ) -> DecomposableAttention:
     """Open the networks and the encoder they stand on."""
-    encoder = encoder_of(bundle, opener, MemoEncoder)
-    return DecomposableAttention(bundle, settings, encoder, opener.memo)
+    encoder = loader.encoder_of(bundle, MemoEncoder)
+    return DecomposableAttention(bundle, settings, encoder, loader.memo)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder, PairClassifier
-from grice.models.registry import Settings, encoder_of, model_kind
 from grice.numeric import logit, sigmoid
 from grice.text.tokens import WORDS
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
-    from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -290,24 +290,24 @@ def _check_count(bundle: Bundle, name: str, numbers: Sequence[float], count: int
         )
 
 
-@model_kind(
+@model_type(
     "reply-head",
-    answers="engagement",
+    task="engagement",
     protocol=PairClassifier,
     settings=ReplySettings,
     like_base=True,
 )
-def reply_head(bundle: Bundle, settings: ReplySettings, opener: Opener) -> ReplyHead:
+def reply_head(bundle: Bundle, settings: ReplySettings, loader: ModelLoader) -> ReplyHead:
     """Open a head, and the base classifier if its settings name one."""
-    encoder = encoder_of(bundle, opener, Encoder)
+    encoder = loader.encoder_of(bundle, Encoder)
     if not settings.base:
         return ReplyHead(bundle, settings, encoder)
     # The base classifier is part of the model: another one would give other numbers.
-    digest = opener.bundle(settings.base).digest
+    digest = loader.bundle(settings.base).digest
     if digest != settings.base_digest:
         raise BundleError(
             f"{bundle.folder}: it was fitted on {settings.base} {settings.base_digest}, here that "
             f"is {digest}; run grice train again"
         )
-    base = opener.part(bundle, settings.base, PairClassifier, "relevance", "engagement")
+    base = loader.dependency(bundle, settings.base, PairClassifier, "relevance", "engagement")
     return ReplyHead(bundle, settings, encoder, base)

@@ -17,16 +17,15 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.metrics.fluency import FluencyReader, PieceSurprise
-from grice.models.mlp import Mlp
-from grice.models.protocols import Encoder, PairClassifier
-from grice.models.registry import (
+from grice.models.loader import (
     NoSettings,
     Settings,
     dependencies_of,
-    encoder_of,
-    model_kind,
+    model_type,
     read_settings,
 )
+from grice.models.mlp import Mlp
+from grice.models.protocols import Encoder, PairClassifier
 from grice.models.tokenization import open_tokenizer, tokenizable
 from grice.numeric import logits, sigmoid, unit_rows
 from grice.text.content import sentences
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
-    from grice.models.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -206,28 +205,28 @@ def _history(vectors: list[Array]) -> Array:
     return history
 
 
-@model_kind("pair-head", answers="relevance", protocol=PairClassifier, settings=NoSettings)
-def pair_head(bundle: Bundle, _: NoSettings, opener: Opener) -> PairHead:
+@model_type("pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
+def pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
     """Open the networks of a bundle."""
-    return open_pair_head(bundle, opener)
+    return open_pair_head(bundle, loader)
 
 
-@model_kind("bare-pair-head", answers="relevance", protocol=PairClassifier, settings=NoSettings)
-def bare_pair_head(bundle: Bundle, _: NoSettings, opener: Opener) -> PairHead:
+@model_type("bare-pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
+def bare_pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
     """Open the networks of the bundle below, without what else it consists of."""
     (below,) = dependencies_of(bundle.card)
-    opener.check_answers(bundle, below, "relevance")
-    return open_pair_head(opener.bundle(below), opener)
+    loader.check_task(bundle, below, "relevance")
+    return open_pair_head(loader.bundle(below), loader)
 
 
-def open_pair_head(bundle: Bundle, opener: Opener) -> PairHead:
+def open_pair_head(bundle: Bundle, loader: ModelLoader) -> PairHead:
     """Return the networks of a bundle, read once for all that stand on them."""
 
     def read() -> PairHead:
         settings = read_settings(bundle, PairSettings)
-        return PairHead(bundle, settings, encoder_of(bundle, opener, Encoder))
+        return PairHead(bundle, settings, loader.encoder_of(bundle, Encoder))
 
-    return opener.shared(PairHead, bundle, read)
+    return loader.shared(PairHead, bundle, read)
 
 
 ALLOWED = 1.0
@@ -385,15 +384,15 @@ class FluentPairHead:
 SURE = 1e-6
 
 
-@model_kind(
-    "fluent-pair-head", answers="relevance", protocol=PairClassifier, settings=FluentSettings
-)
-def fluent_pair_head(bundle: Bundle, settings: FluentSettings, opener: Opener) -> FluentPairHead:
+@model_type("fluent-pair-head", task="relevance", protocol=PairClassifier, settings=FluentSettings)
+def fluent_pair_head(
+    bundle: Bundle, settings: FluentSettings, loader: ModelLoader
+) -> FluentPairHead:
     """Open the networks of a bundle and the language model below."""
     _, below = dependencies_of(bundle.card)
-    model = opener.part(bundle, below, PieceScorer, "likelihood")
-    fluency = FluencyModel(opener.bundle(below), model)
-    return FluentPairHead(settings, open_pair_head(bundle, opener), fluency)
+    model = loader.dependency(bundle, below, PieceScorer, "likelihood")
+    fluency = FluencyModel(loader.bundle(below), model)
+    return FluentPairHead(settings, open_pair_head(bundle, loader), fluency)
 
 
 class FluencyBase(Settings, frozen=True):
@@ -402,8 +401,8 @@ class FluencyBase(Settings, frozen=True):
     base: str
 
 
-@model_kind("fluency", answers="fluency", protocol=FluencyReader, settings=FluencyBase)
-def fluency_model(bundle: Bundle, settings: FluencyBase, opener: Opener) -> FluencyModel:
+@model_type("fluency", task="fluency", protocol=FluencyReader, settings=FluencyBase)
+def fluency_model(bundle: Bundle, settings: FluencyBase, loader: ModelLoader) -> FluencyModel:
     """Open the language model that reads pieces."""
-    model = opener.part(bundle, settings.base, PieceScorer, "likelihood")
-    return FluencyModel(opener.bundle(settings.base), model)
+    model = loader.dependency(bundle, settings.base, PieceScorer, "likelihood")
+    return FluencyModel(loader.bundle(settings.base), model)

@@ -9,9 +9,9 @@ import numpy as np
 from grice.errors import BundleError
 from grice.metrics.likelihood import readings
 from grice.metrics.sense import FlawModel
+from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import PassageEncoder
-from grice.models.registry import Settings, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
     from grice.records import Response
 
 
@@ -71,8 +71,8 @@ def reply_states(reader: PassageEncoder, responses: Sequence[Response]) -> NDArr
     return states
 
 
-@model_kind("flaw-heads", answers="flaws", protocol=FlawModel, settings=FlawSettings)
-def flaw_heads(bundle: Bundle, settings: FlawSettings, opener: Opener) -> FlawHeads:
+@model_type("flaw-heads", task="flaws", protocol=FlawModel, settings=FlawSettings)
+def flaw_heads(bundle: Bundle, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
     """Open the heads and the model they stand on."""
-    reader = opener.part(bundle, settings.base, PassageEncoder, "states")
+    reader = loader.dependency(bundle, settings.base, PassageEncoder, "states")
     return FlawHeads(bundle, settings, reader)

@@ -12,11 +12,11 @@ from grice.models.bundle import Bundle, Card
 from grice.models.endpoint.chat import EndpointChat
 from grice.models.endpoint.client import Client
 from grice.models.endpoint.likelihood import EndpointLikelihood
+from grice.models.loader import Settings, model_type, reference_scheme
 from grice.models.protocols import CausalLM, Chat
-from grice.models.registry import Settings, model_kind, reference_scheme
 
 if TYPE_CHECKING:
-    from grice.models.registry import Opener
+    from grice.models.loader import ModelLoader
 
 
 class EndpointSettings(Settings, frozen=True):
@@ -26,22 +26,22 @@ class EndpointSettings(Settings, frozen=True):
     url: str
 
 
-@model_kind("openai-chat", answers="chat", protocol=Chat, settings=EndpointSettings)
-def endpoint_chat(bundle: Bundle, settings: EndpointSettings, opener: Opener) -> EndpointChat:
+@model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)
+def endpoint_chat(bundle: Bundle, settings: EndpointSettings, loader: ModelLoader) -> EndpointChat:
     """Return a chat model; nothing is sent before it is asked."""
-    spending = opener.spending
+    spending = loader.spending
     client = Client(settings.url, spending.terms)
-    return EndpointChat(settings.model, bundle.identity, client, opener.memo, spending)
+    return EndpointChat(settings.model, bundle.identity, client, loader.memo, spending)
 
 
-@model_kind("openai-logprobs", answers="likelihood", protocol=CausalLM, settings=EndpointSettings)
+@model_type("openai-logprobs", task="likelihood", protocol=CausalLM, settings=EndpointSettings)
 def endpoint_likelihood(
-    bundle: Bundle, settings: EndpointSettings, opener: Opener
+    bundle: Bundle, settings: EndpointSettings, loader: ModelLoader
 ) -> EndpointLikelihood:
     """Return a language model, after one request that shows that it can say what is asked."""
-    spending = opener.spending
+    spending = loader.spending
     client = Client(settings.url, spending.terms)
-    model = EndpointLikelihood(settings.model, bundle.identity, client, opener.memo, spending)
+    model = EndpointLikelihood(settings.model, bundle.identity, client, loader.memo, spending)
     try:
         model.check()
     except BaseException:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import BundleError, InputError, ModelError, OutputError, plural
 from grice.models.bundle import file_sha256, open_bundle, write_card
-from grice.models.registry import find_kind
+from grice.models.loader import find_model_type
 from grice.models.store.hub import HUB, fetch_files, parse_hub
 from grice.models.store.index import HubFile, HubSource, check_licence, known_models, named_model
 from grice.models.store.places import (
@@ -300,7 +300,7 @@ def _described(entry: Entry, source: Source) -> Description:
 
 def make_bundle(source: Path, target: Path, description: Description) -> None:
     """Write a bundle of a source."""
-    kind = find_kind(str(description.facts["kind"]), str(source))
+    kind = find_model_type(str(description.facts["kind"]), str(source))
     if kind.convert is not None:
         settings = kind.convert(source, target)
     else:

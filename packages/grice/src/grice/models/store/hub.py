@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from grice.errors import BundleError, InputError, ModelError
 from grice.files import cannot_write, make_folder
 from grice.models.bundle import file_sha256, open_bundle, read_card
-from grice.models.registry import reference_scheme
+from grice.models.loader import reference_scheme
 from grice.models.store.index import HubFile, HubSource
 from grice.models.store.places import CARD, stored_models
 

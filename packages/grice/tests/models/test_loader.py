@@ -1,4 +1,4 @@
-"""Kinds of models and schemes of references: grice's own, and those of other people's packages."""
+"""Types of models and schemes of references: grice's own, and those of other people's packages."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from grice.cli import main
 from grice.errors import BundleError, ModelError
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import Bundle, Card
-from grice.models.models import Models
-from grice.models.protocols import Encoder, PairClassifier
-from grice.models.registry import (
-    KINDS,
+from grice.models.loader import (
+    MODEL_TYPES,
     SCHEMES,
+    ModelLoader,
     Settings,
-    find_kind,
+    find_model_type,
     plugin_problems,
     read_settings,
 )
+from grice.models.protocols import Encoder, PairClassifier
 
 SOURCE = Path(grice.__file__).parent
 PLUGIN = Path(__file__).parents[1] / "plugin_package"
@@ -33,7 +33,7 @@ PLUGIN = Path(__file__).parents[1] / "plugin_package"
 
 @pytest.fixture
 def models():
-    with Models(mode="exact", workers=1, cache=None) as opened:
+    with ModelLoader(mode="exact", workers=1, cache=None) as opened:
         yield opened
 
 
@@ -74,26 +74,26 @@ def applied(node):
 
 
 def test_the_tables_name_what_is_declared():
-    assert declared("model_kind") == KINDS
+    assert declared("model_type") == MODEL_TYPES
     assert declared("reference_scheme") == SCHEMES
-    assert [find_kind(name, "-").name for name in KINDS] == list(KINDS)
+    assert [find_model_type(name, "-").name for name in MODEL_TYPES] == list(MODEL_TYPES)
 
 
 def test_only_the_module_of_the_kind_that_is_opened_is_imported():
     code = (
-        "import sys; from grice.models.models import Models\n"
-        "Models(mode='exact', workers=1, cache=None).open('bundle:encoder')\n"
+        "import sys; from grice.models.loader import ModelLoader\n"
+        "ModelLoader(mode='exact', workers=1, cache=None).load('bundle:encoder')\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    places = {place.partition(":")[0] for place in KINDS.values()}
-    assert places & set(done.stdout.split()) == {KINDS["encoder"].partition(":")[0]}
+    places = {place.partition(":")[0] for place in MODEL_TYPES.values()}
+    assert places & set(done.stdout.split()) == {MODEL_TYPES["encoder"].partition(":")[0]}
 
 
 def test_a_model_is_opened_as_what_is_asked_for(models):
-    assert isinstance(models.open("bundle:encoder", Encoder), Encoder)
-    with pytest.raises(ModelError, match="bundle:encoder: a model of kind 'encoder', where a Pair"):
-        models.open("bundle:encoder", PairClassifier)
+    assert isinstance(models.load("bundle:encoder", Encoder), Encoder)
+    with pytest.raises(ModelError, match="bundle:encoder: a model of type 'encoder', where a Pair"):
+        models.load("bundle:encoder", PairClassifier)
 
 
 class Tiny(Settings, frozen=True):
@@ -165,23 +165,25 @@ def test_an_unknown_scheme_names_those_there_are(installed, chat, capsys):
 
 def test_a_place_that_a_foreign_scheme_cannot_read_is_an_error_of_the_bundle(installed, models):
     with pytest.raises(BundleError, match="shout:loud: ValueError: could not convert"):
-        models.open("shout:loud")
+        models.load("shout:loud")
 
 
 def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(installed, models, capsys):
     with pytest.raises(ModelError, match="scheme 'broken' of grice-shouting: ModuleNotFoundError"):
-        models.open("broken:thing")
-    with pytest.raises(ModelError, match="kind 'broken-head' of grice-shouting: ModuleNotFound"):
-        find_kind("broken-head", "-")
-    assert models.open("shout:0.5", PairClassifier)
+        models.load("broken:thing")
+    with pytest.raises(
+        ModelError, match="model type 'broken-head' of grice-shouting: ModuleNotFound"
+    ):
+        find_model_type("broken-head", "-")
+    assert models.load("shout:0.5", PairClassifier)
     problems = "\n".join(plugin_problems())
-    assert "model kind 'broken-head' of grice-shouting: ModuleNotFoundError" in problems
-    assert "model kind 'pair-head' of grice-shouting is left out: grice has one" in problems
+    assert "model type 'broken-head' of grice-shouting: ModuleNotFoundError" in problems
+    assert "model type 'pair-head' of grice-shouting is left out: grice has one" in problems
     assert "'whisper-head' of grice-shouting: grice_shouting_models:ShoutHead" in problems
     assert "reference scheme 'broken' of grice-shouting" in problems
     assert len(plugin_problems()) == 4
     assert main(["list"]) == 0
-    assert "model kind 'broken-head'" in " ".join(capsys.readouterr().err.split())
+    assert "model type 'broken-head'" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_metric_that_states_a_protocol_gets_a_model_that_keeps_it(installed, models):

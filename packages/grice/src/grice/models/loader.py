@@ -1,0 +1,455 @@
+"""Loads models by reference, each once, with everything they depend on.
+
+A reference is ``SCHEME:PLACE``. A scheme turns the place into a model folder (:class:`Bundle`),
+whose card states the type of the model:
+
+    @reference_scheme("team")
+    def team_model(place: str) -> Bundle:
+        return open_bundle(SHARED / place)
+
+A type is declared by one decorated function:
+
+    class LoudSettings(Settings, frozen=True):
+        weight: float = 1.0
+
+    @model_type("loud-head", task="relevance", protocol=PairClassifier, settings=LoudSettings)
+    def loud_head(bundle: Bundle, settings: LoudSettings, loader: ModelLoader) -> LoudHead:
+        return LoudHead(bundle, settings.weight, loader.encoder_of(bundle, Encoder))
+
+Those of grice are in :data:`MODEL_TYPES` and :data:`SCHEMES`, those of other packages in the entry
+point groups ``grice.models`` and ``grice.schemes``, as ``name = "package.module:function"``. A
+module is imported when a model of its type is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from importlib import metadata
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, overload
+
+import msgspec
+
+from grice import distributions
+from grice.errors import BundleError, GriceError, ModelError, out_of_memory, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from grice.models.bundle import Bundle, Card, CardValue
+    from grice.models.embedded import Mode
+    from grice.models.endpoint.spending import Spending, Terms, Usage
+
+    Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
+
+TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
+"""Entry point groups of other packages."""
+
+MODEL_TYPES = {
+    "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
+    "causal-lm": "grice.models.causal:causal_lm",
+    "causal-states": "grice.models.causal:causal_states",
+    "decomposable-attention": "grice.metrics.contradiction.attention:decomposable_attention",
+    "encoder": "grice.models.embedded:encoder",
+    "extractor": "grice.knowledge.extraction.cues:extractor",
+    "flaw-heads": "grice.metrics.sense.heads:flaw_heads",
+    "fluency": "grice.metrics.relevance.pairs:fluency_model",
+    "fluent-pair-head": "grice.metrics.relevance.pairs:fluent_pair_head",
+    "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
+    "generator": "grice.models.embedded:generator",
+    "knowledge": "grice.knowledge.store:knowledge",
+    "onnx-classifier": "grice.models.onnx:onnx_classifier",
+    "onnx-encoder": "grice.models.onnx:onnx_encoder",
+    "onnx-nli": "grice.models.onnx:onnx_nli",
+    "openai-chat": "grice.models.endpoint.models:endpoint_chat",
+    "openai-logprobs": "grice.models.endpoint.models:endpoint_likelihood",
+    "own-triples": "grice.knowledge.own:own_triples",
+    "pair-head": "grice.metrics.relevance.pairs:pair_head",
+    "reply-head": "grice.metrics.engagement.replies:reply_head",
+    "span-head": "grice.models.spans:span_head",
+    "thread-head": "grice.metrics.coherence.dialogues:thread_head",
+    "transformers-classifier": "grice.models.transformers:transformers_classifier",
+    "transformers-lm": "grice.models.transformers:transformers_causal_lm",
+    "transformers-nli": "grice.models.transformers:transformers_nli",
+    "triple-head": "grice.knowledge.plausibility:triple_head",
+    "word-encoder": "grice.models.word_vectors:word_encoder",
+}
+
+SCHEMES = {
+    "bundle": "grice.models.bundle:shipped_model",
+    "file": "grice.knowledge.own:own_model",
+    "hf": "grice.models.store.hub:hub_model",
+    "model": "grice.models.store.places:stored_model",
+    "openai": "grice.models.endpoint.models:openai_model",
+    "openai-logprobs": "grice.models.endpoint.models:openai_logprobs_model",
+}
+
+MAX_DEPTH = 8
+MAX_MODELS = 64
+"""Limits on the depth and size of a model's dependency tree; those of shipped models have 4."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Settings that a type reads from a card's ``[settings]``; others there are left alone."""
+
+
+class NoSettings(Settings, frozen=True):
+    """Settings of a type that reads none."""
+
+
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
+S = TypeVar("S", bound=Settings)
+T = TypeVar("T", bound="ModelType[object] | Scheme")
+
+
+class ModelType(NamedTuple, Generic[P_co]):
+    """A type of model.
+
+    Attributes:
+        task: What its models are for, such as ``relevance`` or ``knowledge``.
+        protocol: Their interface: a runtime-checkable protocol, or a class.
+        open: Opens one. The settings of its card are checked first.
+        like_base: Whether one whose card states a ``base`` has the task of that model.
+        convert: Writes the files of one into an empty folder from a published checkpoint, and
+            returns what the card states; None for decoders.
+    """
+
+    name: str
+    task: str
+    protocol: type[P_co]
+    settings: type[Settings]
+    open: Callable[[Bundle, ModelLoader], P_co]
+    like_base: bool = False
+    convert: Convert | None = None
+
+
+class Scheme(NamedTuple):
+    """A scheme of references; ``find`` returns the model folder at a place."""
+
+    name: str
+    find: Callable[[str], Bundle]
+
+
+def model_type(
+    name: str,
+    *,
+    task: str,
+    protocol: type[P],
+    settings: type[S],
+    like_base: bool = False,
+    convert: Convert | None = None,
+) -> Callable[[Callable[[Bundle, S, ModelLoader], P]], ModelType[P]]:
+    """Return a decorator that turns an opening function into a :class:`ModelType`."""
+
+    def declare(function: Callable[[Bundle, S, ModelLoader], P]) -> ModelType[P]:
+        def opened(bundle: Bundle, loader: ModelLoader) -> P:
+            return function(bundle, read_settings(bundle, settings), loader)
+
+        return ModelType(name, task, protocol, settings, opened, like_base, convert)
+
+    return declare
+
+
+def reference_scheme(name: str) -> Callable[[Callable[[str], Bundle]], Scheme]:
+    """Return a decorator that turns a function from a place to a folder into a :class:`Scheme`."""
+    return lambda find: Scheme(name, find)
+
+
+class ModelLoader:
+    """Loads models by reference and keeps them.
+
+    A reference is one string: ``bundle:NAME`` for a model that ships with the package,
+    ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
+    by its source, ``file:FOLDER`` for a model folder of your own, ``file:MY.tsv`` for triples of
+    your own, ``openai:MODEL@URL`` for one of an endpoint, and those of other packages.
+
+    Args:
+        mode: ``exact`` (float32) or ``fast`` (int8).
+        workers: How many batches are computed at the same time.
+        cache: Folder of answers kept between runs; None keeps them for this run only.
+        terms: How endpoints are used; None for the usual way.
+    """
+
+    def __init__(
+        self, *, mode: Mode, workers: int, cache: Path | None, terms: Terms | None = None
+    ) -> None:
+        # Here, not above: reading a signature or a help text needs no engine.
+        from grice.models.memo import Memo
+
+        if mode not in ("exact", "fast"):
+            raise ModelError(f"mode {mode!r}: write exact or fast")
+        if workers < 1:
+            raise ModelError(f"{workers} workers: at least one is needed")
+        self.mode: Mode = mode
+        self.workers = workers
+        self.memo = Memo(cache)
+        self._terms = terms
+        self._spending: Spending | None = None
+        self._bundles: dict[str, Bundle] = {}
+        self._dependencies: dict[str, tuple[str, ...]] = {}
+        self._loaded: dict[str, object] = {}
+        self._shared: dict[tuple[type, str], object] = {}
+
+    @property
+    def spending(self) -> Spending:
+        """The requests to endpoints, of all models together."""
+        if self._spending is None:
+            from grice.models.endpoint.spending import Spending
+
+            self._spending = Spending(self._terms)
+        return self._spending
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """The usage of each endpoint model."""
+        return () if self._spending is None else self._spending.usage()
+
+    def close(self) -> None:
+        """Close the cache, and the connections of models that have some."""
+        for model in self._loaded.values():
+            close = getattr(model, "close", None)
+            if close is not None:
+                close()
+        self.memo.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def bundle(self, reference: str) -> Bundle:
+        """Return the folder of a model, after a check of all it depends on.
+
+        Raises:
+            ModelError: If the reference cannot be understood.
+            BundleError: If a folder is missing or changed, or depends on itself.
+        """
+        self.dependencies(reference)
+        return self._bundles[reference]
+
+    def dependencies(self, reference: str, above: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return a reference with those of its dependency tree, depth first."""
+        if reference in above:
+            raise BundleError(f"{reference}: depends on itself: {' → '.join((*above, reference))}")
+        if len(above) > MAX_DEPTH:
+            raise BundleError(f"{above[0]}: its models depend on each other {MAX_DEPTH} deep")
+        if reference not in self._bundles:
+            self._bundles[reference] = find_bundle(reference)
+        if reference not in self._dependencies:
+            found = [reference]
+            for dependency in dependencies_of(self._bundles[reference].card):
+                found += self.dependencies(dependency, (*above, reference))
+                if len(found) > MAX_MODELS:
+                    raise BundleError(f"{reference}: depends on more than {MAX_MODELS} models")
+            self._dependencies[reference] = tuple(found)
+        return self._dependencies[reference]
+
+    def fingerprint(self, reference: str) -> str:
+        """Return name and hash of a model and of all it depends on."""
+        return "+".join(self.bundle(name).identity for name in self.dependencies(reference))
+
+    def task(self, reference: str) -> str:
+        """Return the task of a model, such as ``relevance`` or ``knowledge``."""
+        card = self.bundle(reference).card
+        declared = find_model_type(card.kind, reference)
+        base = card.settings.get("base")
+        return self.task(str(base)) if declared.like_base and base else declared.task
+
+    @overload
+    def load(self, reference: str) -> object: ...
+    @overload
+    def load(self, reference: str, protocol: type[P]) -> P: ...
+    def load(self, reference: str, protocol: type[P] | None = None) -> P | object:
+        """Return the model of a reference.
+
+        Args:
+            reference: See the class.
+            protocol: The interface it must have: a runtime-checkable protocol, or a class.
+
+        Raises:
+            ModelError: If the reference cannot be understood, the type of the model is unknown,
+                or the model lacks the interface.
+            BundleError: If the folder is missing, changed or damaged.
+        """
+        if reference not in self._loaded:
+            self._loaded[reference] = self._open(reference)
+        model = self._loaded[reference]
+        if protocol is not None and not isinstance(model, protocol):
+            kind = self.bundle(reference).card.kind
+            raise ModelError(
+                f"{reference}: a model of type {kind!r}, where a {protocol.__name__} is needed"
+            )
+        return model
+
+    def _open(self, reference: str) -> object:
+        bundle = self.bundle(reference)
+        declared = find_model_type(bundle.card.kind, reference)
+        try:
+            return declared.open(bundle, self)
+        except (GriceError, ImportError, MemoryError):
+            raise
+        except Exception as error:
+            if out_of_memory(error):
+                raise MemoryError(f"{reference}: {error}") from error
+            # The files have the checksums of the card, but not the contents that the type needs.
+            raise BundleError(
+                f"{reference}: does not hold what a model of type {declared.name!r} needs: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    def dependency(self, bundle: Bundle, reference: str, protocol: type[P], *tasks: str) -> P:
+        """Load a model that another one depends on, after a check of its task."""
+        self.check_task(bundle, reference, *tasks)
+        return self.load(reference, protocol)
+
+    def check_task(self, bundle: Bundle, reference: str, *tasks: str) -> None:
+        """Raise BundleError if the task of a dependency is none of those given."""
+        if (task := self.task(reference)) not in tasks:
+            raise BundleError(
+                f"{bundle.folder}: depends on {reference}, a model of {task}, where one of "
+                f"{' or '.join(tasks)} is needed"
+            )
+
+    def encoder_of(self, bundle: Bundle, protocol: type[P]) -> P:
+        """Load the encoder that a card names."""
+        return self.dependency(bundle, encoder_reference(bundle.card), protocol, "sentence vectors")
+
+    def shared(self, wanted: type[P], bundle: Bundle, make: Callable[[], P]) -> P:
+        """Return an object made from a folder, once for all models that depend on it."""
+        made = self._shared.get((wanted, bundle.digest))
+        if not isinstance(made, wanted):
+            made = self._shared[wanted, bundle.digest] = make()
+        return made
+
+
+def default_workers() -> int:
+    """Return the number of processor cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def find_model_type(name: str, reference: str) -> ModelType[object]:
+    """Return a model type by name; ``reference`` names the model in errors."""
+    entries = _entries(MODEL_TYPES, TYPE_GROUP)
+    if name not in entries:
+        raise ModelError(
+            f"{reference}: a model of type {name!r}; this version opens {', '.join(entries)}"
+        )
+    return _loaded(entries[name], ModelType)
+
+
+def find_bundle(reference: str) -> Bundle:
+    """Return the model folder of a reference."""
+    if ":" not in reference and reference.endswith((".tsv", ".jsonl")):
+        reference = f"file:{reference}"
+    name, _, place = reference.partition(":")
+    entries = _entries(SCHEMES, SCHEME_GROUP)
+    if not place or name not in entries:
+        further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
+        raise ModelError(
+            f"model reference {reference!r}: write bundle:NAME for a model of the package, "
+            "model:NAME for one that was fetched (grice models list), file:PATH for a model folder "
+            "or MY.tsv of your own, or openai:MODEL@URL for a model of an endpoint"
+            + (f"; installed packages add {', '.join(further)}" if further else "")
+        )
+    try:
+        return _loaded(entries[name], Scheme).find(place)
+    except (GriceError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise BundleError(f"{reference}: {type(error).__name__}: {error}") from error
+
+
+def read_settings(bundle: Bundle, wanted: type[S]) -> S:
+    """Return the settings of a card, checked against a record of settings."""
+    settings = bundle.card.settings
+    where = f"{bundle.folder / 'card.toml'}: settings"
+    for name, value in settings.items():
+        if not all(map(math.isfinite, _floats(value))):
+            raise BundleError(f"{where}.{name}: only finite numbers are allowed")
+    try:
+        return msgspec.convert(settings, wanted)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        if missing := re.fullmatch(r"Object missing required field `(\w+)`", problem):
+            raise BundleError(f"{where}.{missing[1]} is missing") from None
+        value = settings[re.split(r"\W", place)[1]]
+        raise BundleError(
+            f"{where}{place.removesuffix('`')}: {problem[0].lower()}{problem[1:]}, "
+            f"found {shortened(repr(value))}"
+        ) from None
+
+
+def _floats(value: object) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, list):
+        for element in value:
+            yield from _floats(element)
+
+
+def dependencies_of(card: Card) -> tuple[str, ...]:
+    """Return the references a card depends on: its parts, else its base, else its encoder."""
+    parts = card.settings.get("parts")
+    if isinstance(parts, list):
+        return tuple(str(part) for part in parts)
+    if base := card.settings.get("base"):
+        return (str(base),)
+    return (encoder_reference(card),) if card.encoder else ()
+
+
+def encoder_reference(card: Card) -> str:
+    """Return the reference of the encoder that a card names."""
+    if not card.encoder:
+        raise BundleError("the card of a head must name the encoder whose vectors it reads")
+    return f"bundle:{card.encoder}"
+
+
+def plugin_problems() -> tuple[str, ...]:
+    """Return a line for each model type or scheme of other packages that cannot be used."""
+    return tuple(_problems(MODEL_TYPES, TYPE_GROUP, ModelType)) + tuple(
+        _problems(SCHEMES, SCHEME_GROUP, Scheme)
+    )
+
+
+def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[str]:
+    for entry in distributions.entry_points(group):
+        if entry.name in own:
+            yield f"{_title(entry)} is left out: grice has one of that name"
+            continue
+        try:
+            _loaded(entry, wanted)
+        except ModelError as error:
+            yield str(error)
+
+
+def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
+    """Return entry points by name; of two of one name that of grice, else the first."""
+    entries = {name: metadata.EntryPoint(name, place, group) for name, place in own.items()}
+    for entry in distributions.entry_points(group):
+        entries.setdefault(entry.name, entry)
+    return entries
+
+
+def _loaded(entry: metadata.EntryPoint, wanted: type[T]) -> T:
+    try:
+        loaded = distributions.load(entry)
+    except Exception as error:
+        if entry.dist is None:
+            raise
+        raise ModelError(f"{_title(entry)}: {type(error).__name__}: {error}") from error
+    if not isinstance(loaded, wanted) or loaded.name != entry.name:
+        what = "model type" if entry.group == TYPE_GROUP else "reference scheme"
+        raise ModelError(f"{_title(entry)}: {entry.value} declares no {what} of that name")
+    return loaded
+
+
+def _title(entry: metadata.EntryPoint) -> str:
+    what = "model type" if entry.group == TYPE_GROUP else "reference scheme"
+    return f"{what} {entry.name!r} of {entry.dist.name if entry.dist else 'grice'}"
