@@ -58,14 +58,7 @@ def agreement_of(
     answers: Sequence[Answer],
     names: Mapping[int, str] | None = None,
 ) -> list[Agreement]:
-    """Return the agreement of each column, with intervals over conversations.
-
-    Args:
-        template: Of the tasks.
-        tasks: All tasks.
-        answers: All answers; those that do not count are left out.
-        names: Of judges; with names, kappa stands for each pair of judges, too.
-    """
+    """Return the agreement of each column, with intervals over conversations."""
     groups = {task.id: task.group for task in tasks}
     counted = counting(tasks, answers)
     rows: list[Agreement] = []

@@ -35,18 +35,7 @@ def begin(
     fresh: Sequence[Task],
     source: Mapping[str, str],
 ) -> Study:
-    """Return a new study of tasks.
-
-    Args:
-        database: Where it is kept; it holds none yet.
-        template: What the tasks are.
-        settings: How they are given.
-        fresh: The tasks in the order of the input.
-        source: The files they come from, each with its hash.
-
-    Raises:
-        InputError: If there is no task, or tasks have no score where the order needs one.
-    """
+    """Return a new study of tasks."""
     if not fresh:
         raise InputError("there is nothing to ask: no item of the input fits the template")
     places = list(range(len(fresh)))
@@ -83,12 +72,7 @@ def begin(
 def begun_study(
     url: str, template: Template, settings: Settings, source: Source
 ) -> Iterator[Study]:
-    """Give a new study, or the same one that was begun before.
-
-    Raises:
-        InputError: If there is another study, or none can be begun.
-        RecordError: For the first record that cannot be used.
-    """
+    """Give a new study, or the same one that was begun before."""
     digests = hashes(source.names)
     # A file is not made for an input that does not fit.
     fresh = tasks_of(source, template, settings) if _is_new_file(url) else None
@@ -108,11 +92,7 @@ def _is_new_file(url: str) -> bool:
 
 @contextmanager
 def opened_study(url: str) -> Iterator[Study]:
-    """Give the study that is there.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Give the study that is there."""
     if _is_new_file(url):
         raise InputError(f"{url}: there is no such study; begin one by grice annotate TEMPLATE")
     with closing(Database(url)) as database:

@@ -86,14 +86,7 @@ sa.Index("grice_assignment_judge", assignments.c.judge, assignments.c.state, ass
 
 
 class Database:
-    """A database of one study. Writers wait for each other, so that no task is given twice.
-
-    Args:
-        url: ``sqlite:///PATH``, ``postgresql://…`` or a path, which is SQLite's.
-
-    Raises:
-        InputError: If nothing can be opened there.
-    """
+    """A database of one study. Writers wait for each other, so that no task is given twice."""
 
     def __init__(self, url: str) -> None:
         self._writer = Lock()
@@ -106,11 +99,7 @@ class Database:
             raise InputError(f"{self.name}: cannot be opened: {_reason(error)}") from None
 
     def check(self) -> bool:
-        """Return whether there is a study here.
-
-        Raises:
-            InputError: If there is something else, or a study of another version.
-        """
+        """Return whether there is a study here."""
         try:
             with self._engine.connect() as connection:
                 names = set(sa.inspect(connection).get_table_names())
@@ -130,11 +119,7 @@ class Database:
         return version is not None
 
     def create(self) -> None:
-        """Make the tables that are not there.
-
-        Raises:
-            OutputError: If they cannot be written.
-        """
+        """Make the tables that are not there."""
         with self._failing(), self._engine.begin() as connection:
             metadata.create_all(connection)
 
@@ -146,11 +131,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Give a connection that alone writes; what it wrote is durable once this ends.
-
-        Raises:
-            OutputError: If it cannot be written, such as to a full disk; nothing of it is kept.
-        """
+        """Give a connection that alone writes; what it wrote is durable once this ends."""
         # SQLite asks again and again whether another writer is done, up to 100 ms apart; writers of
         # this process wait for each other here instead.
         with self._failing(), self._writer, self._engine.connect() as connection:

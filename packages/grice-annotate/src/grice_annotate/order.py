@@ -28,11 +28,7 @@ PRIOR = 2.0
 
 
 def bins(scores: Sequence[float | None]) -> list[int]:
-    """Return for each task the number of its bin.
-
-    Raises:
-        InputError: If a task has no score.
-    """
+    """Return for each task the number of its bin."""
     if any(score is None for score in scores):
         lacking = sum(score is None for score in scores)
         raise InputError(
@@ -44,12 +40,7 @@ def bins(scores: Sequence[float | None]) -> list[int]:
 
 
 def wanted_bin(connection: sa.Connection, number: Callable[[Any], float | None]) -> int | None:
-    """Return the bin whose next label takes most off the error; None if none has tasks left.
-
-    Args:
-        connection: Reads the study.
-        number: Makes a number of an answer; None where a judge abstained.
-    """
+    """Return the bin whose next label takes most off the error; None if none has tasks left."""
     labels: dict[int, list[float]] = {}
     answered = sa.select(tasks.c.bin, assignments.c.answer).where(
         tasks.c.id == assignments.c.task,

@@ -33,14 +33,7 @@ class _Stance(msgspec.Struct):
 
 @contextmanager
 def stance_model(reference: str) -> Iterator[Predict]:
-    """Give what says the stance of an argument to a belief; requests wait for each other.
-
-    Args:
-        reference: A model of explanation graphs, or ``openai:MODEL@URL``.
-
-    Raises:
-        GriceError: If it cannot be opened.
-    """
+    """Give what says the stance of an argument to a belief; requests wait for each other."""
     lock = Lock()
     with ModelLoader(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
         if reference.startswith("openai:"):

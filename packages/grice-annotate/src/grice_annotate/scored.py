@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_scores(tasks: Iterable[Task], scores: str, metric: str) -> list[Task]:
-    """Return tasks with their score by a metric.
-
-    Raises:
-        InputError: If the metric scored none of them.
-    """
+    """Return tasks with their score by a metric."""
     by_key = _by_key(scores, [metric])
     scored = []
     for task in tasks:
@@ -52,11 +48,7 @@ def with_proposals(
     scores: str,
     metrics: Sequence[str],
 ) -> list[Task]:
-    """Return tasks with the answers that metrics propose.
-
-    Raises:
-        InputError: If the template takes no proposals of metrics, or none of them has one.
-    """
+    """Return tasks with the answers that metrics propose."""
     if template.propose is None:
         raise InputError(
             f"scores propose nothing to {template.name}; give proposals in a field `proposal`"

@@ -48,11 +48,7 @@ class Source(NamedTuple):
 
 
 def hashes(files: Sequence[str]) -> dict[str, str]:
-    """Return the sha256 of files by their names; of a folder, that of all its files.
-
-    Raises:
-        InputError: If one cannot be read.
-    """
+    """Return the sha256 of files by their names; of a folder, that of all its files."""
     try:
         return {Path(file).name: _hash(Path(file)) for file in files}
     except OSError as error:
@@ -68,11 +64,7 @@ def _hash(path: Path) -> str:
 
 
 def guideline_text(path: Path) -> str:
-    """Return the text of a guideline.
-
-    Raises:
-        InputError: If it cannot be read, or is no text or a very long one.
-    """
+    """Return the text of a guideline."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -85,16 +77,7 @@ def guideline_text(path: Path) -> str:
 
 
 def settings_of(given: Mapping[str, object], scale: tuple[float, float] = (1, 5)) -> Settings:
-    """Return settings, checked.
-
-    Args:
-        given: All but the scale.
-        scale: Its ends.
-
-    Raises:
-        InputError: For a scale of other than 2 to 20 whole steps, a time that is not above 0, a
-            negative number of tasks between checks, or an aspect named twice.
-    """
+    """Return settings, checked."""
     low, high = scale
     if float(low) != int(low) or float(high) != int(high) or not 1 <= high - low < STEPS:
         raise InputError(f"--scale {low:g} {high:g}: 2 to {STEPS} whole steps, the lower end first")
@@ -109,12 +92,7 @@ def settings_of(given: Mapping[str, object], scale: tuple[float, float] = (1, 5)
 
 
 def tasks_of(source: Source, template: Template, settings: Settings) -> list[Task]:
-    """Return the tasks of a new study in the order of its input, or of review.
-
-    Raises:
-        InputError: If something goes by scores that are not there, or an item does not fit.
-        RecordError: For the first record that cannot be used.
-    """
+    """Return the tasks of a new study in the order of its input, or of review."""
     tasks = list(template.read(source.files, settings))
     if source.scores is None:
         if settings.order in ("review", "uncertain"):

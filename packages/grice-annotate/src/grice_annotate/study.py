@@ -48,14 +48,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class Study:
-    """A study in a database.
-
-    Args:
-        database: Where it is kept.
-        template: What its tasks are.
-        settings: What it was begun with.
-        predict: The model that writers try to fool, if there is one.
-    """
+    """A study in a database."""
 
     def __init__(
         self,
@@ -145,18 +138,7 @@ class Study:
             return connection.scalar(DONE, {"judge": judge.id}) or 0
 
     def submit(self, judge: Judge, task: int, value: Json, *, change: bool = False) -> None:
-        """Keep an answer; it is durable when this returns.
-
-        Args:
-            judge: Who answers.
-            task: Number of the task.
-            value: The answer.
-            change: Whether it may take the place of an earlier answer of the judge; else an equal
-                one is acknowledged again and another one refused, as of two open tabs.
-
-        Raises:
-            AnswerError: If the judge was not given the task, or answered it otherwise before.
-        """
+        """Keep an answer; it is durable when this returns."""
         encoded = msgspec.json.encode(value).decode()
         with self.database.writing() as connection:
             row = connection.execute(ASSIGNED, {"task": task, "judge": judge.id}).first()

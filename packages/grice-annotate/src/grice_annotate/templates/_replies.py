@@ -47,12 +47,7 @@ class ReplyTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def conversations(files: Sequence[str]) -> Iterator[Conversation]:
-    """Yield the conversations of files; of several files, each is named in ``meta``.
-
-    Raises:
-        RecordError: For the first record that cannot be used: people's time is not spent on half
-            a file.
-    """
+    """Yield the conversations of files; of several files, each is named in ``meta``."""
     for record in records_of([read(file) for file in files]):
         if isinstance(record, RecordError):
             raise record

@@ -106,11 +106,7 @@ def _facts_of(graph: str | None) -> list[Triple]:
 
 
 def _written(form: Form) -> str:
-    """Return the graph of a form.
-
-    Raises:
-        AnswerError: If a fact lacks a part, or holds what a graph cannot.
-    """
+    """Return the graph of a form."""
     facts = []
     for number in range(MAX_FACTS):
         head, relation, tail = (

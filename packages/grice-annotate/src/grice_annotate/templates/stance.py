@@ -78,11 +78,7 @@ def _tries(draft: Json) -> list[dict[str, Json]]:
 
 
 def _answer(submitted: Submitted) -> Json:
-    """Return the pair with its tries, or a stance.
-
-    Raises:
-        TryAgainError: If the model was not fooled and a try is left.
-    """
+    """Return the pair with its tries, or a stance."""
     form, page = submitted.form, submitted.page
     if page.task.stage == CHECK:
         stance = form.get("stance", [""])[0]
