@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 from grice.cli import main
 from grice_annotate.app import application
-from grice_annotate.begin import begun_study
-from grice_annotate.source import Source, settings_of
+from grice_annotate.begin import Source, begun_study, settings_of
 from grice_annotate.templates import find_templates
 
 if TYPE_CHECKING:

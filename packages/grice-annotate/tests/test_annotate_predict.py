@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import ModelError
-from grice_annotate.predict import stance_model
+from grice_annotate.begin import stance_model
 from stub_endpoint import StubEndpoint
 
 BELIEF, ARGUMENT = "Zoos should be closed.", "Animals suffer in small cages."

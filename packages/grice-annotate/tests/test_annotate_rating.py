@@ -11,7 +11,7 @@ from grice.cli import main
 from grice.errors import GriceError
 from grice.readers import read
 from grice_annotate.agreement import agreement_of
-from grice_annotate.source import Source, settings_of
+from grice_annotate.begin import Source, settings_of
 from studio import command, studio_of, talks, write
 
 

@@ -59,7 +59,7 @@ ASSETS = {"studio.css": "text/css", "studio.js": "text/javascript"}
 
 
 class _Route(NamedTuple):
-    """Who a path is for, what answers it, and in which threads."""
+    """A route: its reader, its handler and its thread pool."""
 
     handler: Handler
     owner: bool

@@ -148,8 +148,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 
 def _begin(arguments: argparse.Namespace) -> int:
     """Begin a study, or go on with the same one, and serve it."""
-    from grice_annotate.begin import begun_study
-    from grice_annotate.source import Source
+    from grice_annotate.begin import Source, begun_study
 
     metrics = arguments.propose.split(",") if arguments.propose else ()
     source = Source(arguments.files, arguments.scores, arguments.metric, metrics, arguments.top)
@@ -181,7 +180,7 @@ def _check(study: Study, arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import note
     from grice.serve.check import exchange
     from grice_annotate.app import application, requests_of
-    from grice_annotate.predict import with_model
+    from grice_annotate.begin import with_model
 
     tasks, judges = len(study.tasks()), plural(study.settings.judges, "judge")
     note(f"{plural(tasks, 'task')} of {judges} each")
@@ -196,7 +195,7 @@ def _check(study: Study, arguments: argparse.Namespace) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    from grice_annotate.source import guideline_text, settings_of
+    from grice_annotate.begin import guideline_text, settings_of
 
     given = {
         "judges": arguments.judges,
@@ -230,7 +229,7 @@ def _serve(study: Study, arguments: argparse.Namespace) -> int:
     from grice.serve import Limits
     from grice.serve.server import serve
     from grice_annotate.app import application
-    from grice_annotate.predict import with_model
+    from grice_annotate.begin import with_model
 
     def begun(address: str) -> None:
         links = {
@@ -254,7 +253,7 @@ def _serve(study: Study, arguments: argparse.Namespace) -> int:
 def _agreement(arguments: argparse.Namespace) -> int:
     """Print how well the judges agree."""
     from grice_annotate.agreement import agreement_of
-    from grice_annotate.progress import progress_of
+    from grice_annotate.export import progress_of
 
     with _opened(arguments) as study:
         tasks, answers = study.tasks(), study.answers()

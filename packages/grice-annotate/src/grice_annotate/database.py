@@ -1,24 +1,27 @@
-"""The tables of a study, in SQLite or PostgreSQL."""
+"""The tables of a study, in SQLite or PostgreSQL, and the queries of pages."""
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from grice.errors import InputError, OutputError
+from grice_annotate.records import Answer, Judge, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 VERSION = 1
 """Of the tables below."""
 APPLICATION = 0x67726963
-"""How SQLite's files of grice's studies begin; PostgreSQL's transactions lock it."""
+"""Application id of SQLite files; the key of PostgreSQL's advisory lock."""
 WAIT = 30
 """Seconds that a transaction waits for another."""
 
@@ -180,3 +183,107 @@ def _engine(url: str) -> sa.Engine:
 
 def _reason(error: Exception) -> str:
     return str(getattr(error, "orig", error)).strip().split("\n", maxsplit=1)[0][:200]
+
+
+_task: sa.BindParameter[int] = sa.bindparam("task")
+_judge: sa.BindParameter[int] = sa.bindparam("judge")
+_mine = assignments.c.judge == _judge
+_done = sa.and_(_mine, assignments.c.state.in_(("answered", "set_aside")))
+_of_assignment = [column for column in assignments.c if column.name not in ("task", "judge")]
+_tasks = sa.select(tasks, *_of_assignment).where(tasks.c.id == assignments.c.task, _mine)
+_count = sa.select(sa.func.count())
+
+
+def _free(*conditions: sa.ColumnElement[bool]) -> sa.Select[int]:
+    had = sa.exists().where(
+        assignments.c.task == tasks.c.id, _mine, assignments.c.state.not_in(("late",))
+    )
+    return sa.select(tasks.c.id).where(~had, *conditions).order_by(tasks.c.place).limit(1)
+
+
+JUDGE = sa.select(judges).where(judges.c.token == sa.bindparam("token"))
+"""The judge of a link."""
+OPEN_TASK = _tasks.where(assignments.c.state == "open")
+"""The task that a judge has before them."""
+ASSIGNED = _tasks.where(tasks.c.id == _task)
+"""A task that a judge was given, with the answer."""
+PREVIOUS = (
+    sa.select(assignments.c.task)
+    .where(_mine, assignments.c.state == "answered")
+    .order_by(assignments.c.saved.desc())
+    .limit(1)
+)
+"""The task that a judge answered last."""
+DONE = _count.select_from(assignments).where(_mine, assignments.c.answer.is_not(None))
+"""Number of tasks a judge has answered."""
+CHECKED = _count.select_from(assignments.join(tasks)).where(_done, tasks.c.judges == 0)
+"""Number of checks a judge has answered."""
+SINCE = _count.select_from(assignments).where(_done, assignments.c.block == sa.bindparam("block"))
+"""Number of tasks a judge has answered in a block between checks."""
+FREE = _free(IS_LACKING)
+"""The first task that lacks judges and that a judge has not had."""
+FREE_IN_BIN = _free(IS_LACKING, tasks.c.bin == sa.bindparam("bin"))
+FREE_CHECK = _free(IS_CHECK)
+"""The first check that a judge has not had."""
+
+
+def decoded(text: str | None) -> Any:  # noqa: ANN401 - any JSON
+    """Return the value of a column of JSON; None where there is none."""
+    return None if text is None else msgspec.json.decode(text)
+
+
+def encoded(value: object) -> str | None:
+    """Return what a column of JSON holds."""
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def judge_of(row: sa.Row[Any]) -> Judge:
+    """Return the judge of a row."""
+    return Judge(
+        id=row.id, name=row.name, token=row.token, owner=row.owner, proposals=row.proposals
+    )
+
+
+def task_of(row: sa.Row[Any]) -> Task:
+    """Return the task of a row."""
+    return Task(
+        id=row.id,
+        key=row.key,
+        group=row.cluster,
+        content=decoded(row.content),
+        stage=row.stage,
+        judges=row.judges,
+        expected=decoded(row.expected),
+        proposal=decoded(row.proposal),
+        score=row.score,
+        parent=row.parent,
+        adjudicated=decoded(row.adjudicated),
+    )
+
+
+def task_row(task: Task) -> dict[str, object]:
+    """Return the columns of a new task."""
+    return {
+        "key": task.key,
+        "cluster": task.group,
+        "content": encoded(task.content),
+        "stage": task.stage,
+        "judges": task.judges,
+        "expected": encoded(task.expected),
+        "proposal": encoded(task.proposal),
+        "score": task.score,
+        "parent": task.parent,
+    }
+
+
+def answer_of(row: sa.Row[Any]) -> Answer:
+    """Return the answer of an assignment's row."""
+    return Answer(
+        task=row.task,
+        judge=row.judge,
+        value=decoded(row.answer),
+        seconds=row.seconds or 0.0,
+        saved=row.saved or 0.0,
+        proposed=row.proposed,
+        set_aside=row.state == "set_aside",
+    )

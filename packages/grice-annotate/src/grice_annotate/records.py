@@ -1,4 +1,4 @@
-"""The nouns of a study."""
+"""Records of a study: settings, tasks, answers and judges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Form: TypeAlias = dict[str, list[str]]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a study was begun with; it stays as it is.
+    """Settings of a study, fixed when it is created.
 
     Attributes:
         judges: How many distinct judges answer a task.
@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What one page puts before a judge.
+    """A task on one page.
 
     Attributes:
         id: Number in the study; 0 before it is kept.
@@ -76,7 +76,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge answered to a task.
+    """The answer of a judge to a task.
 
     Attributes:
         task: Number of the task.
@@ -99,15 +99,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody with a link.
-
-    Attributes:
-        id: Number in the study.
-        name: A pseudonym.
-        token: The unguessable part of the link.
-        owner: Whether it is the owner's link.
-        proposals: Whether proposals are shown.
-    """
+    """A person with a link of their own; the owner of the study has one, too."""
 
     id: int
     name: str
@@ -121,11 +113,7 @@ class AnswerError(Exception):
 
 
 class TryAgainError(Exception):
-    """An answer that is kept as a draft, for the judge may improve it.
-
-    Attributes:
-        draft: What is kept.
-    """
+    """An answer that is kept as a draft, because the judge may improve it."""
 
     def __init__(self, message: str, draft: Json) -> None:
         super().__init__(message)

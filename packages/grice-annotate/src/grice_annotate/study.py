@@ -16,10 +16,23 @@ import sqlalchemy as sa
 
 from grice.records import Json
 from grice_annotate.assign import next_task, open_task, return_late, set_aside
-from grice_annotate.database import Database, assignments, judges, studies, tasks
-from grice_annotate.queries import ASSIGNED, DONE, JUDGE, PREVIOUS
+from grice_annotate.database import (
+    ASSIGNED,
+    DONE,
+    JUDGE,
+    PREVIOUS,
+    Database,
+    answer_of,
+    assignments,
+    decoded,
+    judge_of,
+    judges,
+    studies,
+    task_of,
+    task_row,
+    tasks,
+)
 from grice_annotate.records import Answer, AnswerError, Judge, Settings, Task
-from grice_annotate.rows import answer_of, decoded, judge_of, task_of, task_row
 from grice_annotate.templates import Page
 
 if TYPE_CHECKING:
@@ -32,13 +45,7 @@ OWNER = "owner"
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A task as one judge sees it.
-
-    Attributes:
-        answer: What the judge answered before; None for a new task.
-        draft: What a writer tried before.
-        proposed: Whether the proposal is shown.
-    """
+    """A task as one judge sees it, with the earlier answer or draft."""
 
     task: Task
     judge: Judge

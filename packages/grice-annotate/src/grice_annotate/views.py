@@ -1,4 +1,4 @@
-"""What each page of a study holds."""
+"""Contents of the pages of a study."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import msgspec
 
 from grice.records import json_line
 from grice_annotate.agreement import agreement_of, disputed_tasks
-from grice_annotate.export import data_card, records
-from grice_annotate.progress import progress_of
+from grice_annotate.export import data_card, progress_of, records
 from grice_annotate.templates import Page
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What can be asked of people: each module of this package is one template, with its page.
+"""Templates of tasks: each module of this package is one template, with its page.
 
 A module declares ``TEMPLATE``; it is found by looking, and its page is ``pages/NAME.html`` beside
 this package. Nothing else is touched when one is added.

@@ -1,28 +1,30 @@
-"""What a template declares."""
+"""Declaration of a template, and replies to judge from conversations of any format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
+from grice.errors import RecordError
+from grice.readers import read, records_of
+from grice.records import Json
+from grice.scoring.items import responses
+from grice_annotate.records import Task
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from grice.records import Json, Score
+    from grice.records import Conversation, Response, Score
     from grice.stats.agreement import Scale
-    from grice_annotate.records import Answer, Form, Judge, Settings, Task
+    from grice_annotate.records import Answer, Form, Judge, Settings
 
     Predict: TypeAlias = Callable[[str, str], str]
 
 
 class Column(NamedTuple):
-    """One number or category of the answers, of which agreement is measured.
-
-    Attributes:
-        name: What it is called in tables.
-        scale: Of its values.
-        values: By task and judge; a judge who abstained has none.
-    """
+    """A number or category of the answers by task and judge, for agreement."""
 
     name: str
     scale: Scale
@@ -45,12 +47,7 @@ class Page(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """A page that a judge sent.
-
-    Attributes:
-        form: Its fields.
-        page: What was on it.
-    """
+    """A submitted page with the fields of its form."""
 
     form: Form
     page: Page
@@ -64,19 +61,14 @@ class Judged(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """What follows a task that has its answers.
-
-    Attributes:
-        judges: How many more judges it needs; where any, nothing else follows yet.
-        tasks: Tasks that follow it.
-    """
+    """The judges a task still needs, or else the tasks that follow it."""
 
     judges: int = 0
     tasks: tuple[Task, ...] = ()
 
 
 class Template(NamedTuple):
-    """What can be asked of people.
+    """A kind of task for people.
 
     Attributes:
         name: Its name, and that of its page.
@@ -123,3 +115,85 @@ def verdicts(
         if answer.task in judged
     }
     return [Column(name, "nominal", values)]
+
+
+PROPOSAL = "proposal"
+"""Field of a record with an answer that somebody proposes, in the template's own form."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A turn as a page shows it."""
+
+    speaker: str
+    text: str
+
+
+class ReplyTask(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A reply with its history; ``meta`` holds the other fields of the record."""
+
+    conversation: str
+    turn: int
+    history: list[Line]
+    reply: Line
+    meta: dict[str, Json] = {}
+
+
+def conversations(files: Sequence[str]) -> Iterator[Conversation]:
+    """Yield the conversations of files; of several files, each is named in ``meta``."""
+    for record in records_of([read(file) for file in files]):
+        if isinstance(record, RecordError):
+            raise record
+        yield record
+
+
+def reply_tasks(files: Sequence[str], judges: int, stage: str) -> Iterator[Task]:
+    """Yield a task for each reply that is judged: the targets, or the assistant's, or all."""
+    for conversation in conversations(files):
+        for response in responses(conversation):
+            content = _content(conversation, response)
+            yield Task(
+                key=f"{conversation.id}:{response.turn}",
+                group=conversation.id,
+                content=msgspec.to_builtins(content),
+                stage=stage,
+                judges=judges,
+                proposal=conversation.meta.get(PROPOSAL),
+            )
+
+
+def _content(conversation: Conversation, response: Response) -> ReplyTask:
+    lines = [Line(turn.speaker, turn.text) for turn in conversation.turns[: response.turn + 1]]
+    meta = {name: value for name, value in conversation.meta.items() if name != PROPOSAL}
+    return ReplyTask(conversation.id, response.turn, lines[:-1], lines[-1], meta)
+
+
+def instructed(task: Task, number: int, instruction: str, expected: Json) -> Task:
+    """Return an attention check: a task whose reply says what is to be answered."""
+    content = msgspec.convert(task.content, ReplyTask)
+    reply = Line(content.reply.speaker, instruction)
+    return Task(
+        key=f"check:{number}",
+        group="check",
+        content=msgspec.to_builtins(msgspec.structs.replace(content, reply=reply)),
+        stage=task.stage,
+        judges=0,
+        expected=expected,
+    )
+
+
+def reply_record(task: Task, fields: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a conversation up to a reply, with the fields of its answers.
+
+    It is a conversation that grice reads, and a line of labels: the reply is its only target.
+    """
+    content = msgspec.convert(task.content, ReplyTask)
+    turns: list[Json] = [msgspec.to_builtins(line) for line in (*content.history, content.reply)]
+    return {
+        **content.meta,
+        "id": task.key,
+        "conversation": content.conversation,
+        "turn": content.turn,
+        "turns": turns,
+        "targets": [len(turns) - 1],
+        **fields,
+    }

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from grice.evaluation.issues import read_taxonomy
 from grice_annotate.records import AnswerError
-from grice_annotate.templates._replies import instructed, reply_record, reply_tasks
-from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import (
+    Column,
+    Judged,
+    Page,
+    Submitted,
+    Template,
+    instructed,
+    reply_record,
+    reply_tasks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,15 @@ import msgspec
 from grice.errors import RecordError
 from grice.records import Json
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._replies import Line, conversations
-from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import (
+    Column,
+    Judged,
+    Line,
+    Page,
+    Submitted,
+    Template,
+    conversations,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -31,7 +31,7 @@ LONGEST = 500
 
 
 class _Topic(msgspec.Struct, frozen=True):
-    """What a writer is given."""
+    """Content of a writing task."""
 
     id: str
     topic: str
@@ -39,7 +39,7 @@ class _Topic(msgspec.Struct, frozen=True):
 
 
 class _Pair(msgspec.Struct, frozen=True):
-    """What is checked."""
+    """Content of a verification task."""
 
     id: str
     belief: str

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._replies import conversations
-from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import (
+    Column,
+    Followed,
+    Judged,
+    Page,
+    Submitted,
+    Template,
+    conversations,
+)
 from grice_tasks.cider.files import dump_dialogue, read_annotated
 from grice_tasks.cider.records import Annotated, Dialogue, cider_schema
 

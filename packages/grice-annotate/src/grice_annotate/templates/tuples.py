@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any
 from grice.errors import InputError, did_you_mean
 from grice.records import TripleEvidence
 from grice_annotate.records import AnswerError
-from grice_annotate.templates._replies import reply_record, reply_tasks
-from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import (
+    Column,
+    Judged,
+    Page,
+    Submitted,
+    Template,
+    reply_record,
+    reply_tasks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
