@@ -89,8 +89,8 @@ def encoding() -> Iterator[Figure]:
     from tokenizers import Tokenizer
 
     from grice.models.bundle import open_bundle
+    from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import EmbeddedEncoder
-    from grice.models.memo import Memo, MemoEncoder
 
     bundle = open_bundle("encoder")
     sample = texts(600)
@@ -105,7 +105,7 @@ def encoding() -> Iterator[Figure]:
         ours = EmbeddedEncoder(bundle, mode=mode, threads=1)  # type: ignore[arg-type]
         raw_time, our_time = best(
             lambda raw=raw: timed(lambda: [raw.forward_batch(batch) for batch in batches]),
-            lambda ours=ours: timed(lambda: MemoEncoder(ours, Memo(None)).encode(sample)),
+            lambda ours=ours: timed(lambda: CachedEncoder(ours, Cache(None)).encode(sample)),
         )
         rate, raw_rate = len(sample) / our_time, len(sample) / raw_time
         yield figure(f"encoding, {mode}, against the bare engine", rate, "texts/cpu-s", raw_rate)

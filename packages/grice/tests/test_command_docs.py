@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from grice.distributions import extras
-from grice.models.memo import LIMIT
+from grice.models.cache import LIMIT
 
 pytestmark = pytest.mark.docs
 

@@ -14,9 +14,9 @@ from grice.knowledge.generative import (
 from grice.knowledge.lookup import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.models.bundle import Bundle, Card, open_bundle
+from grice.models.cache import Cache, CachedGenerator
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.loader import ModelLoader, read_settings
-from grice.models.memo import Memo, MemoGenerator
 from grice.models.protocols import Generated
 from grice.records import KnownTail, Triple
 
@@ -214,14 +214,14 @@ def test_what_was_written_is_kept(tmp_path, shipped):
             return super().generate(prompts, count=count, begin=begin)
 
     bundle = open_bundle("comet")
-    memo = Memo(tmp_path)
-    kept = knowledge_of(bundle, MemoGenerator(Counting(bundle, mode="exact", threads=1), memo))
+    cache = Cache(tmp_path)
+    kept = knowledge_of(bundle, CachedGenerator(Counting(bundle, mode="exact", threads=1), cache))
     asked = list(HEADS), ["xWant"] * len(HEADS)
     assert kept.tails(*asked, 3) == kept.tails(*asked, 3) == shipped.tails(*asked, 3)
     assert Counting.calls == len(HEADS)
     triples = [Triple(head, "xReact", "happy") for head in HEADS]
     assert kept.plausibility(triples) == kept.plausibility(triples) == shipped.plausibility(triples)
-    memo.close()
+    cache.close()
 
 
 def test_it_is_opened_by_name_alone():

@@ -13,14 +13,14 @@ from grice.evaluation.audit import injections
 from grice.metrics.judges import ASPECTS, JUDGES
 from grice.metrics.judging import Preference, prefer, rate
 from grice.metrics.registry import find_metrics
-from grice.models.endpoint.spending import Terms
+from grice.models.endpoint.usage import ClientOptions
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Chat
 from grice.testing import check_metric
 from stub_endpoint import StubEndpoint, by_length
 
 pytestmark = pytest.mark.enable_socket
-QUICK = Terms(pause=0.01, longest_pause=0.05, timeout=0.5, attempts=2)
+QUICK = ClientOptions(pause=0.01, longest_pause=0.05, timeout=0.5, attempts=2)
 TALK = ["Where are you from?", "From a small town near Lisbon, by the sea."]
 
 
@@ -79,7 +79,7 @@ def test_answers_that_lack_are_said():
     with StubEndpoint(faults=["prose"] * 3) as server, grice.load(
         "judge_relevance",
         options={"judge_relevance": {"model": server.model, "repeats": 2}},
-        terms=Terms(concurrency=1),
+        terms=ClientOptions(concurrency=1),
     ) as grader:  # fmt: skip
         [score] = grader.score(TALK)
     assert (score.status, score.flags) == ("ok", ("partly_unanswered",))

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from grice.errors import BundleError
 from grice.metrics.coherence.replaced_tokens import (
     REPLACED_TOKEN_FEATURES,
-    MemoReplacedTokens,
+    CachedReplacedTokens,
     ReplacedTokenDetector,
     ReplacedTokens,
     replaced_token_features,
 )
 from grice.models.bundle import open_bundle
+from grice.models.cache import Cache, CachedEncoder
 from grice.models.embedded import EmbeddedEncoder, Hidden
-from grice.models.memo import Memo, MemoEncoder
 from grice.models.mlp import Mlp
 
 D = 4
@@ -93,9 +93,9 @@ class StateEncoder:
 
 def test_states_that_others_ask_for_are_read_along():
     bare = StateEncoder()
-    memo = Memo(None)
-    encoder = MemoEncoder(bare, memo)
-    judge = MemoReplacedTokens(HEAD, encoder, memo)
+    cache = Cache(None)
+    encoder = CachedEncoder(bare, cache)
+    judge = CachedReplacedTokens(HEAD, encoder, cache)
     encoder.hidden(["hello"])
     verdicts = judge.replaced_tokens(["hello", "goodbye", "hello"])
     assert bare.asked == ["hello", "goodbye"]

@@ -7,9 +7,9 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from grice.models import memo as memo_module
+from grice.models import cache as cache_module
+from grice.models.cache import Cache, CachedEncoder, CachedSpanTagger, cache_files
 from grice.models.embedded import Hidden
-from grice.models.memo import Memo, MemoEncoder, MemoSpanTagger, cache_files
 from grice.models.protocols import TaggedSpan
 
 
@@ -39,7 +39,7 @@ def counting():
 
 
 def test_each_distinct_text_is_encoded_once(counting):
-    encoder = MemoEncoder(counting, Memo(None))
+    encoder = CachedEncoder(counting, Cache(None))
     first = encoder.encode(["a", "bb", "a", "ccc"])
     second = encoder.encode(["ccc", "dddd", "a"])
     assert counting.asked == ["a", "bb", "ccc", "dddd"]
@@ -49,30 +49,30 @@ def test_each_distinct_text_is_encoded_once(counting):
 
 def test_a_folder_keeps_answers_for_the_next_run(counting, tmp_path):
     for _ in range(2):
-        memo = Memo(tmp_path / "shared")
-        assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
-        memo.close()
+        cache = Cache(tmp_path / "shared")
+        assert CachedEncoder(counting, cache).encode(["hello"])[0][0] == 5
+        cache.close()
     assert counting.asked == ["hello"]
 
 
 def test_another_model_gets_no_answers_of_this_one(counting):
-    memo = Memo(None)
-    MemoEncoder(counting, memo).encode(["a"])
+    cache = Cache(None)
+    CachedEncoder(counting, cache).encode(["a"])
     other = CountingEncoder()
     other.identity = "other"
-    MemoEncoder(other, memo).encode(["a"])
+    CachedEncoder(other, cache).encode(["a"])
     assert other.asked == ["a"]
 
 
 def test_reading_token_states_leaves_the_vectors_behind(counting):
-    encoder = MemoEncoder(counting, Memo(None))
+    encoder = CachedEncoder(counting, Cache(None))
     encoder.hidden(["a", "bb"])
     encoder.encode(["bb", "a"])
     assert counting.asked == ["a", "bb"]
 
 
 def test_odd_texts_are_told_apart(counting):
-    encoder = MemoEncoder(counting, Memo(None))
+    encoder = CachedEncoder(counting, Cache(None))
     texts = ["?", "\ud800", "\udfff", "", "\x00", "é", "e\u0301"]
     encoder.encode(texts)
     assert counting.asked == texts
@@ -85,60 +85,60 @@ def test_spans_come_back_as_they_were():
         def tag(self, texts):
             return [(TaggedSpan(0, len(text), "event", 0.25),) for text in texts]
 
-    tagger = MemoSpanTagger(Tagger(), Memo(None))
+    tagger = CachedSpanTagger(Tagger(), Cache(None))
     assert tagger.tag(["abc"]) == tagger.tag(["abc"]) == [(TaggedSpan(0, 3, "event", 0.25),)]
 
 
 def test_a_damaged_cache_is_left_out_with_a_warning(counting, tmp_path):
-    (tmp_path / memo_module.FILE).write_bytes(b"this is no database" * 100)
+    (tmp_path / cache_module.FILE).write_bytes(b"this is no database" * 100)
     with pytest.warns(UserWarning, match="the cache cannot be used and is left out"):
-        memo = Memo(tmp_path)
-    assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
+        cache = Cache(tmp_path)
+    assert CachedEncoder(counting, cache).encode(["hello"])[0][0] == 5
 
 
 def test_a_cache_in_an_impossible_place_is_left_out_with_a_warning(counting, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.warns(UserWarning, match="left out"):
-        memo = Memo(tmp_path / "file" / "below")
-    assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
+        cache = Cache(tmp_path / "file" / "below")
+    assert CachedEncoder(counting, cache).encode(["hello"])[0][0] == 5
 
 
 def test_a_cache_that_breaks_on_the_way_costs_no_answer(counting, tmp_path):
-    memo = Memo(tmp_path)
-    encoder = MemoEncoder(counting, memo)
+    cache = Cache(tmp_path)
+    encoder = CachedEncoder(counting, cache)
     encoder.encode(["a"])
-    with sqlite3.connect(tmp_path / memo_module.FILE) as other:
+    with sqlite3.connect(tmp_path / cache_module.FILE) as other:
         other.execute("DROP TABLE answers")
     with pytest.warns(UserWarning, match="left out"):
         assert encoder.encode(["a", "bb"])[1][0] == 2
 
 
 def test_a_cache_that_has_grown_too_large_starts_empty(counting, tmp_path, monkeypatch):
-    memo = Memo(tmp_path)
-    MemoEncoder(counting, memo).encode(["a"])
-    memo.close()
-    monkeypatch.setattr(memo_module, "LIMIT", 10)
-    memo = Memo(tmp_path)
-    MemoEncoder(counting, memo).encode(["a"])
-    memo.close()
+    cache = Cache(tmp_path)
+    CachedEncoder(counting, cache).encode(["a"])
+    cache.close()
+    monkeypatch.setattr(cache_module, "LIMIT", 10)
+    cache = Cache(tmp_path)
+    CachedEncoder(counting, cache).encode(["a"])
+    cache.close()
     assert counting.asked == ["a", "a"]
 
 
 def entries(folder):
-    with closing(sqlite3.connect(folder / memo_module.FILE)) as connection:
+    with closing(sqlite3.connect(folder / cache_module.FILE)) as connection:
         return connection.execute("SELECT rowid, key, value FROM answers").fetchall()
 
 
 def rewrite(folder, column, rowid, value):
-    with closing(sqlite3.connect(folder / memo_module.FILE)) as connection, connection:
+    with closing(sqlite3.connect(folder / cache_module.FILE)) as connection, connection:
         connection.execute(f"UPDATE answers SET {column} = ? WHERE rowid = ?", (value, rowid))
 
 
 def test_no_flipped_bit_reaches_an_answer(counting, tmp_path):
     texts = [f"text {'x' * i}" for i in range(60)]
-    memo = Memo(tmp_path)
-    expected = MemoEncoder(counting, memo).encode(texts)
-    memo.close()
+    cache = Cache(tmp_path)
+    expected = CachedEncoder(counting, cache).encode(texts)
+    cache.close()
     rng = random.Random(5)
     for rowid, key, value in entries(tmp_path):
         column, whole = ("key", key) if rowid % 5 == 0 else ("value", value)
@@ -146,40 +146,40 @@ def test_no_flipped_bit_reaches_an_answer(counting, tmp_path):
         flipped[rng.randrange(len(flipped))] ^= 1 << rng.randrange(8)
         rewrite(tmp_path, column, rowid, bytes(flipped))
     counting.asked.clear()
-    memo = Memo(tmp_path)
-    assert np.array_equal(MemoEncoder(counting, memo).encode(texts), expected)
+    cache = Cache(tmp_path)
+    assert np.array_equal(CachedEncoder(counting, cache).encode(texts), expected)
     assert sorted(counting.asked) == sorted(texts)
     counting.asked.clear()
-    assert np.array_equal(MemoEncoder(counting, memo).encode(texts), expected)
+    assert np.array_equal(CachedEncoder(counting, cache).encode(texts), expected)
     assert counting.asked == []
-    memo.close()
+    cache.close()
 
 
 @pytest.mark.parametrize("value", [None, 7, "text", b"", b"abc"])
 def test_an_entry_that_is_no_answer_is_computed_again(counting, tmp_path, value):
-    memo = Memo(tmp_path)
-    encoder = MemoEncoder(counting, memo)
+    cache = Cache(tmp_path)
+    encoder = CachedEncoder(counting, cache)
     encoder.encode(["a"])
     rewrite(tmp_path, "value", 1, value)
     assert encoder.encode(["a"])[0][0] == 1
     assert counting.asked == ["a", "a"]
-    memo.close()
+    cache.close()
 
 
 def test_an_answer_under_the_key_of_another_is_not_given(counting, tmp_path):
-    memo = Memo(tmp_path)
-    encoder = MemoEncoder(counting, memo)
+    cache = Cache(tmp_path)
+    encoder = CachedEncoder(counting, cache)
     encoder.encode(["a", "bb"])
     (_, _, first), (rowid, _, _) = entries(tmp_path)
     rewrite(tmp_path, "value", rowid, first)
     assert [vector[0] for vector in encoder.encode(["a", "bb"])] == [1, 2]
-    memo.close()
+    cache.close()
 
 
 def test_a_cache_of_an_earlier_layout_is_not_used_and_can_be_cleared(counting, tmp_path):
     old = tmp_path / "answers.sqlite"
     old.write_bytes(b"of another layout")
-    memo = Memo(tmp_path)
-    assert MemoEncoder(counting, memo).encode(["a"])[0][0] == 1
-    memo.close()
+    cache = Cache(tmp_path)
+    assert CachedEncoder(counting, cache).encode(["a"])[0][0] == 1
+    cache.close()
     assert old in cache_files(tmp_path)

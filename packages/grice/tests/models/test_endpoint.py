@@ -8,13 +8,13 @@ import pytest
 
 from grice.errors import ModelError, StoppedError
 from grice.metrics.judging import Rating
-from grice.models.endpoint.spending import Terms, in_words
+from grice.models.endpoint.usage import ClientOptions, in_words
 from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Chat, ChatRequest, Message, Segment, Unanswered
 from stub_endpoint import StubEndpoint
 
 pytestmark = pytest.mark.enable_socket
-QUICK = Terms(pause=0.01, longest_pause=0.05, timeout=0.5, attempts=3)
+QUICK = ClientOptions(pause=0.01, longest_pause=0.05, timeout=0.5, attempts=3)
 
 
 def request(text="fine, thank you"):
@@ -171,21 +171,21 @@ def test_an_object_of_the_judged_text_is_no_answer_where_it_is_quoted():
 )
 def test_a_long_answer_is_read_in_time_of_its_length(part):
     started = time.monotonic()
-    answered(part * (1_000_000 // len(part)), terms=Terms(readings=1))
+    answered(part * (1_000_000 // len(part)), terms=ClientOptions(parse_attempts=1))
     assert time.monotonic() - started < 20  # about a second; minutes if it grew with the square
 
 
 def test_a_model_that_reasons_gets_the_room_for_it_from_then_on():
     texts = ["one", "two", "three"]
     with StubEndpoint(always="reasons") as server:
-        answers, _ = asked(server, terms=Terms(concurrency=1), texts=texts)
+        answers, _ = asked(server, terms=ClientOptions(concurrency=1), texts=texts)
     assert all(isinstance(answer, Rating) for answer in answers)
     assert [sent["max_tokens"] for sent in server.requests] == [256, 4096, 4096, 4096]
 
 
 def test_where_a_server_has_no_room_for_reasoning_it_is_asked_as_before():
     with StubEndpoint(always="short context") as server:
-        answers, _ = asked(server, terms=Terms(concurrency=1), texts=["one", "two"])
+        answers, _ = asked(server, terms=ClientOptions(concurrency=1), texts=["one", "two"])
     assert all("cut at its longest, 256 tokens" in answer.reason for answer in answers)
     lengths = [sent["max_tokens"] for sent in server.requests]
     assert lengths == [256, 4096, 256, 256, 256, 256, 256]
@@ -200,7 +200,7 @@ def test_fifteen_unreadable_items_in_a_row_do_not_end_the_run():
     faults = in_turn(("prose", 15), ("", 1), ("prose", 15), ("", 1))
     with StubEndpoint(faults=faults) as server:
         answers, usage = asked(
-            server, terms=Terms(concurrency=1), texts=[f"reply {i}" for i in range(32)]
+            server, terms=ClientOptions(concurrency=1), texts=[f"reply {i}" for i in range(32)]
         )
     assert [place for place, x in enumerate(answers) if isinstance(x, Rating)] == [15, 31]
     assert usage.unanswered == {
@@ -210,7 +210,7 @@ def test_fifteen_unreadable_items_in_a_row_do_not_end_the_run():
 
 def test_sixteen_unreadable_items_in_a_row_end_the_run_and_what_was_answered_is_kept(tmp_path):
     texts = [f"reply {i}" for i in range(40)]
-    terms = Terms(concurrency=1)
+    terms = ClientOptions(concurrency=1)
     with StubEndpoint(faults=in_turn(("", 2)), always="prose") as server:
         with pytest.raises(StoppedError, match="'stub' to 16 requests in a row") as raised:
             asked(server, terms=terms, texts=texts, cache=tmp_path)
@@ -231,7 +231,7 @@ def test_requests_at_the_same_time_end_the_run_too():
 
 
 def test_silent_and_unreadable_items_count_together():
-    terms = Terms(concurrency=1, attempts=3, pause=0.001)
+    terms = ClientOptions(concurrency=1, attempts=3, pause=0.001)
     faults = in_turn(("prose", 8), ("500", 8))
     with (
         StubEndpoint(faults=faults) as server,
@@ -257,7 +257,7 @@ def test_an_answer_is_shown_without_key_and_control_characters(monkeypatch):
 
 
 def test_retry_after_is_kept_by_everybody():
-    terms = Terms(pause=0.01, concurrency=2)
+    terms = ClientOptions(pause=0.01, concurrency=2)
     with StubEndpoint(faults=["429"], delay=0.05) as server:
         answers, _ = asked(server, terms=terms, texts=[f"reply {i}" for i in range(6)])
     assert not any(isinstance(answer, Unanswered) for answer in answers)
@@ -269,7 +269,9 @@ def test_retry_after_is_kept_by_everybody():
 
 def test_a_server_without_schemas_is_asked_without():
     with StubEndpoint(always="no schema") as server:
-        answers, _ = asked(server, terms=Terms(concurrency=1), texts=["one", "two", "three"])
+        answers, _ = asked(
+            server, terms=ClientOptions(concurrency=1), texts=["one", "two", "three"]
+        )
     assert all(isinstance(answer, Rating) for answer in answers)
     assert ["response_format" in sent for sent in server.requests] == [True, False, False, False]
 
@@ -294,7 +296,7 @@ def test_nobody_at_the_address_ends_the_run():
 
 def test_a_limit_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
     texts = [f"reply number {i}" for i in range(10)]
-    few = Terms(limit_requests=4, concurrency=2)
+    few = ClientOptions(limit_requests=4, concurrency=2)
     with StubEndpoint() as server:
         with pytest.raises(StoppedError, match="limit of 4 requests"):
             asked(server, terms=few, texts=texts, cache=tmp_path)
@@ -313,7 +315,7 @@ def test_tokens_are_counted_as_the_server_says():
 
 def test_a_plan_sends_nothing():
     with StubEndpoint() as server:
-        _, usage = asked(server, terms=Terms(planning=True), texts=["a", "b", "a"])
+        _, usage = asked(server, terms=ClientOptions(dry_run=True), texts=["a", "b", "a"])
         assert server.requests == []
     assert usage.requests == 2
     assert "2 requests; about" in next(iter(in_words(usage, planned=True)))
@@ -345,7 +347,7 @@ def test_log_probabilities_that_cease_end_with_their_own_reason():
 
 
 def test_where_the_run_ends_nothing_more_is_sent():
-    terms = Terms(concurrency=4, attempts=50, pause=5.0)
+    terms = ClientOptions(concurrency=4, attempts=50, pause=5.0)
     with StubEndpoint(faults=["500", "500", "500", "401"]) as server:
         with pytest.raises(StoppedError, match="HTTP 401"):
             asked(server, terms=terms, texts=[f"reply {i}" for i in range(40)])
@@ -362,7 +364,7 @@ def test_log_probabilities_stand_at_their_segment():
 
 
 def test_as_many_requests_are_under_way_as_may_be():
-    terms = Terms(concurrency=8)
+    terms = ClientOptions(concurrency=8)
     with StubEndpoint(delay=0.05) as server:
         asked(server, terms=terms, texts=[f"reply {i}" for i in range(40)])
         assert server.most_open == 8

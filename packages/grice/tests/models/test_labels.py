@@ -8,8 +8,8 @@ from test_engines import bundle, kept
 
 from grice.errors import BundleError
 from grice.models.bundle import open_bundle
+from grice.models.cache import Cache
 from grice.models.labels import CrossEncoder, LabelSettings
-from grice.models.memo import Memo
 from grice.models.protocols import Pair
 
 
@@ -26,7 +26,7 @@ def made(tmp_path):
 
         settings = LabelSettings(20, list(labels), positive)
         return CrossEncoder(
-            open_bundle(folder), settings, logits, Memo(None), engine="test", threads=threads
+            open_bundle(folder), settings, logits, Cache(None), engine="test", threads=threads
         )
 
     return make, seen

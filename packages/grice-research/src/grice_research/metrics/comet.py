@@ -40,7 +40,9 @@ def query(head: str, relation: str) -> str:
 )
 def comet(bundle: Bundle, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open a COMET."""
-    model = EmbeddedSeq2Seq(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
+    model = EmbeddedSeq2Seq(
+        bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers
+    )
     if not model.knows(GENERATE) and not model.knows(RELATION):
         raise BundleError(
             f"{bundle.folder}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "

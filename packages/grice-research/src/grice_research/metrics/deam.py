@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from grice.metrics.coherence import Dialogue
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
 
 COHERENT = 1
 LONGEST = 512
@@ -39,10 +39,12 @@ class DeamClassifier:
     says nothing of single turns, each of which gets the value of the conversation.
     """
 
-    def __init__(self, bundle: Bundle, settings: DeamSettings, memo: Memo, *, threads: int) -> None:
+    def __init__(
+        self, bundle: Bundle, settings: DeamSettings, cache: Cache, *, threads: int
+    ) -> None:
         most = min(LONGEST, settings.max_tokens)
         stated = ReaderSettings(max_tokens=most)
-        self._reader = PublishedReader(bundle, stated, memo, threads=threads)
+        self._reader = PublishedReader(bundle, stated, cache, threads=threads)
         self.identity = self._reader.identity
         self._tokenizer = open_tokenizer(bundle)
         self._most = most
@@ -74,4 +76,4 @@ class DeamClassifier:
 )
 def deam_classifier(bundle: Bundle, settings: DeamSettings, loader: ModelLoader) -> DeamClassifier:
     """Open a classifier of conversations."""
-    return DeamClassifier(bundle, settings, loader.memo, threads=loader.workers)
+    return DeamClassifier(bundle, settings, loader.cache, threads=loader.workers)

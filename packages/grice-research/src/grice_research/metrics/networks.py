@@ -13,7 +13,6 @@ import numpy as np
 
 from grice.metrics.engagement.replies import Weighed
 from grice.models.loader import model_type
-from grice.models.memo import remember
 from grice.models.protocols import PairClassifier
 from grice.numeric import sigmoid
 from grice_research.published_models.convert import convert_engagement, convert_ruber
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
     from grice.models.protocols import Pair
 
 BALANCED = 0.5
@@ -46,12 +45,12 @@ class ReplyNetwork:
     """A :class:`~grice.models.protocols.PairClassifier`; for ``engagement`` it weighs, too."""
 
     def __init__(
-        self, bundle: Bundle, settings: NetworkSettings, memo: Memo, *, threads: int
+        self, bundle: Bundle, settings: NetworkSettings, cache: Cache, *, threads: int
     ) -> None:
-        self._reader = PublishedReader(bundle, settings, memo, threads=threads)
+        self._reader = PublishedReader(bundle, settings, cache, threads=threads)
         self.identity = self._reader.identity
         self._settings = settings
-        self._memo = memo
+        self._cache = cache
         head = self._reader.head
         self._matrix = head.get("matrix")
         count = sum(name.startswith("weight_") for name in head)
@@ -63,14 +62,7 @@ class ReplyNetwork:
         for pair in pairs:
             said = [segment for segment in pair.left if segment.strip()]
             keys.append(msgspec.json.encode((said[-1] if said else "", pair.right)).decode())
-        return remember(
-            self._memo,
-            f"{self.identity}/pairs",
-            keys,
-            self._computed,
-            msgspec.json.encode,
-            msgspec.json.Decoder(float).decode,
-        )
+        return self._cache.cached(f"{self.identity}/pairs", keys, self._computed, float)
 
     def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]:
         """Return the same without parts: the network reads no features that have names."""
@@ -116,7 +108,7 @@ class ReplyNetwork:
 )
 def ruber_network(bundle: Bundle, settings: NetworkSettings, loader: ModelLoader) -> ReplyNetwork:
     """Open RUBER's network with the encoder below it."""
-    return ReplyNetwork(bundle, settings, loader.memo, threads=loader.workers)
+    return ReplyNetwork(bundle, settings, loader.cache, threads=loader.workers)
 
 
 @model_type(
@@ -130,4 +122,4 @@ def engagement_network(
     bundle: Bundle, settings: NetworkSettings, loader: ModelLoader
 ) -> ReplyNetwork:
     """Open the network of predictive engagement with the encoder below it."""
-    return ReplyNetwork(bundle, settings, loader.memo, threads=loader.workers)
+    return ReplyNetwork(bundle, settings, loader.cache, threads=loader.workers)

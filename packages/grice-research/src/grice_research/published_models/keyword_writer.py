@@ -69,5 +69,7 @@ def keyword_writer(
     bundle: Bundle, settings: WriterSettings, loader: ModelLoader
 ) -> PublishedWriter:
     """Open an encoder-decoder that reads keywords."""
-    model = EmbeddedSeq2Seq(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
+    model = EmbeddedSeq2Seq(
+        bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers
+    )
     return PublishedWriter(model, settings.family)

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.cache import CachedEncoder
 from grice.models.loader import Settings, model_type, read_settings
-from grice.models.memo import MemoEncoder
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.published_models.readers import TextClassifier
 from grice_tasks.cider.models import TripletModels
@@ -109,4 +109,4 @@ def published_links(
         loader.dependency(bundle, relations, TextClassifier, "labels"),
         loader.dependency(bundle, entailment, TextClassifier, "labels"),
     )
-    return TripletModels(links, 0.0, loader.encoder_of(events, MemoEncoder), tagger=tag)
+    return TripletModels(links, 0.0, loader.encoder_of(events, CachedEncoder), tagger=tag)

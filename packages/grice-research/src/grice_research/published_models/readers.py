@@ -13,7 +13,6 @@ import numpy as np
 
 from grice.models.batching import run_batches
 from grice.models.loader import Settings, model_type
-from grice.models.memo import remember
 from grice.models.tokenization import beginning, open_tokenizer
 from grice_research.published_models.convert import convert_classifier, convert_span_reader
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -86,7 +85,7 @@ class PublishedReader:
         self,
         bundle: Bundle,
         settings: ReaderSettings,
-        memo: Memo,
+        cache: Cache,
         *,
         threads: int,
         cut: str = "longest_first",
@@ -96,7 +95,7 @@ class PublishedReader:
         self._most = settings.max_tokens
         self._tokenizer = open_tokenizer(bundle)
         self._tokenizer.enable_truncation(self._most, strategy=cut)
-        self._memo = memo
+        self._cache = cache
         self._threads = threads
         with np.load(bundle.path("head.npz"), allow_pickle=False) as arrays:
             self.head = {name: arrays[name] for name in arrays.files}
@@ -153,13 +152,11 @@ class PublishedReader:
             run_batches(one, [[i] for i in range(len(keys))], self._threads)
             return rows
 
-        return remember(
-            self._memo,
+        return self._cache.cached(
             f"{self.identity}/{what}",
             [msgspec.json.encode(pair).decode() for pair in pairs],
             computed,
-            msgspec.json.encode,
-            msgspec.json.Decoder(list[float]).decode,
+            list[float],
         )
 
     def _logits(self, text: str, second: str) -> list[float]:
@@ -200,7 +197,7 @@ def text_classifier(
     bundle: Bundle, settings: ReaderSettings, loader: ModelLoader
 ) -> PublishedReader:
     """Open a classifier of texts and pairs."""
-    return PublishedReader(bundle, settings, loader.memo, threads=loader.workers)
+    return PublishedReader(bundle, settings, loader.cache, threads=loader.workers)
 
 
 @model_type(
@@ -212,4 +209,6 @@ def text_classifier(
 )
 def span_reader(bundle: Bundle, settings: ReaderSettings, loader: ModelLoader) -> PublishedReader:
     """Open what answers questions by spans."""
-    return PublishedReader(bundle, settings, loader.memo, threads=loader.workers, cut="only_second")
+    return PublishedReader(
+        bundle, settings, loader.cache, threads=loader.workers, cut="only_second"
+    )

@@ -20,7 +20,6 @@ import msgspec
 from grice.errors import BundleError, InputError
 from grice.models.batching import groups, run_batches
 from grice.models.loader import Settings, model_type
-from grice.models.memo import remember
 from grice.models.protocols import Generated
 from grice.models.tokenization import open_tokenizer, tokenizable
 from grice_research.published_models.convert import convert_seq2seq
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.embedded import Mode
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
 
 ROWS = 64
 """Texts that are continued at once, over all prompts and beams."""
@@ -114,11 +113,11 @@ class EmbeddedSeq2Seq:
     """A :class:`Seq2Seq` whose answers are kept."""
 
     def __init__(
-        self, bundle: Bundle, settings: Seq2SeqSettings, memo: Memo, *, mode: Mode, threads: int
+        self, bundle: Bundle, settings: Seq2SeqSettings, cache: Cache, *, mode: Mode, threads: int
     ) -> None:
         arithmetic = settings.arithmetic or {"exact": "float32", "fast": "int8"}[mode]
         self.identity = f"{bundle.identity}/{arithmetic}/ct2-{ctranslate2.__version__}"
-        self._memo = memo
+        self._cache = cache
         self._threads = threads
         self._tokenizer = open_tokenizer(bundle)
         self._alone = arithmetic == "float32"
@@ -132,13 +131,11 @@ class EmbeddedSeq2Seq:
         """Return texts per prompt, the best first; see :class:`Seq2Seq`."""
         if not 1 <= search.returned <= search.beams:
             raise InputError(f"{search.returned} texts of a search of {search.beams}: 1 to as many")
-        return remember(
-            self._memo,
+        return self._cache.cached(
             f"{self.identity}/{'-'.join(map(str, search))}",
             prompts,
             lambda texts: self._computed(texts, search),
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[Generated, ...]).decode,
+            tuple[Generated, ...],
         )
 
     def _computed(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
@@ -332,4 +329,4 @@ def cleaned(text: str) -> str:
 )
 def seq2seq(bundle: Bundle, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open an encoder-decoder."""
-    return EmbeddedSeq2Seq(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
+    return EmbeddedSeq2Seq(bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
+from grice.models.cache import CachedEncoder
 from grice.models.loader import Settings, model_type, read_settings
-from grice.models.memo import MemoEncoder
 from grice.models.spans import SpanHead, SpanSettings
 from grice_tasks.cider.connectives import Nouns
 from grice_tasks.cider.heads import LinkHead
@@ -105,7 +105,7 @@ def triplet_heads(bundle: Bundle, settings: TripletSettings, loader: ModelLoader
             f"{bundle.folder / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
             f"per relation, are needed"
         )
-    encoder = loader.encoder_of(bundle, MemoEncoder)
+    encoder = loader.encoder_of(bundle, CachedEncoder)
     return TripletModels(
         links,
         settings.level,

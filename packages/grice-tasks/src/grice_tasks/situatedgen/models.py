@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from grice.models.cache import CachedEncoder
 from grice.models.loader import NoSettings, model_type
-from grice.models.memo import MemoEncoder
 from grice_tasks.situatedgen.clauses import ClauseFinder
 from grice_tasks.situatedgen.contrast import ContrastHead
 from grice_tasks.situatedgen.frames import Frames
@@ -46,7 +46,7 @@ class ContrastModels(NamedTuple):
 
     judge: ContrastHead
     bundle: Bundle
-    encoder: MemoEncoder
+    encoder: CachedEncoder
 
     def recomposer(self, tagger: Tagger) -> Recomposer:
         """Return the embedded baseline."""
@@ -61,7 +61,7 @@ class ContrastModels(NamedTuple):
 @model_type("context-tagger", task="places and times", protocol=ContextModels, settings=NoSettings)
 def context_tagger(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> ContextModels:
     """Open the tagger and the finder of clauses."""
-    encoder = loader.encoder_of(bundle, MemoEncoder)
+    encoder = loader.encoder_of(bundle, CachedEncoder)
     identity = f"{bundle.identity}/{encoder.identity}"
     return ContextModels(
         ContextTagger(bundle.folder, encoder.hidden, identity),
@@ -74,7 +74,7 @@ def context_tagger(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> Contex
 )
 def contrast_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
-    encoder = loader.encoder_of(bundle, MemoEncoder)
+    encoder = loader.encoder_of(bundle, CachedEncoder)
     return ContrastModels(ContrastHead.load(bundle, encoder), bundle, encoder)
 
 

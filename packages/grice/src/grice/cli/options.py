@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from grice.errors import RecordError
     from grice.metrics.declaration import Metric, Option
-    from grice.models.endpoint.spending import Terms
+    from grice.models.endpoint.usage import ClientOptions
     from grice.readers import Reading
     from grice.records import Conversation
     from grice.scoring.api import Grader
@@ -120,17 +120,17 @@ def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> parti
     )
 
 
-def endpoint_terms(arguments: argparse.Namespace) -> Terms | None:
+def endpoint_terms(arguments: argparse.Namespace) -> ClientOptions | None:
     """Return how endpoints are used; None where a command has no options for that."""
     if not hasattr(arguments, "limit_requests"):
         return None
-    from grice.models.endpoint.spending import Terms
+    from grice.models.endpoint.usage import ClientOptions
 
-    return Terms(
+    return ClientOptions(
         concurrency=arguments.concurrency,
         timeout=float(arguments.timeout),
         limit_requests=arguments.limit_requests,
-        planning=getattr(arguments, "dry_run", False),
+        dry_run=getattr(arguments, "dry_run", False),
     )
 
 

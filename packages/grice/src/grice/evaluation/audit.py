@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from grice.errors import InputError
 from grice.metrics.judges import ASPECTS, MODEL
 from grice.metrics.judging import Preference, item_data, prefer, rate, talk_data
-from grice.models.endpoint.spending import Usage
+from grice.models.endpoint.usage import Usage
 from grice.models.protocols import Chat
 from grice.records import Conversation, Turn
 from grice.scoring.items import responses

@@ -251,8 +251,8 @@ def generative_knowledge(
 ) -> GenerativeKnowledge:
     """Open a generator whose answers are kept."""
     # Here, not above: the rules of wording need no engine.
+    from grice.models.cache import CachedGenerator
     from grice.models.embedded import EmbeddedGenerator
-    from grice.models.memo import MemoGenerator
 
     generator = EmbeddedGenerator(bundle, mode=loader.mode, threads=loader.workers)
-    return GenerativeKnowledge(bundle, settings, MemoGenerator(generator, loader.memo))
+    return GenerativeKnowledge(bundle, settings, CachedGenerator(generator, loader.cache))

@@ -1,8 +1,7 @@
-"""What models answered before, kept by content, so that nothing is computed twice.
+"""Cache of model answers by content, so that nothing is computed twice.
 
-Answers live in one sqlite file: in a folder that runs share, or in a temporary file that is
-gone at the end of the run. Neither grows the memory of the process. Each answer is kept with a
-checksum over itself and its key: one that a disk has changed is dropped and computed again.
+Answers are rows of one SQLite file: in a folder that runs share, or in a temporary file for one
+run. Each row has a checksum over key and answer; a damaged answer is deleted and computed again.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import sqlite3
 import threading
 import warnings
 import zlib
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,28 +22,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
     from grice.models.embedded import EmbeddedEncoder, EmbeddedGenerator, Hidden
     from grice.models.protocols import SpanTagger, Vector
 
-FILE = "answers-2.sqlite"
-"""The number is that of the layout: answers without checksums lay in ``answers.sqlite``."""
+    ForwardHook: TypeAlias = Callable[[Sequence[str], Sequence[Hidden]], None]
 
+FILE = "answers-2.sqlite"
+"""The number is the version of the layout: ``answers.sqlite`` had no checksums."""
 LIMIT = 2 * 2**30
 """Size in bytes at which a shared file is emptied when it is opened."""
-
 CHECKSUM = 4
-"""Bytes of a CRC-32, which no change of up to 32 neighbouring bits escapes."""
-
+"""Bytes of a CRC-32."""
 
 Item = TypeVar("Item", bound="Hashable")
 Answer = TypeVar("Answer")
 
 
-class Memo:
+class Cache:
     """Answers by key, in a file.
 
-    A shared file that cannot be used (disk full, read-only, damaged) is left alone with a
-    warning and a temporary one takes its place: a cache must never cost a result.
+    A shared file that cannot be used (disk full, read-only, damaged) is replaced by a temporary
+    one with a warning: a cache must never cost a result.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -52,33 +52,32 @@ class Memo:
         self._connection = _temporary() if folder is None else _shared(folder)
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file."""
         self._connection.close()
 
-    def recall(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the kept answers among ``keys``; damaged ones are dropped."""
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return the answers that are there, and delete damaged ones."""
         query = "SELECT value FROM answers WHERE key = ?"
         answers, damaged = {}, []
         with self._lock:
             try:
                 for key in keys:
-                    row = self._connection.execute(query, (key,)).fetchone()
-                    if row is None:
+                    if (row := self._connection.execute(query, (key,)).fetchone()) is None:
                         continue
-                    answer = _opened(key, row[0])
-                    if answer is None:
-                        damaged.append((key,))
+                    value = row[0] if isinstance(row[0], bytes) else b""
+                    if _checksum(key, value[:-CHECKSUM]) == value[-CHECKSUM:]:
+                        answers[key] = value[:-CHECKSUM]
                     else:
-                        answers[key] = answer
+                        damaged.append((key,))
                 if damaged:
                     with self._connection:
                         self._connection.executemany("DELETE FROM answers WHERE key = ?", damaged)
             except sqlite3.Error as error:
-                self._give_up(error)
+                self._replace(error)
         return answers
 
-    def keep(self, answers: Mapping[bytes, bytes]) -> None:
-        """Keep answers for later; the first answer to a key stays."""
+    def put(self, answers: Mapping[bytes, bytes]) -> None:
+        """Add answers; the first answer to a key stays."""
         insert = "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)"
         rows = [(key, answer + _checksum(key, answer)) for key, answer in answers.items()]
         with self._lock:
@@ -86,35 +85,87 @@ class Memo:
                 with self._connection:
                     self._connection.executemany(insert, rows)
             except sqlite3.Error as error:
-                self._give_up(error)
+                self._replace(error)
                 with self._connection:
                     self._connection.executemany(insert, rows)
 
-    def _give_up(self, error: sqlite3.Error) -> None:
+    def cached(
+        self,
+        identity: str,
+        items: Sequence[Item],
+        compute: Callable[[list[Item]], Sequence[Answer]],
+        form: type[Answer],
+    ) -> list[Answer]:
+        """Return one answer per item; only missing ones are computed. They are stored as JSON."""
+        decoder = msgspec.json.Decoder(form)
+        return self._cached(identity, items, compute, msgspec.json.encode, decoder.decode)
+
+    def cached_arrays(
+        self,
+        identity: str,
+        items: Sequence[Item],
+        compute: Callable[[list[Item]], Sequence[ArrayLike]],
+        dtype: DTypeLike,
+    ) -> list[NDArray[np.float32]]:
+        """Return one float array per item, flat, float32; they are stored as ``dtype``."""
+
+        def encode(array: ArrayLike) -> bytes:
+            return np.asarray(array, dtype).tobytes()
+
+        def decode(data: bytes) -> ArrayLike:
+            return np.frombuffer(data, dtype)
+
+        arrays = self._cached(identity, items, compute, encode, decode)
+        return [np.asarray(array, np.float32).reshape(-1) for array in arrays]
+
+    def _cached(
+        self,
+        identity: str,
+        items: Sequence[Item],
+        compute: Callable[[list[Item]], Sequence[Answer]],
+        encode: Callable[[Answer], bytes],
+        decode: Callable[[bytes], Answer],
+    ) -> list[Answer]:
+        keys = {item: cache_key(identity, item) for item in dict.fromkeys(items)}
+        stored = self.get(keys.values())
+        answers = {item: decode(stored[key]) for item, key in keys.items() if key in stored}
+        missing = [item for item in keys if item not in answers]
+        if missing:
+            fresh = dict(zip(missing, compute(missing), strict=True))
+            self.put({keys[item]: encode(answer) for item, answer in fresh.items()})
+            answers.update(fresh)
+        return [answers[item] for item in items]
+
+    def _replace(self, error: Exception) -> None:
         _warn(error)
         self._connection.close()
         self._connection = _temporary()
+
+
+def cache_files(folder: Path) -> list[Path]:
+    """Return the cache files of a folder, those of earlier layouts too."""
+    return sorted(folder.glob("answers*.sqlite*"))
+
+
+def cache_key(identity: str, item: Hashable) -> bytes:
+    """Return the key of a model's answer to an item."""
+    content = msgspec.json.encode((identity, _encodable(item)))
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _encodable(item: object) -> object:
+    # Text may hold lone surrogates, which UTF-8 cannot encode; they must differ from "?".
+    if isinstance(item, str):
+        return item if item.isascii() else item.encode("utf-8", "surrogatepass").hex()
+    return [_encodable(part) for part in item] if isinstance(item, tuple) else item
 
 
 def _checksum(key: bytes, answer: bytes) -> bytes:
     return zlib.crc32(answer, zlib.crc32(key)).to_bytes(CHECKSUM)
 
 
-def _opened(key: bytes, kept: object) -> bytes | None:
-    """Return the answer that was kept under a key; None if either was changed since."""
-    if not isinstance(kept, bytes):
-        return None
-    answer = kept[:-CHECKSUM]
-    return answer if _checksum(key, answer) == kept[-CHECKSUM:] else None
-
-
 def _warn(error: Exception) -> None:
     warnings.warn(f"the cache cannot be used and is left out: {error}", stacklevel=3)
-
-
-def cache_files(folder: Path) -> list[Path]:
-    """Return the files that a shared memo keeps in a folder, those of earlier layouts too."""
-    return sorted(folder.glob("answers*.sqlite*"))
 
 
 def _shared(folder: Path) -> sqlite3.Connection:
@@ -134,7 +185,7 @@ def _shared(folder: Path) -> sqlite3.Connection:
 
 
 def _temporary() -> sqlite3.Connection:
-    # The empty name is sqlite's for a private file on disk that it deletes when closed.
+    # The empty name is SQLite's for a private file on disk that it deletes when closed.
     return _with_table(sqlite3.connect("", check_same_thread=False))
 
 
@@ -144,165 +195,93 @@ def _with_table(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def remember(
-    memo: Memo,
-    identity: str,
-    items: Sequence[Item],
-    compute: Callable[[list[Item]], Sequence[Answer]],
-    write: Callable[[Answer], bytes],
-    read: Callable[[bytes], Answer],
-) -> list[Answer]:
-    """Return one answer per item: the kept ones, and the others computed once and kept."""
-    keys = {item: answer_key(identity, item) for item in dict.fromkeys(items)}
-    kept = memo.recall(keys.values())
-    answers = {item: read(kept[key]) for item, key in keys.items() if key in kept}
-    missing = [item for item in keys if item not in answers]
-    if missing:
-        fresh = dict(zip(missing, compute(missing), strict=True))
-        memo.keep({keys[item]: write(answer) for item, answer in fresh.items()})
-        answers.update(fresh)
-    return [answers[item] for item in items]
+class CachedEncoder:
+    """An encoder with a cache of its sentence vectors (float16)."""
 
-
-def answer_key(identity: str, item: Hashable) -> bytes:
-    """Return the key of a model's answer to an item."""
-    content = msgspec.json.encode((identity, _without_surrogates(item)))
-    return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _without_surrogates(item: object) -> object:
-    # Text may hold lone surrogates, which no encoding accepts; they are kept apart from "?".
-    if isinstance(item, str):
-        return item if item.isascii() else item.encode("utf-8", "surrogatepass").hex()
-    if isinstance(item, tuple):
-        return [_without_surrogates(part) for part in item]
-    return item
-
-
-class MemoEncoder:
-    """An encoder that answers each distinct text once."""
-
-    def __init__(self, encoder: EmbeddedEncoder, memo: Memo) -> None:
+    def __init__(self, encoder: EmbeddedEncoder, cache: Cache) -> None:
         self.identity = encoder.identity
         self._encoder = encoder
-        self._memo = memo
-        self._readers: list[Callable[[Sequence[str], Sequence[Hidden]], None]] = []
+        self._cache = cache
+        self._hooks: list[ForwardHook] = []
 
-    def read_along(self, reader: Callable[[Sequence[str], Sequence[Hidden]], None]) -> None:
-        """Show a reader all states that somebody asks for: they are too large to be kept."""
-        self._readers.append(reader)
+    def read_along(self, hook: ForwardHook) -> None:
+        """Call a hook with all hidden states that are computed: they are too large to store."""
+        self._hooks.append(hook)
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text; see :class:`~grice.models.protocols.Encoder`."""
-        return remember(
-            self._memo, self.identity, texts, self._encoder.encode, _write_vector, _read_vector
-        )
+        return self._cache.cached_arrays(self.identity, texts, self._encoder.encode, np.float16)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
         return self._encoder.truncated(texts)
 
     def hidden(self, texts: Sequence[str]) -> list[Hidden]:
-        """Return token states, and keep what comes with them: vectors, what readers find."""
-        kept = self.states(texts)
-        for reader in self._readers:
-            reader(texts, kept)
-        return kept
+        """Return the hidden states of each text, and call the hooks with them."""
+        states = self.states(texts)
+        for hook in self._hooks:
+            hook(texts, states)
+        return states
 
     def states(self, texts: Sequence[str]) -> list[Hidden]:
-        """Return token states, and keep the vectors that come with them for :meth:`encode`."""
+        """Return the hidden states of each text, and store the vectors that come with them."""
         answers = self._encoder.hidden(texts)
-        self._memo.keep(
+        self._cache.put(
             {
-                answer_key(self.identity, text): _write_vector(vector)
+                cache_key(self.identity, text): vector.astype(np.float16).tobytes()
                 for text, (_, vector) in zip(texts, answers, strict=True)
             }
         )
         return [hidden for hidden, _ in answers]
 
 
-class MemoSpanTagger:
-    """A span tagger that answers each distinct text once."""
+class CachedSpanTagger:
+    """A span tagger with a cache."""
 
-    def __init__(self, tagger: SpanTagger, memo: Memo) -> None:
+    def __init__(self, tagger: SpanTagger, cache: Cache) -> None:
         self.identity = tagger.identity
         self._tagger = tagger
-        self._memo = memo
+        self._cache = cache
 
     def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
         """Return the spans of each text."""
-        return remember(
-            self._memo,
-            self.identity,
-            texts,
-            self._tagger.tag,
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[TaggedSpan, ...]).decode,
-        )
+        form = tuple[TaggedSpan, ...]
+        return self._cache.cached(self.identity, texts, self._tagger.tag, form)
 
 
-class MemoGenerator:
-    """A generator that continues and scores each distinct prompt once."""
+class CachedGenerator:
+    """A generator with a cache of texts and log probabilities."""
 
-    def __init__(self, generator: EmbeddedGenerator, memo: Memo) -> None:
+    def __init__(self, generator: EmbeddedGenerator, cache: Cache) -> None:
         self.identity = generator.identity
         self._generator = generator
-        self._memo = memo
+        self._cache = cache
 
     def generate(
         self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
     ) -> list[tuple[Generated, ...]]:
         """Return texts per prompt; see :class:`~grice.models.embedded.EmbeddedGenerator`."""
 
-        def compute(items: list[tuple[str, ...]]) -> list[tuple[Generated, ...]]:
-            return self._generator.generate(
-                [item[0] for item in items], count=count, begin=_beginnings(items)
-            )
+        def compute(items: list[tuple[str, str]]) -> list[tuple[Generated, ...]]:
+            prompts, starts = zip(*items, strict=True)
+            return self._generator.generate(prompts, count=count, begin=_given(starts))
 
-        return remember(
-            self._memo,
-            f"{self.identity}/generate {count}",
-            _items([prompts], begin),
-            compute,
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[Generated, ...]).decode,
-        )
+        items = list(zip(prompts, begin or [""] * len(prompts), strict=True))
+        identity = f"{self.identity}/generate {count}"
+        return self._cache.cached(identity, items, compute, tuple[Generated, ...])
 
     def log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
     ) -> list[float]:
         """Return one number per text; see :class:`~grice.models.protocols.TextScorer`."""
 
-        def compute(items: list[tuple[str, ...]]) -> list[float]:
-            return self._generator.log_probabilities(
-                [item[0] for item in items],
-                [item[1] for item in items],
-                begin=_beginnings(items),
-            )
+        def compute(items: list[tuple[str, str, str]]) -> list[float]:
+            prompts, texts, starts = zip(*items, strict=True)
+            return self._generator.log_probabilities(prompts, texts, begin=_given(starts))
 
-        return remember(
-            self._memo,
-            f"{self.identity}/score",
-            _items([prompts, texts], begin),
-            compute,
-            msgspec.json.encode,
-            msgspec.json.Decoder(float).decode,
-        )
+        items = list(zip(prompts, texts, begin or [""] * len(prompts), strict=True))
+        return self._cache.cached(f"{self.identity}/score", items, compute, float)
 
 
-def _items(columns: list[Sequence[str]], begin: Sequence[str] | None) -> list[tuple[str, ...]]:
-    first = [""] * len(columns[0]) if begin is None else begin
-    return list(zip(*columns, first, strict=True))
-
-
-def _beginnings(items: list[tuple[str, ...]]) -> list[str] | None:
-    begin = [item[-1] for item in items]
-    return begin if any(begin) else None
-
-
-def _write_vector(vector: Vector) -> bytes:
-    return vector.astype(np.float16).tobytes()
-
-
-def _read_vector(data: bytes) -> Vector:
-    return np.frombuffer(data, np.float16).astype(np.float32)
+def _given(starts: Sequence[str]) -> list[str] | None:
+    return list(starts) if any(starts) else None

@@ -22,7 +22,6 @@ import numpy as np
 from grice.errors import InputError
 from grice.models.batching import MAX_BATCH_TOKENS, run_apart, run_batches
 from grice.models.loader import Settings, model_type
-from grice.models.memo import remember
 from grice.models.passages import (
     PassageTokenizer,
     mean_log_probabilities,
@@ -39,9 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.embedded import Mode
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
     from grice.models.passages import Read
     from grice.models.protocols import Passage, TokenScore, Vector
     from grice.models.stepwise import Chooser
@@ -81,11 +80,11 @@ class EmbeddedCausalLM:
     """A causal language model."""
 
     def __init__(
-        self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
+        self, bundle: Bundle, settings: CausalSettings, cache: Cache, *, mode: Mode, threads: int
     ) -> None:
         self.identity = decoder_identity(bundle, mode)
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
-        self._max_tokens, self._memo, self._threads = settings.max_tokens, memo, threads
+        self._max_tokens, self._cache, self._threads = settings.max_tokens, cache, threads
         self._open = partial(open_decoder, bundle, mode, threads)
         self._engine = self._open()
         self._together = MAX_BATCH_TOKENS if mode == "fast" else 1
@@ -102,7 +101,7 @@ class EmbeddedCausalLM:
         the first half window is read, of another one the last. The first token of a passage has
         nothing before it and is left out.
         """
-        return passage_scores(passages, self._tokenizer, self._computed, self._memo, self.identity)
+        return passage_scores(passages, self._tokenizer, self._computed, self._cache, self.identity)
 
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
@@ -116,13 +115,11 @@ class EmbeddedCausalLM:
     ) -> list[tuple[Generated, ...]]:
         """Return continuations; see :class:`~grice.models.protocols.CausalGenerator`."""
         self._check(count, max_tokens)
-        return remember(
-            self._memo,
+        return self._cache.cached(
             f"{self.identity}/alternatives {count} {max_tokens}",
             [("", prompt, stop) for prompt in prompts],
             lambda items: self._parted([item[1] for item in items], count, stop, max_tokens),
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[Generated, ...]).decode,
+            tuple[Generated, ...],
         )
 
     @cached_property
@@ -202,13 +199,11 @@ class EmbeddedCausalLM:
             drawn = iter(self.choose(repeated, samplers, stop=stop, max_tokens=max_tokens))
             return [tuple(islice(drawn, count)) for _ in items]
 
-        return remember(
-            self._memo,
+        return self._cache.cached(
             f"{self.identity}/sample {count} {seed} {temperature} {max_tokens} {stop}",
             prompts,
             draw,
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[Chosen, ...]).decode,
+            tuple[Chosen, ...],
         )
 
     def read_logits(
@@ -308,7 +303,9 @@ class EmbeddedCausalLM:
 @model_type("causal-lm", task="likelihood", protocol=CausalLM, settings=CausalSettings)
 def causal_lm(bundle: Bundle, settings: CausalSettings, loader: ModelLoader) -> EmbeddedCausalLM:
     """Open a decoder."""
-    return EmbeddedCausalLM(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
+    return EmbeddedCausalLM(
+        bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers
+    )
 
 
 class StateSettings(CausalSettings, frozen=True):
@@ -326,12 +323,12 @@ class EmbeddedStates:
     """
 
     def __init__(
-        self, bundle: Bundle, settings: StateSettings, memo: Memo, *, mode: Mode, threads: int
+        self, bundle: Bundle, settings: StateSettings, cache: Cache, *, mode: Mode, threads: int
     ) -> None:
         self.identity = decoder_identity(bundle, mode)
         self.dimensions = len(settings.scale)
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
-        self._max_tokens, self._memo, self._threads = settings.max_tokens, memo, threads
+        self._max_tokens, self._cache, self._threads = settings.max_tokens, cache, threads
         self._engine = open_decoder(bundle, mode, threads)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -345,21 +342,20 @@ class EmbeddedStates:
         reads. A segment without tokens has a state of zeros. States are of half precision.
         """
         read = [self._tokenizer.read(passage) for passage in passages]
-        means = remember(
-            self._memo,
+        means = self._cache.cached_arrays(
             self.identity,
             [(tuple(row.tokens), tuple(row.scored)) for row in read],
             self._computed,
-            lambda row: row.tobytes(),
-            lambda kept: np.frombuffer(kept, np.float16).reshape(-1, self.dimensions),
+            np.float16,
         )
         return [
             self._by_segment(passage, row, mean)
             for passage, row, mean in zip(passages, read, means, strict=True)
         ]
 
-    def _by_segment(self, passage: Passage, read: Read, means: NDArray[np.float16]) -> list[Vector]:
-        vectors = dict(zip(_segments(read.scored), means.astype(np.float32), strict=True))
+    def _by_segment(self, passage: Passage, read: Read, means: Vector) -> list[Vector]:
+        rows = means.reshape(-1, self.dimensions)
+        vectors = dict(zip(_segments(read.scored), rows, strict=True))
         nothing = np.zeros(self.dimensions, np.float32)
         return [vectors.get(i, nothing) for i, segment in enumerate(passage) if segment.scored]
 
@@ -396,4 +392,4 @@ def _segments(scored: Sequence[int]) -> list[int]:
 @model_type("causal-states", task="states", protocol=PassageEncoder, settings=StateSettings)
 def causal_states(bundle: Bundle, settings: StateSettings, loader: ModelLoader) -> EmbeddedStates:
     """Open the first layers of a decoder."""
-    return EmbeddedStates(bundle, settings, loader.memo, mode=loader.mode, threads=loader.workers)
+    return EmbeddedStates(bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers)

@@ -26,8 +26,8 @@ from grice.models.batching import (
     padded,
     run_batches,
 )
+from grice.models.cache import CachedEncoder
 from grice.models.loader import NoSettings, Settings, model_type, read_settings
-from grice.models.memo import MemoEncoder
 from grice.models.protocols import Encoder, Generated, TextScorer
 from grice.models.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
 
@@ -311,10 +311,10 @@ class EmbeddedGenerator:
     protocol=Encoder,
     settings=NoSettings,
 )
-def encoder(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> MemoEncoder:
+def encoder(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> CachedEncoder:
     """Open an encoder whose answers are kept."""
     engine = EmbeddedEncoder(bundle, mode=loader.mode, threads=loader.workers)
-    return MemoEncoder(engine, loader.memo)
+    return CachedEncoder(engine, loader.cache)
 
 
 @model_type("generator", task="likelihood", protocol=TextScorer, settings=NoSettings)

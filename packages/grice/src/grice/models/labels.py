@@ -10,7 +10,6 @@ import numpy as np
 from grice.errors import BundleError, os_reason
 from grice.models.batching import run_apart
 from grice.models.loader import Settings
-from grice.models.memo import remember
 from grice.models.store.places import copy_files
 from grice.models.tokenization import beginning, ending, open_tokenizer
 from grice.numeric import sigmoid, softmax
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
 
     from grice.models.bundle import Bundle, CardValue
-    from grice.models.memo import Memo
+    from grice.models.cache import Cache
     from grice.models.protocols import Pair
 
 FEWEST = 16
@@ -56,7 +55,7 @@ class CrossEncoder:
         bundle: Bundle,
         settings: LabelSettings,
         logits: Callable[[list[int], list[int]], NDArray[np.float32]],
-        memo: Memo,
+        cache: Cache,
         *,
         engine: str,
         threads: int,
@@ -72,7 +71,7 @@ class CrossEncoder:
         self._tokenizer = open_tokenizer(bundle)
         self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=True)
         self._logits = logits
-        self._memo = memo
+        self._cache = cache
         self._threads = threads
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
@@ -81,13 +80,11 @@ class CrossEncoder:
 
     def label_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float32]:
         """Return the probability of each label for each pair, shape ``(pairs, labels)``."""
-        rows = remember(
-            self._memo,
+        rows = self._cache.cached_arrays(
             self.identity,
             [(*pair.left, pair.right) for pair in pairs],
             self._computed,
-            lambda row: row.tobytes(),
-            lambda kept: np.frombuffer(kept, np.float32),
+            np.float32,
         )
         return np.array(rows, np.float32).reshape(-1, len(self.labels))
 

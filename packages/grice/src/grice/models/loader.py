@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from grice.models.bundle import Bundle, Card, CardValue
     from grice.models.embedded import Mode
-    from grice.models.endpoint.spending import Spending, Terms, Usage
+    from grice.models.endpoint.usage import ClientOptions, RequestCounter, Usage
 
     Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
 
@@ -175,10 +175,10 @@ class ModelLoader:
     """
 
     def __init__(
-        self, *, mode: Mode, workers: int, cache: Path | None, terms: Terms | None = None
+        self, *, mode: Mode, workers: int, cache: Path | None, terms: ClientOptions | None = None
     ) -> None:
         # Here, not above: reading a signature or a help text needs no engine.
-        from grice.models.memo import Memo
+        from grice.models.cache import Cache
 
         if mode not in ("exact", "fast"):
             raise ModelError(f"mode {mode!r}: write exact or fast")
@@ -186,27 +186,27 @@ class ModelLoader:
             raise ModelError(f"{workers} workers: at least one is needed")
         self.mode: Mode = mode
         self.workers = workers
-        self.memo = Memo(cache)
+        self.cache = Cache(cache)
         self._terms = terms
-        self._spending: Spending | None = None
+        self._requests: RequestCounter | None = None
         self._bundles: dict[str, Bundle] = {}
         self._dependencies: dict[str, tuple[str, ...]] = {}
         self._loaded: dict[str, object] = {}
         self._shared: dict[tuple[type, str], object] = {}
 
     @property
-    def spending(self) -> Spending:
+    def requests(self) -> RequestCounter:
         """The requests to endpoints, of all models together."""
-        if self._spending is None:
-            from grice.models.endpoint.spending import Spending
+        if self._requests is None:
+            from grice.models.endpoint.usage import RequestCounter
 
-            self._spending = Spending(self._terms)
-        return self._spending
+            self._requests = RequestCounter(self._terms)
+        return self._requests
 
     @property
     def usage(self) -> tuple[Usage, ...]:
         """The usage of each endpoint model."""
-        return () if self._spending is None else self._spending.usage()
+        return () if self._requests is None else self._requests.usage()
 
     def close(self) -> None:
         """Close the cache, and the connections of models that have some."""
@@ -214,7 +214,7 @@ class ModelLoader:
             close = getattr(model, "close", None)
             if close is not None:
                 close()
-        self.memo.close()
+        self.cache.close()
 
     def __enter__(self) -> Self:
         return self

@@ -16,7 +16,6 @@ from grice.errors import BundleError, ModelError
 from grice.models.batching import run_apart
 from grice.models.labels import FEWEST, CrossEncoder, LabelSettings, keep_checkpoint
 from grice.models.loader import Settings, model_type
-from grice.models.memo import remember
 from grice.models.protocols import Encoder, PairClassifier
 from grice.models.tokenization import CHARACTERS, ending, open_tokenizer
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
     from grice.models.protocols import Vector
 
 MODEL = "model.onnx"
@@ -82,7 +81,7 @@ class OnnxEncoder:
     """
 
     def __init__(
-        self, bundle: Bundle, settings: OnnxEncoderSettings, memo: Memo, *, threads: int
+        self, bundle: Bundle, settings: OnnxEncoderSettings, cache: Cache, *, threads: int
     ) -> None:
         self._graph = _Graph(bundle)
         self.identity = f"{bundle.identity}/{self._graph.engine}"
@@ -91,19 +90,12 @@ class OnnxEncoder:
         self._tokenizer = open_tokenizer(bundle)
         added = self._tokenizer.num_special_tokens_to_add(is_pair=False)
         self._room = settings.max_tokens - added
-        self._memo = memo
+        self._cache = cache
         self._threads = threads
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text; zeros for a text without a word."""
-        return remember(
-            self._memo,
-            self.identity,
-            texts,
-            self._computed,
-            lambda vector: vector.tobytes(),
-            lambda kept: np.frombuffer(kept, np.float32),
-        )
+        return self._cache.cached_arrays(self.identity, texts, self._computed, np.float32)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it holds more tokens than the model reads."""
@@ -141,13 +133,13 @@ class OnnxEncoder:
 )
 def onnx_encoder(bundle: Bundle, settings: OnnxEncoderSettings, loader: ModelLoader) -> OnnxEncoder:
     """Open an encoder."""
-    return OnnxEncoder(bundle, settings, loader.memo, threads=loader.workers)
+    return OnnxEncoder(bundle, settings, loader.cache, threads=loader.workers)
 
 
 def _cross_encoder(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
     graph = _Graph(bundle)
     return CrossEncoder(
-        bundle, settings, graph, loader.memo, engine=graph.engine, threads=loader.workers
+        bundle, settings, graph, loader.cache, engine=graph.engine, threads=loader.workers
     )
 
 

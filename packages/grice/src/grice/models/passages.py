@@ -8,7 +8,6 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.models.batching import batches_by_length, run_batches
-from grice.models.memo import remember
 from grice.models.protocols import Segment, TokenScore
 from grice.models.tokenization import beginning, ending, open_tokenizer
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
 
     from grice.models.bundle import Bundle
-    from grice.models.memo import Memo
+    from grice.models.cache import Cache
     from grice.models.protocols import CausalLM, Passage
 
     Tokens: TypeAlias = Sequence[str]
@@ -103,21 +102,14 @@ def passage_scores(
     passages: Sequence[Passage],
     tokenizer: PassageTokenizer,
     compute: Computed,
-    memo: Memo,
+    cache: Cache,
     identity: str,
 ) -> list[list[list[TokenScore]]]:
     """Return for each passage the tokens of each of its scored segments, in order."""
     read = [tokenizer.read(passage) for passage in passages]
-    values = remember(
-        memo,
-        identity,
-        [tuple(row.tokens) for row in read],
-        compute,
-        lambda row: np.array(row, np.float32).tobytes(),
-        lambda kept: np.frombuffer(kept, np.float32).tolist(),
-    )
+    values = cache.cached_arrays(identity, [tuple(row.tokens) for row in read], compute, np.float32)
     return [
-        _by_segment(passage, row, row_values)
+        _by_segment(passage, row, row_values.tolist())
         for passage, row, row_values in zip(passages, read, values, strict=True)
     ]
 

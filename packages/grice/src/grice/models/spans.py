@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import CachedSpanTagger
     from grice.models.loader import ModelLoader
-    from grice.models.memo import MemoSpanTagger
 
     Array: TypeAlias = NDArray[np.float32]
     Sums: TypeAlias = NDArray[np.float64]
@@ -324,11 +324,13 @@ def _runs(path: list[int]) -> list[tuple[int, int]]:
 
 
 @model_type("span-head", task="events", protocol=SpanTagger, settings=SpanSettings)
-def span_head(bundle: Bundle, settings: SpanSettings, loader: ModelLoader) -> MemoSpanTagger:
+def span_head(bundle: Bundle, settings: SpanSettings, loader: ModelLoader) -> CachedSpanTagger:
     """Open a tagger whose answers are kept."""
     # Here, not above: what is kept there reads spans.
-    from grice.models.memo import MemoEncoder, MemoSpanTagger
+    from grice.models.cache import CachedEncoder, CachedSpanTagger
 
-    encoder = loader.encoder_of(bundle, MemoEncoder)
+    encoder = loader.encoder_of(bundle, CachedEncoder)
     identity = f"{bundle.identity}/{encoder.identity}"
-    return MemoSpanTagger(SpanHead(settings, bundle.folder, encoder.hidden, identity), loader.memo)
+    return CachedSpanTagger(
+        SpanHead(settings, bundle.folder, encoder.hidden, identity), loader.cache
+    )

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache
     from grice.models.loader import ModelLoader
-    from grice.models.memo import Memo
     from grice.models.protocols import Passage, TokenScore
 
 
@@ -96,17 +96,17 @@ def no_bars(transformers: ModuleType) -> Iterator[None]:
 class TransformersCausalLM:
     """A causal language model; see :class:`~grice.models.causal.EmbeddedCausalLM`."""
 
-    def __init__(self, bundle: Bundle, settings: CausalSettings, memo: Memo) -> None:
+    def __init__(self, bundle: Bundle, settings: CausalSettings, cache: Cache) -> None:
         self._network = _Network(bundle, "AutoModelForCausalLM")
         self.identity = f"{bundle.identity}/{self._network.engine}"
         self._max_tokens = settings.max_tokens
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._vocabulary = open_tokenizer(bundle)
-        self._memo = memo
+        self._cache = cache
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
         """Return for each passage the tokens of each of its scored segments, in order."""
-        return passage_scores(passages, self._tokenizer, self._computed, self._memo, self.identity)
+        return passage_scores(passages, self._tokenizer, self._computed, self._cache, self.identity)
 
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
@@ -150,7 +150,7 @@ def transformers_causal_lm(
     bundle: Bundle, settings: CausalSettings, loader: ModelLoader
 ) -> TransformersCausalLM:
     """Open a causal language model."""
-    return TransformersCausalLM(bundle, settings, loader.memo)
+    return TransformersCausalLM(bundle, settings, loader.cache)
 
 
 def _cross_encoder(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
@@ -162,7 +162,7 @@ def _cross_encoder(bundle: Bundle, settings: LabelSettings, loader: ModelLoader)
         output = network.logits(**given, **({"token_type_ids": type_ids} if types else {}))
         return np.asarray(output.cpu().numpy(), np.float32)
 
-    return CrossEncoder(bundle, settings, logits, loader.memo, engine=network.engine, threads=1)
+    return CrossEncoder(bundle, settings, logits, loader.cache, engine=network.engine, threads=1)
 
 
 transformers_classifier = model_type(

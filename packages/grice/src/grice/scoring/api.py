@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from grice.models.embedded import Mode
-    from grice.models.endpoint.spending import Terms, Usage
+    from grice.models.endpoint.usage import ClientOptions, Usage
     from grice.records import Json
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
@@ -176,7 +176,7 @@ def load(
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
     models: str = SMALL,
-    terms: Terms | None = None,
+    terms: ClientOptions | None = None,
 ) -> Grader:
     """Load metrics.
 
@@ -222,7 +222,7 @@ def load_from(
     workers: int | None = None,
     cache: str | Path | None = None,
     preset: str = SMALL,
-    terms: Terms | None = None,
+    terms: ClientOptions | None = None,
 ) -> Grader:
     """Load metrics out of those that were found already; see :func:`load`."""
     chosen = named_preset(preset)

@@ -24,8 +24,8 @@ from torch.nn import functional
 
 from grice.metrics.contradiction.attention import FLAGS, MOST, tokens
 from grice.models.bundle import write_card
+from grice.models.cache import CachedEncoder
 from grice.models.loader import ModelLoader
-from grice.models.memo import MemoEncoder
 from grice.models.mlp import Mlp
 from grice.perturb.deam import opposite
 from grice.perturb.negation import negated
@@ -246,7 +246,7 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
     """Read the states of all sentences with the encoder that ships."""
     texts = list(dict.fromkeys(text for row in rows for text in (row.premise, row.hypothesis)))
     models = ModelLoader(mode="fast", workers=threads, cache=None)
-    encoder = models.load("bundle:encoder", MemoEncoder)
+    encoder = models.load("bundle:encoder", CachedEncoder)
     dimensions = len(encoder.encode(texts[:1])[0])
     states = np.zeros((len(texts), MOST, dimensions), np.float16)
     words = np.zeros((len(texts), MOST), np.int64)

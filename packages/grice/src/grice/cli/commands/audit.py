@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.audit import AuditResult, RatedReply
     from grice.models.embedded import Mode
-    from grice.models.endpoint.spending import Usage
+    from grice.models.endpoint.usage import Usage
     from grice.scoring.api import Grader
     from grice.stats.estimate import Estimate
     from grice.tables import View
@@ -54,12 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import note
     from grice.evaluation.audit import audit, rated_replies
     from grice.files import write_text
-    from grice.models.endpoint.spending import in_words
+    from grice.models.endpoint.usage import in_words
     from grice.records import to_json
 
     items = rated_replies(arguments.items)
     with ExitStack() as stack:
-        grader = stack.enter_context(_grader(arguments, planning=True))
+        grader = stack.enter_context(_grader(arguments, dry_run=True))
         asks = any(loaded.asks_endpoint for loaded in grader.scorer.metrics)
         planned = _planned(arguments, grader, items) if asks else ()
         if arguments.dry_run:
@@ -96,7 +96,7 @@ def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
     """Say what will be sent, and ask for leave where that is much."""
     from grice.cli.terminal import confirm, note
     from grice.errors import InputError, plural
-    from grice.models.endpoint.spending import in_words
+    from grice.models.endpoint.usage import in_words
 
     for usage in planned:
         for line in in_words(usage, planned=True):
@@ -112,7 +112,7 @@ def _allow(arguments: argparse.Namespace, planned: Sequence[Usage]) -> None:
         )
 
 
-def _grader(arguments: argparse.Namespace, *, planning: bool = False) -> Grader:
+def _grader(arguments: argparse.Namespace, *, dry_run: bool = False) -> Grader:
     """Return what is audited: metrics that judge replies."""
     from msgspec.structs import replace
 
@@ -143,7 +143,7 @@ def _grader(arguments: argparse.Namespace, *, planning: bool = False) -> Grader:
         preset=reference,
         mode=arguments.mode,
         cache=arguments.cache or cache_folder(),
-        terms=None if terms is None else replace(terms, planning=planning),
+        terms=None if terms is None else replace(terms, dry_run=dry_run),
     )
 
 
@@ -159,7 +159,7 @@ def _beside(reference: str, mode: Mode) -> Grader:
 
 def _view(result: AuditResult) -> View:
     from grice.evaluation.audit import BASELINE
-    from grice.models.endpoint.spending import in_words
+    from grice.models.endpoint.usage import in_words
 
     yield Lines([f"{result.items} replies: {result.source}"], style="bold")
     # Times are of this machine: they stand where a judge is to be chosen, else in the JSON alone.
@@ -190,8 +190,8 @@ def _view(result: AuditResult) -> View:
     for usage in result.usage:
         yield Lines(in_words(usage, planned=False))
         if usage.requests:
-            took = usage.seconds * usage.busy / usage.requests
-            yield Lines([f"{took:.2f} s a request, {usage.busy:.1f} under way at a time"])
+            took = usage.seconds * usage.concurrency / usage.requests
+            yield Lines([f"{took:.2f} s a request, {usage.concurrency:.1f} under way at a time"])
     yield Lines(["", *result.verdicts.values()], style="bold")
 
 

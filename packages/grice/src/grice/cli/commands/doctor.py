@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _clear(folder: Path, *, as_json: bool) -> int:
-    from grice.models.memo import cache_files
+    from grice.models.cache import cache_files
     from grice.scoring.doctor import cache_size
 
     size = cache_size(folder)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.review import Reviewer
-    from grice.models.endpoint.spending import Usage
+    from grice.models.endpoint.usage import Usage
     from grice.readers import Reading
     from grice.scoring.api import Grader
     from grice.scoring.run import Listener, Scorer
@@ -131,7 +131,7 @@ def _plan(arguments: argparse.Namespace, readings: Sequence[Reading], grader: Gr
     """Say what would be sent to endpoints; only metrics that ask one are run."""
     from grice.batch import score_readings
     from grice.cli.output import emit_rows
-    from grice.models.endpoint.spending import in_words
+    from grice.models.endpoint.usage import in_words
     from grice.tables import Lines
 
     asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
@@ -159,7 +159,7 @@ def _tell_usage(usages: Sequence[Usage]) -> None:
     if not usages:
         return
     from grice.cli.terminal import note
-    from grice.models.endpoint.spending import in_words
+    from grice.models.endpoint.usage import in_words
 
     for usage in usages:
         for line in in_words(usage, planned=False):

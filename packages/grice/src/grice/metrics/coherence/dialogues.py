@@ -28,12 +28,12 @@ from grice.metrics.coherence.features import (
 )
 from grice.metrics.coherence.replaced_tokens import (
     REPLACED_TOKEN_FEATURES,
-    MemoReplacedTokens,
+    CachedReplacedTokens,
     ReplacedTokenDetector,
     replaced_token_features,
 )
+from grice.models.cache import CachedEncoder
 from grice.models.loader import Settings, model_type
-from grice.models.memo import MemoEncoder
 from grice.models.products import single_threaded
 from grice.numeric import sigmoid, unit_rows
 
@@ -366,7 +366,7 @@ def _layers(arrays: dict[str, Array], name: str) -> Layers:
 @model_type("thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings)
 def thread_head(bundle: Bundle, settings: DialogueSettings, loader: ModelLoader) -> DialogueHead:
     """Open the networks of a bundle, with its detector of replaced tokens."""
-    encoder = loader.encoder_of(bundle, MemoEncoder)
+    encoder = loader.encoder_of(bundle, CachedEncoder)
     detector = ReplacedTokenDetector.open(bundle, encoder.identity)
-    words = MemoReplacedTokens(detector, encoder, loader.memo)
+    words = CachedReplacedTokens(detector, encoder, loader.cache)
     return DialogueHead(bundle, settings, encoder, words)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from grice.models.cache import cache_key
 from grice.models.loader import Settings, read_settings
-from grice.models.memo import answer_key, remember
 from grice.models.mlp import Mlp
 from grice.models.products import single_threaded
 from grice.models.spans import neighbourhood
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
+    from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import Hidden
-    from grice.models.memo import Memo, MemoEncoder
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -172,24 +172,24 @@ STATES = 256
 """Texts whose token states are held at once: some 10 MB for turns of common length."""
 
 
-class MemoReplacedTokens:
+class CachedReplacedTokens:
     """A detector that answers each distinct text once.
 
     It reads the states that others ask the encoder for, so that a turn is not encoded for it alone.
     """
 
-    def __init__(self, detector: ReplacedTokenDetector, encoder: MemoEncoder, memo: Memo) -> None:
+    def __init__(
+        self, detector: ReplacedTokenDetector, encoder: CachedEncoder, cache: Cache
+    ) -> None:
         self.identity = detector.identity
         self._detector = detector
         self._encoder = encoder
-        self._memo = memo
+        self._cache = cache
         encoder.read_along(self._keep)
 
     def replaced_tokens(self, texts: Sequence[str]) -> list[ReplacedTokens]:
         """Return for each text how much its words look as if they did not belong there."""
-        return remember(
-            self._memo, self.identity, texts, self._judged, msgspec.json.encode, _DECODER.decode
-        )
+        return self._cache.cached(self.identity, texts, self._judged, ReplacedTokens)
 
     def _judged(self, texts: list[str]) -> list[ReplacedTokens]:
         answers = []
@@ -205,12 +205,9 @@ class MemoReplacedTokens:
 
     def _keep(self, texts: Sequence[str], states: Sequence[Hidden]) -> None:
         answers = zip(texts, self._read(texts, states), strict=True)
-        self._memo.keep(
+        self._cache.put(
             {
-                answer_key(self.identity, text): msgspec.json.encode(answer)
+                cache_key(self.identity, text): msgspec.json.encode(answer)
                 for text, answer in answers
             }
         )
-
-
-_DECODER = msgspec.json.Decoder(ReplacedTokens)

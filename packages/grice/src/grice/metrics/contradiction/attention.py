@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 import numpy as np
 
+from grice.models.cache import Cache, CachedEncoder
 from grice.models.loader import Settings, model_type
-from grice.models.memo import Memo, MemoEncoder, remember
 from grice.models.mlp import Mlp
 from grice.models.protocols import PairClassifier
 from grice.numeric import sigmoid, softmax
@@ -118,11 +118,11 @@ class DecomposableAttention:
     """The probability that a sentence contradicts what was said before."""
 
     def __init__(
-        self, bundle: Bundle, settings: AttentionSettings, encoder: MemoEncoder, memo: Memo
+        self, bundle: Bundle, settings: AttentionSettings, encoder: CachedEncoder, cache: Cache
     ) -> None:
         self.identity = f"{bundle.identity}/{encoder.identity}"
         self._encoder = encoder
-        self._memo = memo
+        self._cache = cache
         self._networks = [
             _Network(*(Mlp.load(bundle.path(f"{part}-{i}.npz")) for part in _Network._fields))
             for i in range(settings.networks)
@@ -130,14 +130,9 @@ class DecomposableAttention:
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that the right side contradicts the left, 0 to 1."""
-        return remember(
-            self._memo,
-            self.identity,
-            [(" ".join(pair.left), pair.right) for pair in pairs],
-            self._computed,
-            lambda value: np.float32(value).tobytes(),
-            lambda kept: float(np.frombuffer(kept, np.float32)[0]),
-        )
+        items = [(" ".join(pair.left), pair.right) for pair in pairs]
+        values = self._cache.cached_arrays(self.identity, items, self._computed, np.float32)
+        return [value.item() for value in values]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long for the encoder."""
@@ -172,5 +167,5 @@ def decomposable_attention(
     bundle: Bundle, settings: AttentionSettings, loader: ModelLoader
 ) -> DecomposableAttention:
     """Open the networks and the encoder they stand on."""
-    encoder = loader.encoder_of(bundle, MemoEncoder)
-    return DecomposableAttention(bundle, settings, encoder, loader.memo)
+    encoder = loader.encoder_of(bundle, CachedEncoder)
+    return DecomposableAttention(bundle, settings, encoder, loader.cache)

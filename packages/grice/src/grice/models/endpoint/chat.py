@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from grice.models.cache import cache_key
 from grice.models.endpoint.dispatch import Dispatcher, UnusableError, only_choice
 from grice.models.endpoint.record import RecordReader, UnreadableError
-from grice.models.endpoint.spending import Tokens
-from grice.models.memo import answer_key
+from grice.models.endpoint.usage import Tokens
 from grice.models.protocols import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.models.cache import Cache
     from grice.models.endpoint.client import Client
-    from grice.models.endpoint.spending import Spending
-    from grice.models.memo import Memo
+    from grice.models.endpoint.usage import RequestCounter
     from grice.models.protocols import ChatRequest
     from grice.records import Json
 
@@ -52,19 +52,19 @@ class EndpointChat:
     """A chat model of an endpoint; a :class:`~grice.models.protocols.Chat`."""
 
     def __init__(
-        self, model: str, identity: str, client: Client, memo: Memo, spending: Spending
+        self, model: str, identity: str, client: Client, cache: Cache, requests: RequestCounter
     ) -> None:
         self.identity = identity
         self._model = model
-        self._memo = memo
-        self._spending = spending
+        self._cache = cache
+        self._requests = requests
         self.close = client.close
-        self._dispatcher = Dispatcher(model, client, spending)
+        self._dispatcher = Dispatcher(model, client, requests)
         self._takes_schema = True
         self._least_tokens = 0
         self._may_reason = True
         self._planned: set[bytes] = set()
-        spending.open(model)
+        requests.open(model)
 
     def answers(
         self, requests: Sequence[ChatRequest], form: type[Answer]
@@ -75,20 +75,20 @@ class EndpointChat:
         """
         schema = _schema(form)
         keys = {
-            request: answer_key(f"{self.identity}/chat {schema}", request)
+            request: cache_key(f"{self.identity}/chat {schema}", request)
             for request in dict.fromkeys(requests)
         }
-        kept = self._memo.recall(keys.values())
+        kept = self._cache.get(keys.values())
         decoder = msgspec.json.Decoder(form)
         answers: dict[ChatRequest, Answer | Unanswered] = {
             request: decoder.decode(kept[key]) for request, key in keys.items() if key in kept
         }
-        self._spending.count(self._model, cached=len(answers))
+        self._requests.count(self._model, cached=len(answers))
         missing = [request for request in keys if request not in answers]
-        if self._spending.terms.planning:
+        if self._requests.options.dry_run:
             for request in missing:
                 if keys[request] not in self._planned:  # what is answered is not asked again
-                    self._spending.plan(self._model, _likely_tokens(request))
+                    self._requests.plan(self._model, _likely_tokens(request))
             self._planned.update(keys[request] for request in missing)
             answers.update(dict.fromkeys(missing, Unanswered("nothing was sent")))
         else:
@@ -97,7 +97,7 @@ class EndpointChat:
             def ask(request: ChatRequest) -> Answer | Unanswered:
                 answer = self._asked(request, reader)
                 if not isinstance(answer, Unanswered):
-                    self._memo.keep({keys[request]: msgspec.json.encode(answer)})
+                    self._cache.put({keys[request]: msgspec.json.encode(answer)})
                 return answer
 
             fresh = self._dispatcher.map(missing, ask)

@@ -13,7 +13,7 @@ import msgspec
 from grice.errors import StoppedError, shortened
 
 if TYPE_CHECKING:
-    from grice.models.endpoint.spending import Terms
+    from grice.models.endpoint.usage import ClientOptions
     from grice.records import Json
 
 KEY, OPENAI_KEY, OPENAI_HOST = "GRICE_OPENAI_KEY", "OPENAI_API_KEY", "api.openai.com"
@@ -58,7 +58,7 @@ class RefusedError(Exception):
 class Client:
     """Sends requests to one address, over connections that stay open."""
 
-    def __init__(self, url: str, terms: Terms) -> None:
+    def __init__(self, url: str, terms: ClientOptions) -> None:
         import httpx2  # here, not above: naming an endpoint needs none
 
         self.url = url

@@ -12,14 +12,14 @@ import msgspec
 
 from grice.errors import StoppedError, shortened
 from grice.models.endpoint.client import RefusedError, TransientError
-from grice.models.endpoint.spending import Tokens
+from grice.models.endpoint.usage import Tokens
 from grice.models.protocols import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.models.endpoint.client import Client
-    from grice.models.endpoint.spending import Spending
+    from grice.models.endpoint.usage import RequestCounter
     from grice.records import Json
 
 Item = TypeVar("Item")
@@ -80,11 +80,11 @@ class _EndedError(Exception):
 class Dispatcher:
     """Sends requests of one model."""
 
-    def __init__(self, model: str, client: Client, spending: Spending) -> None:
+    def __init__(self, model: str, client: Client, requests: RequestCounter) -> None:
         self._model = model
         self._client = client
-        self._spending = spending
-        self._terms = spending.terms
+        self._requests = requests
+        self._terms = requests.options
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._closed_until = 0.0
@@ -144,18 +144,18 @@ class Dispatcher:
             except UnusableError as error:
                 unusable += 1
                 reason = self._client.redacted(error.reason)
-                if unusable >= self._terms.readings:
+                if unusable >= self._terms.parse_attempts:
                     return self._missing(reason, unusable, text=self._client.redacted(error.text))
             except RefusedError as error:
                 reason = str(error)
                 if not refused(reason):
-                    self._spending.miss(self._model, reason)
+                    self._requests.miss(self._model, reason)
                     return Unanswered(f"{self._client.url}: {reason}")
             else:
                 self._answered()
-                self._spending.count(self._model, answered=1)
+                self._requests.count(self._model, answered=1)
                 return answer
-            self._spending.repeat(self._model, reason)
+            self._requests.repeat(self._model, reason)
 
     def _once(
         self,
@@ -164,7 +164,7 @@ class Dispatcher:
         read: Callable[[bytes], tuple[Answer, Tokens | None]],
     ) -> Answer:
         started = time.monotonic()
-        self._spending.begin(self._model, started)
+        self._requests.begin(self._model, started)
         used: Tokens | None = Tokens(0, 0)  # of a request without an answer
         try:
             content = self._client.post(path, body)
@@ -177,7 +177,7 @@ class Dispatcher:
             return answer
         finally:
             now = time.monotonic()
-            self._spending.end(self._model, used, now, now - started)
+            self._requests.end(self._model, used, now, now - started)
 
     def _pause(self, attempt: int, asked: float | None) -> None:
         """Wait before a repetition; where the server says how long, nobody else asks before."""
@@ -203,7 +203,7 @@ class Dispatcher:
         self, reason: str, times: int, *, text: str | None = None, unreachable: bool = False
     ) -> Unanswered:
         """Return that a request has no answer, or end the run."""
-        self._spending.miss(self._model, reason)
+        self._requests.miss(self._model, reason)
         with self._lock:
             self._missed += 1
             missed = self._missed

@@ -10,16 +10,15 @@ import msgspec
 from grice.errors import ModelError
 from grice.models.endpoint.chat import CHARACTERS
 from grice.models.endpoint.dispatch import Dispatcher, only_choice
-from grice.models.endpoint.spending import Tokens
-from grice.models.memo import remember
+from grice.models.endpoint.usage import Tokens
 from grice.models.protocols import Segment, TokenScore, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.models.cache import Cache
     from grice.models.endpoint.client import Client
-    from grice.models.endpoint.spending import Spending
-    from grice.models.memo import Memo
+    from grice.models.endpoint.usage import RequestCounter
     from grice.models.protocols import Passage
     from grice.records import Json
 
@@ -42,20 +41,20 @@ class EndpointLikelihood:
     """A language model of an endpoint; a :class:`~grice.models.protocols.CausalLM`."""
 
     def __init__(
-        self, model: str, identity: str, client: Client, memo: Memo, spending: Spending
+        self, model: str, identity: str, client: Client, cache: Cache, requests: RequestCounter
     ) -> None:
         self.identity = identity
         self._model = model
         self._url = client.url
-        self._memo = memo
-        self._spending = spending
+        self._cache = cache
+        self._requests = requests
         self.close = client.close
-        self._dispatcher = Dispatcher(model, client, spending)
-        spending.open(model)
+        self._dispatcher = Dispatcher(model, client, requests)
+        requests.open(model)
 
     def check(self) -> None:
         """Ask for the log probabilities of a sentence."""
-        if not self._spending.terms.planning:
+        if not self._requests.options.dry_run:
             self._tokens([PROBE])
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
@@ -82,9 +81,9 @@ class EndpointLikelihood:
         return [False for _ in texts]
 
     def _tokens(self, texts: Sequence[str]) -> list[tuple[TokenScore, ...]]:
-        if self._spending.terms.planning:  # nothing is kept of what was not answered
+        if self._requests.options.dry_run:  # nothing is kept of what was not answered
             for text in dict.fromkeys(texts):
-                self._spending.plan(self._model, Tokens(-(-len(text) // CHARACTERS), 1))
+                self._requests.plan(self._model, Tokens(-(-len(text) // CHARACTERS), 1))
             return [tuple(TokenScore(i, i + 1, 0.0) for i in range(len(text))) for text in texts]
 
         def compute(missing: list[str]) -> list[tuple[TokenScore, ...]]:
@@ -96,14 +95,7 @@ class EndpointLikelihood:
                     )
             return [answer for answer in answers if not isinstance(answer, Unanswered)]
 
-        return remember(
-            self._memo,
-            f"{self.identity}/echo",
-            texts,
-            compute,
-            msgspec.json.encode,
-            msgspec.json.Decoder(tuple[TokenScore, ...]).decode,
-        )
+        return self._cache.cached(f"{self.identity}/echo", texts, compute, tuple[TokenScore, ...])
 
     def _asked(self, text: str) -> tuple[TokenScore, ...] | Unanswered:
         body: dict[str, Json] = {

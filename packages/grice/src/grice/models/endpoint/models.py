@@ -29,9 +29,9 @@ class EndpointSettings(Settings, frozen=True):
 @model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)
 def endpoint_chat(bundle: Bundle, settings: EndpointSettings, loader: ModelLoader) -> EndpointChat:
     """Return a chat model; nothing is sent before it is asked."""
-    spending = loader.spending
-    client = Client(settings.url, spending.terms)
-    return EndpointChat(settings.model, bundle.identity, client, loader.memo, spending)
+    requests = loader.requests
+    client = Client(settings.url, requests.options)
+    return EndpointChat(settings.model, bundle.identity, client, loader.cache, requests)
 
 
 @model_type("openai-logprobs", task="likelihood", protocol=CausalLM, settings=EndpointSettings)
@@ -39,9 +39,9 @@ def endpoint_likelihood(
     bundle: Bundle, settings: EndpointSettings, loader: ModelLoader
 ) -> EndpointLikelihood:
     """Return a language model, after one request that shows that it can say what is asked."""
-    spending = loader.spending
-    client = Client(settings.url, spending.terms)
-    model = EndpointLikelihood(settings.model, bundle.identity, client, loader.memo, spending)
+    requests = loader.requests
+    client = Client(settings.url, requests.options)
+    model = EndpointLikelihood(settings.model, bundle.identity, client, loader.cache, requests)
     try:
         model.check()
     except BaseException:

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How endpoints are used.
 
     Attributes:
         concurrency: Requests that are under way at the same time.
         timeout: Seconds that a server may be silent.
         attempts: How often a request is sent that a server cannot answer now.
-        readings: How often a request is sent whose answer is not what was asked for.
+        parse_attempts: How often a request is sent whose answer is not what was asked for.
         pause: Seconds before the first repetition; each further one waits twice as long, and a
             random part of it less, so that waiting requests do not come back together.
         longest_pause: The longest wait, also where a server asks for more.
         limit_requests: The most requests that a run sends, repeated ones too; None for no limit.
-        planning: Count what would be sent, and send nothing.
+        dry_run: Count what would be sent, and send nothing.
     """
 
     concurrency: int = 8
     timeout: float = 60.0
     attempts: int = 5
-    readings: int = 3
+    parse_attempts: int = 3
     pause: float = 0.5
     longest_pause: float = 60.0
     limit_requests: int | None = None
-    planning: bool = False
+    dry_run: bool = False
 
 
 class Tokens(NamedTuple):
@@ -54,7 +54,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         prompt_tokens, completion_tokens: As the server counts them.
         uncounted: Answers whose tokens the server did not state.
         seconds: Time in which at least one request was under way.
-        busy: Mean number of requests under way in that time.
+        concurrency: Mean number of requests under way in that time.
     """
 
     model: str
@@ -67,7 +67,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int
     uncounted: int
     seconds: float
-    busy: float
+    concurrency: float
 
 
 class _Account:
@@ -83,11 +83,11 @@ class _Account:
         self.since = 0.0
 
 
-class Spending:
+class RequestCounter:
     """Count the requests of a run, and end it before it sends more than it may."""
 
-    def __init__(self, terms: Terms | None = None) -> None:
-        self.terms = terms or Terms()
+    def __init__(self, terms: ClientOptions | None = None) -> None:
+        self.options = terms or ClientOptions()
         self._accounts: dict[str, _Account] = {}
         self._lock = threading.Lock()
 
@@ -97,7 +97,7 @@ class Spending:
 
     def begin(self, model: str, now: float) -> None:
         """Count a request before it is sent."""
-        limit = self.terms.limit_requests
+        limit = self.options.limit_requests
         with self._lock:
             account = self._accounts[model]
             if limit is not None and sum(a.requests for a in self._accounts.values()) >= limit:
@@ -163,7 +163,9 @@ class Spending:
                     completion_tokens=account.completion,
                     uncounted=account.uncounted,
                     seconds=account.seconds,
-                    busy=account.request_seconds / account.seconds if account.seconds else 0.0,
+                    concurrency=account.request_seconds / account.seconds
+                    if account.seconds
+                    else 0.0,
                 )
                 for model, account in self._accounts.items()
             )
