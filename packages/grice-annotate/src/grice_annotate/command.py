@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grice_annotate.study import Study
     from grice_annotate.templates import Template
 
-HELP = "ask people: a study on a local web page, with agreement and records at the end"
+HELP = "collect human labels on a local web page, with agreement and export"
 ORDERS = ("seed", "input", "review", "uncertain")
 
 

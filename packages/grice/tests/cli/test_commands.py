@@ -600,7 +600,7 @@ def helps(*words):
         main([*words, "--help"])
     yield words, shown.getvalue()
     if words in ((), ("kb",), ("models",)):
-        for name in re.findall(r"^    ([a-z-]+)\b", shown.getvalue(), re.MULTILINE):
+        for name in re.findall(r"^ {2,4}([a-z][a-z-]*)  ", shown.getvalue(), re.MULTILINE):
             yield from helps(*words, name)
 
 

@@ -1,8 +1,10 @@
 """The same names in all commands, and what is near to one that is none."""
 
+import re
+
 import pytest
 
-from grice.cli import main
+from grice.cli import GROUPS, command_names, main
 
 
 @pytest.fixture
@@ -82,4 +84,16 @@ def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
 def test_without_a_command_the_commands_are_listed(capsys):
     assert main([]) == 2
     shown = " ".join(capsys.readouterr().err.split())
-    assert "score every reply of files of conversations" in shown
+    assert "score the replies in files of conversations" in shown
+
+
+def test_the_help_lists_every_command_once_under_the_heading_of_its_group(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    page = capsys.readouterr().out
+    listed = re.findall(r"^  ([a-z][a-z-]*)  ", page, re.MULTILINE)
+    assert sorted(listed) == command_names()
+    headings = re.findall(r"^([a-z].*):$", page, re.MULTILINE)
+    assert headings[:5] == list(GROUPS)
+    assert headings[-1] == "options"
+    assert set(headings[5:-1]) <= {"grice-annotate", "grice-research", "grice-tasks"}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice_research.training.adapt import Report
 
-HELP = "train a model of your own: a metric, a guide for a chatbot, or a published system"
+HELP = "train your own metric, chatbot guide or published system"
 
 ANY = "fit any metric of replies or conversations to your own labels"
 ADAPTED = "adapt {} to your own labelled conversations"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grice_tasks.cider.records import Dialogue
     from grice_tasks.cider.statistics import Counted, Value
 
-HELP = "explicit and implicit commonsense links between the words of a conversation"
+HELP = "find explicit and implicit commonsense links within a conversation"
 
 MODEL = "bundle:triplets"
 ACTIONS = ("stats", "convert")

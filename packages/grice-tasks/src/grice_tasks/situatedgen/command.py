@@ -310,7 +310,7 @@ BUILD_ACTIONS = (
 """A benchmark in one go, and step by step."""
 
 
-HELP = "build, score and answer tests of contrasting sentences of place and time"
+HELP = "build, score and solve tests of contrasting sentences on place and time"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001

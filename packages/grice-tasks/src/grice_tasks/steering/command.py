@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grice_tasks.steering.dialogue import Answer, Reply
     from grice_tasks.steering.guide import Guide
 
-HELP = "talk with a language model: its replies as they are and guided, with scores"
+HELP = "chat with a language model, with and without guidance, with scores"
 BASE = "model:medium"
 
 

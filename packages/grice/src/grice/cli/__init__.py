@@ -36,7 +36,7 @@ from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TextIO
 
     from grice.cli.settings import Settings
@@ -49,6 +49,15 @@ COMMAND_GROUP = "grice.commands"
 
 WRITTEN = frozenset({"output", "report", "csv", "latex", "junit", "markdown", "page"})
 """Arguments of any command that name a file to be written; no other argument does."""
+
+GROUPS = {
+    "find bad replies": ("score", "review", "explain", "report"),
+    "compare systems and decide": ("compare", "gate", "rerank"),
+    "evaluate metrics": ("meta-eval", "calibrate", "estimate", "audit", "perturb"),
+    "metrics, models and knowledge": ("list", "models", "kb", "doctor"),
+    "serve": ("serve",),
+}
+"""Commands of the core by their heading in the help page; a test compares them."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """What a stream says that nothing can be written to, without the name of a file."""
@@ -167,7 +176,8 @@ def command_parser(words: Sequence[str]) -> Parser:
     """Return the parser of all commands, of which the one in the words knows its arguments."""
     parser = Parser(
         prog="grice",
-        description="Score open-domain dialogue, offline, with the evidence behind each number.",
+        description="Find the bad replies in chatbot conversations, offline, with evidence for "
+        "each.",
         epilog="grice COMMAND --help tells what a command takes. Exit status: "
         f"{'; '.join(f'{status} {meaning}' for status, meaning in MEANINGS.items())}.",
     )
@@ -176,6 +186,7 @@ def command_parser(words: Sequence[str]) -> Parser:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     chosen = next((word for word in words if not word.startswith("-")), None)
     entries = find_commands()
+    parser.sections = _sections(entries)
     if chosen is not None and chosen not in entries:
         _refuse_absent(chosen)
     for name, entry in entries.items():
@@ -205,6 +216,17 @@ def command_parser(words: Sequence[str]) -> Parser:
             f"{parser.epilog}"
         )
     return parser
+
+
+def _sections(entries: Mapping[str, metadata.EntryPoint]) -> dict[str, list[str]]:
+    """Group command names by heading: those of a plug-in by its distribution."""
+    headings = {name: heading for heading, names in GROUPS.items() for name in names}
+    sections: dict[str, list[str]] = {heading: list(names) for heading, names in GROUPS.items()}
+    for name, entry in entries.items():
+        if name not in headings:
+            heading = entry.dist.name if entry.dist else "other"
+            sections.setdefault(heading, []).append(name)
+    return sections
 
 
 def _refuse_absent(name: str) -> None:

@@ -29,6 +29,26 @@ class Parser(argparse.ArgumentParser):
         self, *, prog: str | None = None, description: str | None = None, epilog: str | None = None
     ) -> None:
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
+        self.sections: dict[str, list[str]] = {}
+
+    def format_help(self) -> str:
+        """Format the help page, with the commands under the headings of ``sections``."""
+        if not self.sections or self._subparsers is None:
+            return super().format_help()
+        page = self._get_formatter()
+        page.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        page.add_text(self.description)
+        choices = cast("argparse._SubParsersAction[Parser]", self._subparsers._group_actions[0])
+        commands = {action.dest: action for action in choices._get_subactions()}
+        for heading, names in self.sections.items():
+            page.start_section(heading)
+            page.add_arguments(commands[name] for name in names if name in commands)
+            page.end_section()
+        page.start_section(self._optionals.title)
+        page.add_arguments(self._optionals._group_actions)
+        page.end_section()
+        page.add_text(self.epilog)
+        return page.format_help()
 
     def parse_known_args(  # type: ignore[override] # its overloads say the same at length
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

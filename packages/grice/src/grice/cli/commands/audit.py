@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
-HELP = "measure how far an LLM judge, or a preset, agrees with people and what deceives it"
+HELP = "measure how well an LLM judge or a preset agrees with people, and what misleads it"
 LOCAL = ("relevance", "engagement", "commonsense")
 """Metrics of what ships that judge replies."""
 ASKED_ABOVE = 500

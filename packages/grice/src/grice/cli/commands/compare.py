@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
     from grice.tables import View
 
-HELP = "compare two files of scores: what changed, how surely, where and why"
+HELP = "compare two score files: differences, significance, turns and causes"
 TEXT = 100
 """Characters of a reply that are shown."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grice.scoring.doctor import Arrangement, Diagnosis
     from grice.tables import View
 
-HELP = "check the installation, and whether scores keep their bits on this machine"
+HELP = "check the installation and the reproducibility of scores on this machine"
 MEBI = 2**20
 
 

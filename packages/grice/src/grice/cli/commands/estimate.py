@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.evaluation.estimate import EstimateResult
     from grice.tables import View
 
-HELP = "estimate the mean rating of all conversations from ratings of a few"
+HELP = "estimate the mean rating of all conversations from a few ratings"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grice.evaluation.gate import GateResult
     from grice.tables import View
 
-HELP = "hold scores against thresholds: exit status 0 passed, 1 failed, 2 unusable input"
+HELP = "check scores against thresholds: exit status 0 passed, 1 failed, 2 unusable input"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001

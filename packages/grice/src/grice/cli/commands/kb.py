@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grice.records import KnownTail, Triple
     from grice.tables import View
 
-HELP = "look into the knowledge behind commonsense"
+HELP = "search the knowledge base of commonsense"
 
 SHIPPED = "bundle:atomic"
 KB = f"MY.tsv with triples of your own, merged with the shipped ones; default {SHIPPED}"

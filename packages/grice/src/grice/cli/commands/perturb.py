@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.tables import View
 
-HELP = "break conversations on purpose, and note what was broken where"
+HELP = "break conversations on purpose and record each change"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-HELP = "write the page of a run from its scores, of a folder of shards, too"
+HELP = "write the HTML report of a run from its scores or a folder of shards"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001

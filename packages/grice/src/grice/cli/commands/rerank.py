@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.tables import View
 
-HELP = "choose the best of several candidates for each reply, by metrics"
+HELP = "choose the best of several candidate replies by metrics"
 BASE = "model:medium"
 MARGIN = 0.1
 WIDTH = 69

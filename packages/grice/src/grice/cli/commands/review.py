@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grice.evaluation.review import FlaggedTurn, Further, Review
     from grice.tables import View
 
-HELP = "list the replies that a person should look at first, from scores"
+HELP = "list the replies to check first, from scores"
 WIDTH, QUOTED = 74, 32
 """Characters of a turn, and of words in it, that are shown: a line of a terminal."""
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
 
-HELP = "score every reply of files of conversations"
+HELP = "score the replies in files of conversations"
 ENGINES = ("dask", "ray", "spark")
 LOCAL_ALONE = ("sample", "report")
 """Options of a run that sees all conversations."""
