@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grice.folders import cache_folder, config_folder
+from grice.files import cache_folder, config_folder
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")

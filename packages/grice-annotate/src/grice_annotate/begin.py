@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from grice.errors import InputError, ModelError, did_you_mean, os_reason
 from grice.evaluation.review import review
 from grice.evaluation.scores import read_scores
-from grice.folders import cache_folder
+from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from grice_annotate.assign import bins

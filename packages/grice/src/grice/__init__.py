@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grice.batch import score_files
     from grice.errors import GriceError
     from grice.evaluation.review import review
     from grice.readers import read
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         Triple,
         Turn,
     )
+    from grice.report.batch import score_files
     from grice.scoring import load, score
 
 __version__ = "0.2.0"
@@ -46,7 +46,7 @@ _HOMES = {
     "read": "grice.readers",
     "review": "grice.evaluation.review",
     "score": "grice.scoring",
-    "score_files": "grice.batch",
+    "score_files": "grice.report.batch",
 }
 
 __all__ = [

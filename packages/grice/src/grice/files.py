@@ -245,3 +245,21 @@ def _lock_now(descriptor: int) -> None:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def cache_folder() -> Path:
+    """Return the folder of what can be had again: ``GRICE_CACHE``, or the user's cache folder."""
+    if stated := os.environ.get("GRICE_CACHE"):
+        return Path(stated)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("grice", appauthor=False)
+
+
+def config_folder() -> Path:
+    """Return the folder of choices: ``GRICE_CONFIG``, or the user's folder for settings."""
+    if stated := os.environ.get("GRICE_CONFIG"):
+        return Path(stated)
+    from platformdirs import user_config_path
+
+    return user_config_path("grice", appauthor=False, roaming=True)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from grice.errors import ModelError
 from grice.metrics import Example, metric
 from grice.records import Conversation, Judgement, Turn
-from grice.scoring.isolation import CALLS, Failure, answers
-from grice.scoring.loaded import LoadedMetric
+from grice.scoring.loaded import CALLS, Failure, LoadedMetric, answers
 
 
 class Counting:

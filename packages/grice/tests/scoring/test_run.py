@@ -28,7 +28,7 @@ from grice.records import (
 )
 from grice.scoring.loaded import LoadedMetric, load_metric
 from grice.scoring.run import Scorer, run
-from grice.scoring.sink import NoSink, ScoreFile
+from grice.scoring.sink import ScoreFile, Sink
 
 RUN = "run-1"
 
@@ -307,7 +307,7 @@ def test_a_device_keeps_no_unfinished_file():
 def test_one_broken_reply_costs_no_other(scorer):
     texts = ["fine", "boom", "good", "also good"]
     talk = Conversation("t", tuple(Turn("A", text) for text in texts))
-    summary = run([talk], scorer, NoSink(RUN))
+    summary = run([talk], scorer, Sink(RUN))
     fragile_summary = summary.metrics[0]
     assert fragile_summary.counts == {"ok": 3, "failed": 1}
     assert summary.failed == 1
@@ -317,7 +317,7 @@ def test_one_broken_reply_costs_no_other(scorer):
 
 
 def test_broken_records_are_counted_and_named(records, scorer):
-    summary = run(records, scorer, NoSink(RUN))
+    summary = run(records, scorer, Sink(RUN))
     broken = [record for record in records if isinstance(record, RecordError)]
     assert summary.skipped == len(broken) > 0
     assert summary.problems[0] == str(broken[0])
@@ -334,7 +334,7 @@ def test_broken_records_do_not_fill_a_window(records, scorer):
 
     broken = [record for record in records if isinstance(record, RecordError)]
     talk = Conversation("t", (Turn("A", "Hi"), Turn("B", "Hello")))
-    run([*broken[:16], talk, talk], Counting(*scorer), NoSink(RUN))
+    run([*broken[:16], talk, talk], Counting(*scorer), Sink(RUN))
     assert asked == [2]
 
 
@@ -411,7 +411,7 @@ def test_gzipped_output_can_be_read(tmp_path, records, scorer):
 def test_the_lowest_replies_are_named_with_their_text(scorer):
     texts = ["x" * 8, "x" * 3, "x" * 11, "x" * 5, "x" * 9, "x" * 7, "x" * 21]
     talk = Conversation("t", tuple(Turn("A", text) for text in texts))
-    lowest = run([talk], scorer, NoSink(RUN)).metrics[0].lowest
+    lowest = run([talk], scorer, Sink(RUN)).metrics[0].lowest
     assert [low.value for low in lowest] == [0.1, 0.1, 0.3]
     assert [low.turn for low in lowest] == [2, 6, 1]
     assert lowest[0].text == "x" * 11
@@ -423,6 +423,6 @@ def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
         for i, n in enumerate((1, 9))
     ]
     talks.append(Conversation("low", (Turn("A", "x" * 2),)))
-    mean = run(talks, scorer, NoSink(RUN)).metrics[0].mean
+    mean = run(talks, scorer, Sink(RUN)).metrics[0].mean
     assert mean.value > 0.8
     assert 0 < mean.low < mean.value < mean.high < 1

@@ -14,7 +14,7 @@ from grice.errors import InputError
 from grice.evaluation.scores import read_scores
 from grice.readers import read
 from grice.scoring import score_table
-from grice.scoring.score_tables import VERSION, VERSION_KEY
+from grice.scoring.arrow import VERSION, VERSION_KEY
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402

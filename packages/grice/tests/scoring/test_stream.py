@@ -13,7 +13,7 @@ import pytest
 from grice.records import Conversation, Turn
 from grice.scoring.api import load
 from grice.scoring.run import FIRST_TURNS, run
-from grice.scoring.sink import NoSink, State
+from grice.scoring.sink import Sink, State
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="select waits for sockets there")
 
@@ -94,7 +94,7 @@ def test_whoever_reads_no_further_ends_the_command_quietly(stream):
     assert "read as" not in process.stderr.read()
 
 
-class Kept(NoSink):
+class Kept(Sink):
     """Remembers where windows ended."""
 
     def __init__(self, done=None):

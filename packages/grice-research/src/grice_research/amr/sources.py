@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
-from grice.folders import cache_folder
+from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
 from grice_research.amr.graphs import read_graph
 from grice_research.amr.models import generated_texts, parsed_texts

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grice.cli.flags import add_data, add_json
 from grice.cli.options import add_metric_options, load_grader, options_of_others
 from grice.cli.output import show
-from grice.folders import cache_folder
+from grice.files import cache_folder
 from grice.tables import Lines, Table, number
 
 if TYPE_CHECKING:

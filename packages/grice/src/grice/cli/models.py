@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from grice.errors import GriceError
-from grice.folders import cache_folder
+from grice.files import cache_folder
 
 LARGE = "large"
 """The preset that is recommended to those who have scored with the one that ships."""

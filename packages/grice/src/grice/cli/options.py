@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import flags
-from grice.folders import cache_folder
+from grice.files import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -115,7 +115,7 @@ def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> parti
         mode=arguments.mode,
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
-        preset=chosen_preset(arguments),
+        models=chosen_preset(arguments),
         terms=endpoint_terms(arguments),
     )
 

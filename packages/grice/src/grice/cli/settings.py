@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from grice import distributions
 from grice.errors import InputError, did_you_mean, os_reason
-from grice.folders import config_folder
+from grice.files import config_folder
 from grice.stores import is_url
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from grice.metrics.registry import find_metrics
 from grice.models.bundle import RENAMED
 from grice.readers import files_of, from_file, read, recognise
 from grice.records import Score, Status
-from grice.scoring.score_tables import is_table, lines_of
+from grice.scoring.arrow import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:

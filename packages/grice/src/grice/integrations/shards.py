@@ -16,9 +16,8 @@ from grice.files import make_folder, renaming
 from grice.readers import check_arrow, files_of, from_file, read
 from grice.records import json_line
 from grice.scoring.api import load
-from grice.scoring.arrow import score_records
+from grice.scoring.arrow import score_records, write_lines_as
 from grice.scoring.presets import SMALL
-from grice.scoring.score_tables import write_lines_as
 from grice.stores import files_under, is_url, version_of, writing_url
 
 if TYPE_CHECKING:

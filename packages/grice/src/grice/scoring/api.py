@@ -1,4 +1,4 @@
-"""The Python face of scoring."""
+"""Score conversations in Python."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ from grice.scoring.run import WINDOW_RECORDS, Scorer
 from grice.tables import number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Unpack
 
-    from grice.models.embedded import Mode
-    from grice.models.endpoint.usage import ClientOptions, Usage
+    from grice.models.endpoint.usage import Usage
     from grice.records import Json
+    from grice.settings import Settings
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
-
 SHOWN = 20
 COLUMNS = ("conversation", "turn", "metric", "value", "status", "reason")
-FRAMES = {"pandas": "DataFrame", "polars": "DataFrame"}
 LONGEST = 60
 
 
 class Scores(list[Score]):
-    """Scores in the order of the conversations and their turns: a list, with ways to look at it."""
+    """A list of scores, in the order of the conversations and their turns."""
 
     def to_rows(self) -> list[dict[str, Json]]:
-        """Return a flat record of each score: what a table holds, with the flags as one text."""
+        """Return a flat record of each score, its flags joined by blanks, without evidence."""
         return [
             {
                 **{name: getattr(score, name) for name in COLUMNS},
@@ -50,17 +49,16 @@ class Scores(list[Score]):
         ]
 
     def to_frame(self) -> Any:  # noqa: ANN401 - of a library that may not be installed
-        """Return a data frame of :meth:`to_rows`: of pandas, else of polars.
+        """Return :meth:`to_rows` as a data frame of pandas, else of polars.
 
         Raises:
             InputError: If neither is installed.
         """
-        for library, frame in FRAMES.items():
+        for library in ("pandas", "polars"):
             try:
-                module = import_module(library)
+                return import_module(library).DataFrame(self.to_rows())
             except ImportError:
                 continue
-            return getattr(module, frame)(self.to_rows())
         raise InputError("a data frame needs pandas or polars: pip install pandas")
 
     def to_json(self) -> list[dict[str, Json]]:
@@ -70,7 +68,7 @@ class Scores(list[Score]):
 
     def __repr__(self) -> str:
         """Return the first scores as lines of a table."""
-        rows = [COLUMNS, *_cells(self[:SHOWN])]
+        rows = [COLUMNS, *self._cells()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS) - 1)]
         lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
         return "\n".join([plural(len(self), "score"), *lines, *self._more()])
@@ -80,7 +78,7 @@ class Scores(list[Score]):
         head = "".join(f"<th>{name}</th>" for name in COLUMNS)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in _cells(self[:SHOWN])
+            for row in self._cells()
         )
         more = "".join(f"<p>{line}</p>" for line in self._more())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -89,18 +87,12 @@ class Scores(list[Score]):
         if len(self) > SHOWN:
             yield f"… and {len(self) - SHOWN:,} more"
 
-
-def _cells(scores: Sequence[Score]) -> Iterator[tuple[str, ...]]:
-    for score in scores:
-        reason = excerpt(score.reason or "", LONGEST)
-        yield (
-            score.conversation,
-            "" if score.turn is None else str(score.turn),
-            score.metric,
-            number(score.value),
-            score.status,
-            reason,
-        )
+    def _cells(self) -> Iterator[tuple[str, ...]]:
+        for score in self[:SHOWN]:
+            turn = "" if score.turn is None else str(score.turn)
+            reason = excerpt(score.reason or "", LONGEST)
+            value = number(score.value)
+            yield (score.conversation, turn, score.metric, value, score.status, reason)
 
 
 class Grader:
@@ -117,12 +109,12 @@ class Grader:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """What exactly each metric computes, by name."""
-        return {loaded.metric.name: loaded.signature for loaded in self.scorer.metrics}
+        """Signature of each metric: its version, options and models."""
+        return {column.name: column.signature for column in self.scorer.columns}
 
     @property
     def usage(self) -> tuple[Usage, ...]:
-        """What was sent to endpoints so far, a record for each of their models."""
+        """Requests and tokens sent to endpoints so far, a record for each of their models."""
         return self._models.usage
 
     def score(self, talk: Talk | Iterable[Talk]) -> Scores:
@@ -138,7 +130,8 @@ class Grader:
                 where ``grice.read`` gave one.
             InputError: For anything else that is no conversation, or if the grader is closed.
         """
-        self._check_open()
+        if self._closed:
+            raise InputError("this grader is closed; score inside of `with grice.load(…)`")
         conversations = _conversations(talk)
         scores = Scores()
         for start in range(0, len(conversations), WINDOW_RECORDS):
@@ -147,18 +140,13 @@ class Grader:
         return scores
 
     def close(self) -> None:
-        """Release what the models hold; nothing is scored after it."""
+        """Close the models; nothing can be scored afterwards."""
         self._closed = True
         self._models.close()
 
     def __repr__(self) -> str:
-        """Return its metrics, and whether it is closed."""
         state = ", closed" if self._closed else ""
         return f"<grice.Grader of {', '.join(self.signatures)}{state}>"
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise InputError("this grader is closed; score inside of `with grice.load(…)`")
 
     def __enter__(self) -> Grader:
         return self
@@ -167,31 +155,12 @@ class Grader:
         self.close()
 
 
-def load(
-    *names: str,
-    options: Mapping[str, Mapping[str, object]] | None = None,
-    speakers: Collection[str] = (),
-    mode: Mode = "fast",
-    workers: int | None = None,
-    cache: str | Path | None = None,
-    plugins: Sequence[str | Path] = (),
-    models: str = SMALL,
-    terms: ClientOptions | None = None,
-) -> Grader:
+def load(*names: str, **settings: Unpack[Settings]) -> Grader:
     """Load metrics.
 
     Args:
         names: Names of metrics; without any, those that ``grice score`` runs.
-        options: Options and model references by metric name.
-        speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
-            the assistant is judged where roles or speakers' names say who that is, else everybody.
-        mode: ``fast`` (int8) or ``exact`` (float32, slower); see ``docs/modes.md``.
-        workers: Batches computed at the same time; by default one per core.
-        cache: Folder that keeps what models answered; by default nothing is kept.
-        plugins: Python files that declare further metrics.
-        models: Preset of models and weights: ``small`` is what ships, whatever the user has chosen
-            for the command line; see ``docs/models.md``.
-        terms: How endpoints are used: concurrency, limits, repetitions; see ``docs/judges.md``.
+        settings: See :class:`grice.settings.Settings`.
 
     Raises:
         InputError: For an unknown preset.
@@ -199,52 +168,35 @@ def load(
         ModelError: For another mode, or fewer workers than one.
         BundleError: For a model that is missing or changed.
     """
-    return load_from(
-        find_metrics([Path(plugin) for plugin in plugins]),
-        names,
-        options=options,
-        speakers=speakers,
-        mode=mode,
-        workers=workers,
-        cache=cache,
-        preset=models,
-        terms=terms,
-    )
+    registry = find_metrics([Path(plugin) for plugin in settings.get("plugins", ())])
+    return load_from(registry, names, **settings)
 
 
 def load_from(
-    registry: Registry,
-    names: Sequence[str] = (),
-    *,
-    options: Mapping[str, Mapping[str, object]] | None = None,
-    speakers: Collection[str] = (),
-    mode: Mode = "fast",
-    workers: int | None = None,
-    cache: str | Path | None = None,
-    preset: str = SMALL,
-    terms: ClientOptions | None = None,
+    registry: Registry, names: Sequence[str] = (), **settings: Unpack[Settings]
 ) -> Grader:
-    """Load metrics out of those that were found already; see :func:`load`."""
-    chosen = named_preset(preset)
-    chosen.check_models()
-    settings = chosen.with_options(options or {})
-    wanted = tuple(dict.fromkeys(names or (*registry.defaults(), *chosen.metrics)))
-    for name in (*wanted, *settings):
+    """Load metrics of a registry; see :func:`load`."""
+    preset = named_preset(settings.get("models", SMALL))
+    preset.check_models()
+    options = preset.with_options(settings.get("options") or {})
+    wanted = dict.fromkeys(names or (*registry.defaults(), *preset.metrics))
+    for name in (*wanted, *options):
         registry.named(name)
+    workers, cache = settings.get("workers"), settings.get("cache")
     models = ModelLoader(
-        mode=mode,
+        mode=settings.get("mode", "fast"),
         workers=default_workers() if workers is None else workers,
         cache=None if cache is None else Path(cache),
-        terms=terms,
+        terms=settings.get("terms"),
     )
     try:
         loaded = [
-            load_metric(registry.named(name), models, settings.get(name, {})) for name in wanted
+            load_metric(registry.named(name), models, options.get(name, {})) for name in wanted
         ]
     except BaseException:
         models.close()
         raise
-    return Grader(Scorer(loaded, frozenset(speakers), chosen.name), models)
+    return Grader(Scorer(loaded, frozenset(settings.get("speakers", ())), preset.name), models)
 
 
 def score(talk: Talk | Iterable[Talk], *names: str) -> Scores:
@@ -278,14 +230,16 @@ def _conversations(talk: Talk | Iterable[Talk]) -> list[Conversation]:
             "a single string is no conversation: give its turns as a list of strings, the reply "
             "last, a list of messages, or a grice.Conversation"
         )
-    items = list(_items(talk))
+    try:
+        items: list[object] = list(talk)
+    except TypeError:
+        raise InputError(f"conversations are needed, found {type(talk).__name__}") from None
     if items and (_are(items, str) or _are(items, Mapping)):
         return [_conversation(items, "talk")]
-    return [_conversation(item, f"talk {number}") for number, item in enumerate(items, 1)]
+    return [_conversation(item, f"talk {place}") for place, item in enumerate(items, 1)]
 
 
 def _conversation(item: object, name: str) -> Conversation:
-    """Return the conversation that something stands for."""
     if isinstance(item, Conversation):
         return item
     if isinstance(item, RecordError):  # as reading a file gives them among conversations
@@ -306,10 +260,3 @@ def _conversation(item: object, name: str) -> Conversation:
 
 def _are(items: Sequence[object], kind: type) -> bool:
     return all(isinstance(item, kind) for item in items)
-
-
-def _items(talk: Iterable[object]) -> Iterator[object]:
-    try:
-        yield from talk
-    except TypeError:
-        raise InputError(f"conversations are needed, found {type(talk).__name__}") from None

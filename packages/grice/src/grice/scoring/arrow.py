@@ -1,15 +1,22 @@
-"""Tables of conversations in, tables of scores out: what engines that go beyond a machine call."""
+"""Arrow tables: of conversations to score, and of scores.
+
+A table of scores has a row a score, with the fields of :class:`grice.records.Score`. ``evidence``
+and ``meta`` are JSON, as in the lines of ``grice score``: they differ from score to score. The
+number of the layout stands in the metadata of the schema under :data:`VERSION_KEY`.
+"""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO
 
-from grice.errors import RecordError, shortened
+import msgspec
+
+from grice.errors import InputError, RecordError, shortened
 from grice.readers import check_arrow, from_table
-from grice.records import Conversation, Score
+from grice.records import Conversation, Score, json_line
 from grice.scoring.run import WINDOW_RECORDS
-from grice.scoring.score_tables import as_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,11 +24,17 @@ if TYPE_CHECKING:
     import pyarrow
 
     from grice.readers import Found
+    from grice.records import Json
     from grice.scoring.api import Grader
     from grice.scoring.run import Scorer
 
+VERSION = "1"
+"""Another number means other columns or another meaning of one; further columns do not move it."""
+VERSION_KEY = b"grice.scores"
 ROWS_KEY = b"grice.rows"
-"""Where the metadata of the result says what a row of the input was."""
+"""Key of the metadata that says whether an input row was a conversation, response or turn."""
+BATCH_ROWS = 8192
+MAGIC = (b"PAR1", b"ARROW1")
 logger = logging.getLogger("grice")
 
 
@@ -61,43 +74,122 @@ def score_table(
 
 
 def score_records(scorer: Scorer, records: Iterable[Found]) -> Iterator[Score]:
-    """Yield the scores of records; of one that cannot be used, one that failed without a metric."""
-    window: list[Found] = []
-    for record in records:
-        window.append(record)
-        if len(window) == WINDOW_RECORDS:
-            yield from _of_window(scorer, window)
-            window = []
-    yield from _of_window(scorer, window)
-
-
-def _of_window(scorer: Scorer, window: Sequence[Found]) -> Iterator[Score]:
-    conversations = [record for record in window if isinstance(record, Conversation)]
-    groups = iter(_groups(scorer, conversations))
-    for record in window:
-        yield from [_broken(record)] if isinstance(record, RecordError) else next(groups)
+    """Yield the scores of records; an unreadable record gives a failed one without a metric."""
+    source = iter(records)
+    while window := list(islice(source, WINDOW_RECORDS)):
+        readable = [record for record in window if isinstance(record, Conversation)]
+        groups = iter(_groups(scorer, readable))
+        for record in window:
+            if isinstance(record, RecordError):
+                place = record.file if record.line is None else f"{record.file}:{record.line}"
+                yield _failed(place, ": ".join(filter(None, [record.field, record.problem])))
+            else:
+                yield from next(groups)
 
 
 def _groups(scorer: Scorer, conversations: Sequence[Conversation]) -> list[list[Score]]:
-    """Return the scores of each conversation; one that breaks what is around metrics has failed.
-
-    A metric that breaks has failed already, on that conversation alone.
-    """
+    """Score conversations; one that raises outside of a metric gives a failed score."""
     try:
         return scorer.score(conversations)
     except Exception as error:  # noqa: BLE001 - of a worker, which must outlive any record
         if len(conversations) == 1:
-            [conversation] = conversations
             reason = shortened(f"{type(error).__name__}: {error}")
-            return [[_failed(conversation.id, reason, conversation)]]
+            return [[_failed(conversations[0].id, reason, conversations[0].meta)]]
     return [_groups(scorer, [conversation])[0] for conversation in conversations]
 
 
-def _broken(error: RecordError) -> Score:
-    where = error.file if error.line is None else f"{error.file}:{error.line}"
-    return _failed(where, ": ".join(filter(None, [error.field, error.problem])))
+def _failed(name: str, reason: str, meta: Mapping[str, Json] = {}) -> Score:
+    return Score(name, None, "", None, "failed", reason, (), (), "", dict(meta))
 
 
-def _failed(name: str, reason: str, conversation: Conversation | None = None) -> Score:
-    meta = {} if conversation is None else conversation.meta
-    return Score(name, None, "", None, "failed", reason, (), (), "", meta)
+def schema() -> pyarrow.Schema:
+    """Return the schema of a table of scores."""
+    import pyarrow as pa
+
+    text, required = pa.string(), {"nullable": False}
+    return pa.schema(
+        [
+            pa.field("conversation", text, **required),
+            pa.field("turn", pa.int64()),
+            pa.field("metric", text),
+            pa.field("value", pa.float64()),
+            pa.field("status", text, **required),
+            pa.field("reason", text),
+            pa.field("flags", pa.list_(text), **required),
+            pa.field("evidence", text, **required),
+            pa.field("signature", text),
+            pa.field("meta", text, **required),
+        ],
+        {VERSION_KEY: VERSION.encode()},
+    )
+
+
+def as_table(scores: Sequence[Score]) -> pyarrow.Table:
+    """Return scores as a table; the metric of a record that could not be read is null."""
+    import pyarrow as pa
+
+    rows = []
+    for score in scores:
+        row: dict[str, object] = {name: getattr(score, name) for name in Score.__struct_fields__}
+        row |= {"metric": score.metric or None, "signature": score.signature or None}
+        rows.append(row | {name: json_line(row[name]).decode() for name in ("evidence", "meta")})
+    return pa.Table.from_pylist(rows, schema())
+
+
+def write_lines_as(suffix: str, lines: Iterable[bytes], file: BinaryIO) -> None:
+    """Write lines of scores as a Parquet file, or as an Arrow file for the suffix ``.arrow``."""
+    import pyarrow.ipc
+    import pyarrow.parquet
+
+    if suffix == ".parquet":
+        writer = pyarrow.parquet.ParquetWriter(file, schema(), compression="zstd")
+    else:
+        options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+        writer = pyarrow.ipc.new_file(file, schema(), options=options)
+    scores = map(msgspec.json.Decoder(Score).decode, lines)
+    with writer:
+        while batch := list(islice(scores, BATCH_ROWS)):
+            writer.write_table(as_table(batch))
+
+
+def is_table(start: bytes) -> bool:
+    """Return whether a file that begins so is a Parquet or an Arrow file."""
+    return start.startswith(MAGIC)
+
+
+def lines_of(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the lines of JSON of a table of scores, as ``grice score`` would have written them."""
+    check_arrow()
+    import pyarrow as pa
+    import pyarrow.ipc
+    import pyarrow.parquet
+
+    try:
+        start = file.read(6)
+        file.seek(0)
+        if start.startswith(b"PAR1"):
+            source = pa.parquet.ParquetFile(file, pre_buffer=False)
+            layout, batches = source.schema_arrow, source.iter_batches(use_threads=False)
+        else:
+            reader = pa.ipc.open_file(file)
+            layout = reader.schema
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        version = (layout.metadata or {}).get(VERSION_KEY, b"").decode()
+        if version != VERSION:
+            found = f"of layout {version}, this grice reads {VERSION}"
+            raise InputError(
+                f"{name}: {found if version else 'no table of scores'}; a table of scores is what "
+                "grice score FILE -o OUT.parquet writes"
+            )
+        for batch in batches:
+            # A row without a metric is a record that could not be read, and no score.
+            yield from (_line(row) for row in batch.to_pylist() if row["metric"] is not None)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: cannot be read: {error}") from None
+
+
+def _line(row: dict[str, object]) -> bytes:
+    for name in ("evidence", "meta"):
+        row[name] = msgspec.Raw(str(row[name]).encode())
+    row["signature"] = row["signature"] or ""
+    return msgspec.json.encode({name: row[name] for name in Score.__struct_fields__}) + b"\n"

@@ -1,4 +1,4 @@
-"""Several metrics as one score: the smallest, the largest, or a mean of theirs."""
+"""Blends: the smallest, the largest or a mean of the scores of several metrics."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ if TYPE_CHECKING:
     from grice.records import Score
     from grice.scoring.loaded import LoadedMetric
 
-HOW: dict[str, Callable[[Sequence[float]], float]] = {
+RULES: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
     "mean": lambda values: math.fsum(values) / len(values),
     "geometric": lambda values: math.prod(values) ** (1 / len(values)),
 }
-_SIGNATURE = re.compile(rf"({'|'.join(HOW)})_\w+:1\|of:\[(.+)\]")
-"""Signature of a blend: how it is made, and the signatures of its parts."""
+_SIGNATURE = re.compile(rf"({'|'.join(RULES)})_\w+:1\|of:\[(.+)\]")
+"""Signature of a blend: its rule, and the signatures of its parts."""
 
 
 class Blend(NamedTuple):
-    """A score that is made of the scores of metrics of the same run.
+    """A score made of the scores of metrics of the same run.
 
-    An item on which one of them abstains is abstained, with their neutral value; one on which one
-    failed is failed.
+    It abstains, with the blend of the neutral values, if one of them does, and fails if one fails.
 
     Attributes:
-        column: What is said of its scores.
-        how: One of :data:`HOW`.
+        column: Metadata of its scores.
+        rule: One of :data:`RULES`.
         parts: Names of the metrics.
     """
 
     column: ScoreColumn
-    how: str
+    rule: str
     parts: tuple[str, ...]
 
     def score(self, by_metric: Mapping[str, Sequence[Sequence[Score]]]) -> list[list[Score]]:
@@ -51,19 +50,19 @@ class Blend(NamedTuple):
 
     def _blend(self, scores: Sequence[Score]) -> Score:
         values = [score.value for score in scores if score.value is not None]
-        whole = len(values) == len(scores)
+        failed = len(values) < len(scores)
         abstained = any(score.status == "abstained" for score in scores)
-        value = self.column.neutral if abstained or not whole else HOW[self.how](values)
-        told = ", ".join(
+        value = self.column.neutral if failed or abstained else RULES[self.rule](values)
+        parts = (
             f"{score.metric} {score.status if score.value is None else format(score.value, '.2f')}"
             for score in scores
         )
         return replace(
             scores[0],
             metric=self.column.name,
-            value=value if whole else None,
-            status="failed" if not whole else "abstained" if abstained else "ok",
-            reason=told,
+            value=None if failed else value,
+            status="failed" if failed else "abstained" if abstained else "ok",
+            reason=", ".join(parts),
             flags=tuple(dict.fromkeys(flag for score in scores for flag in score.flags)),
             evidence=(),
             signature=self.column.signature,
@@ -71,57 +70,53 @@ class Blend(NamedTuple):
 
 
 def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
-    """Return a blend of metrics that are run."""
-    how, _, listed = stated.partition(":")
+    """Return a blend of metrics that are run, stated as ``RULE:METRIC,METRIC``."""
+    rule, _, listed = stated.partition(":")
     names = [name.strip() for name in listed.split(",") if name.strip()]
-    if how not in HOW:
-        raise InputError(
-            f"--blend {stated}: HOW:METRIC,METRIC with one of {', '.join(HOW)}"
-            f"{did_you_mean(how, HOW)}"
-        )
     known = {metric.metric.name: metric for metric in loaded}
-    for name in names:
-        if name not in known:
-            raise InputError(
-                f"--blend {stated}: {name} is not run: the metrics are {', '.join(known)}"
-                f"{did_you_mean(name, known)}"
-            )
-    if len(set(names)) < 2 or len(set(names)) < len(names):
-        raise InputError(f"--blend {stated}: two different metrics or more are needed")
-    parts = [known[name] for name in names]
-    if len({part.metric.judges for part in parts}) > 1:
-        raise InputError(f"--blend {stated}: some judge replies, some whole conversations")
-    for part in parts:
-        if (part.metric.low, part.metric.high) != (0.0, 1.0):
-            raise InputError(
-                f"--blend {stated}: {part.metric.name} goes from {part.metric.low:g} to "
-                f"{part.metric.high:g}; scores from 0 to 1 are blended"
-            )
-    return Blend(_column(how, [part.column for part in parts]), how, tuple(names))
+    unknown = next((name for name in names if name not in known), None)
+    columns = [known[name].column for name in names if name in known]
+    wide = next((part for part in columns if (part.low, part.high) != (0.0, 1.0)), None)
+    if rule not in RULES:
+        known_rules = ", ".join(RULES)
+        problem = f"HOW:METRIC,METRIC with one of {known_rules}{did_you_mean(rule, RULES)}"
+    elif unknown is not None:
+        near = did_you_mean(unknown, known)
+        problem = f"{unknown} is not run: the metrics are {', '.join(known)}{near}"
+    elif len(set(names)) < 2 or len(set(names)) < len(names):
+        problem = "two different metrics or more are needed"
+    elif len({part.judges for part in columns}) > 1:
+        problem = "some judge replies, some whole conversations"
+    elif wide is not None:
+        problem = (
+            f"{wide.name} goes from {wide.low:g} to {wide.high:g}; scores from 0 to 1 are blended"
+        )
+    else:
+        return Blend(_column(rule, columns), rule, tuple(names))
+    raise InputError(f"--blend {stated}: {problem}")
 
 
-def _column(how: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
+def _column(rule: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
     names = [part.name for part in parts]
-    name = "_".join((how, *names))
+    name = "_".join((rule, *names))
     return ScoreColumn(
         name,
-        f"The {how} of {', '.join(names)}",
+        f"The {rule} of {', '.join(names)}",
         parts[0].judges,
         low=0.0,
         high=1.0,
-        neutral=HOW[how]([part.neutral for part in parts]),
+        neutral=RULES[rule]([part.neutral for part in parts]),
         source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
         signature=f"{name}:1|of:{'+'.join(f'[{part.signature}]' for part in parts)}",
     )
 
 
 def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn:
-    """Return what is said of scores in a file, of a metric or of a blend."""
+    """Return the metadata of scores of a file, of a metric or of a blend."""
     blend = _SIGNATURE.match(signature)
     if blend is None:
         return column_of(registry.named(name), signature)
-    how, listed = blend.groups()
     parts = [
-        column_of(registry.named(part.partition(":")[0]), part) for part in listed.split("]+[")
+        column_of(registry.named(part.partition(":")[0]), part) for part in blend[2].split("]+[")
     ]
-    return _column(how, parts)._replace(name=name, signature=signature)
+    return _column(blend[1], parts)._replace(name=name, signature=signature)

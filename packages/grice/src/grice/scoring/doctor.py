@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import platform
 import time
-from collections import defaultdict
 from contextlib import suppress
 from importlib import metadata, resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -26,7 +25,6 @@ from grice.scoring.api import load_from
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import TypeAlias
 
     from grice.metrics.registry import Registry
     from grice.models.embedded import Mode
@@ -64,11 +62,9 @@ class Diagnosis(msgspec.Struct, frozen=True):
         holds: Whether every score was the same in every arrangement, and nothing is wrong.
         arrangements: Each metric in each arrangement; empty if nothing could be scored.
         problems: Faults of this installation, one line each.
-        versions: Versions of Python and of the packages that compute, as far as installed.
         models: Digests of the installed models by name, of those that are whole.
         fetched: Names of the models that were fetched (``grice models verify`` checks them).
-        cache: Folder of cached model answers.
-        cache_size: Its size in bytes.
+        cache_size: Bytes of the cached model answers in the folder ``cache``.
         seconds: Duration of the scoring.
     """
 
@@ -88,13 +84,22 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def diagnose(
     registry: Registry, names: Sequence[str] = (), *, mode: Mode = "fast", cache: Path
 ) -> Diagnosis:
-    """Check what is installed, and score the conversations in several arrangements."""
+    """Check the installation, and score the conversations in several arrangements."""
     wanted = list(dict.fromkeys(names or registry.defaults()))
     for name in wanted:
         registry.named(name)
-    versions = _versions()
-    models, problems = _models()
-    problems += _mismatches(versions)
+    versions = {}
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    models, problems = {}, []
+    for name, folder in shipped_bundles().items():
+        try:
+            models[name] = open_bundle(folder).digest
+        except BundleError as error:
+            problems.append(str(error))
+    found = (distributions.mismatch(metadata.distribution(n)) for n in OURS if n in versions)
+    problems += [problem for problem in found if problem]
     talks = _conversations()
     start = time.perf_counter()
     arrangements: list[Arrangement] = []
@@ -129,39 +134,15 @@ def cache_size(folder: Path) -> int:
     return size
 
 
-def _versions() -> dict[str, str]:
-    versions = {}
-    for name in PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions
-
-
-def _mismatches(versions: Mapping[str, str]) -> list[str]:
-    """Return a line for each of grice's distributions that needs another version of one."""
-    found = (distributions.mismatch(metadata.distribution(n)) for n in OURS if n in versions)
-    return [problem for problem in found if problem]
-
-
-def _models() -> tuple[dict[str, str], list[str]]:
-    """Return the digests of the installed models, and a line for each damaged one."""
-    models, problems = {}, []
-    for name, folder in shipped_bundles().items():
-        try:
-            models[name] = open_bundle(folder).digest
-        except BundleError as error:
-            problems.append(str(error))
-    return models, problems
-
-
 def _conversations() -> list[Conversation]:
     """Return conversations of many lengths, so that batches hold padding and different texts."""
     text = resources.files("grice.data").joinpath("doctor_talks.json").read_bytes()
+    talks = msgspec.json.decode(text, type=list[list[str]])
     return [
         Conversation(
-            f"doctor-{i:02}", tuple(Turn("AB"[j % 2], turn) for j, turn in enumerate(talk))
+            f"doctor-{i:02}", tuple(Turn("AB"[j % 2], text) for j, text in enumerate(talk))
         )
-        for i, talk in enumerate(msgspec.json.decode(text, type=list[list[str]]))
+        for i, talk in enumerate(talks)
     ]
 
 
@@ -173,11 +154,13 @@ def _compare(
     together: Scores,
 ) -> list[Arrangement]:
     """Score the conversations in other arrangements, and compare with all of them together."""
-    batches = {"alone": [[talk] for talk in talks], "reversed": [talks[::-1]]}
     arrangements = []
-    for arrangement in ("alone", "reversed", "two workers"):
-        workers = 2 if arrangement == "two workers" else 1
-        again = _scores(registry, names, mode, batches.get(arrangement, [talks]), workers)
+    for arrangement, batches, workers in (
+        ("alone", [[talk] for talk in talks], 1),
+        ("reversed", [talks[::-1]], 1),
+        ("two workers", [talks], 2),
+    ):
+        again = _scores(registry, names, mode, batches, workers)
         for metric, expected in together.items():
             pairs = list(zip(expected, again[metric], strict=True))
             gaps = [
@@ -201,10 +184,8 @@ def _scores(
     """Return scores by metric, in an order that does not depend on the arrangement."""
     with load_from(registry, names, mode=mode, workers=workers) as grader:
         groups = [group for batch in batches for group in grader.scorer.score(batch)]
-    by_metric = defaultdict(list)
-    for score in sorted((s for group in groups for s in group), key=lambda s: s.conversation):
-        by_metric[score.metric].append(score)
-    return {name: by_metric[name] for name in names}
+    scores = sorted((s for group in groups for s in group), key=lambda score: score.conversation)
+    return {name: [score for score in scores if score.metric == name] for name in names}
 
 
 def _failures(together: Scores) -> list[str]:

@@ -1,7 +1,7 @@
-"""What is judged: the replies of a conversation, each with what was said before it.
+"""Targets: the replies of a conversation, each with the turns before it.
 
-This is where text loses its tags (:mod:`grice.text.markup`), for all metrics alike, and where the
-places that a metric points at are put back into the text as it came.
+Texts lose their tags here (:mod:`grice.text.markup`), for all metrics alike, and evidence gets
+back its offsets into the text as it came.
 """
 
 from __future__ import annotations
@@ -22,21 +22,30 @@ from grice.readers.roles import (
     roles_of,
     unspoken,
 )
-from grice.records import Conversation, FeatureEvidence, Response, TripleEvidence, TurnEvidence
+from grice.records import (
+    Conversation,
+    FeatureEvidence,
+    Response,
+    Span,
+    TripleEvidence,
+    TurnEvidence,
+)
 from grice.text.markup import plain_text, thinks_aloud
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from grice.records import Evidence, Judgement, Span, Turn
+    from grice.records import Evidence, Judgement, Turn
 
 TURN = re.compile(r"\bturn (\d+)\b")
-
 EVERYBODY = "all"
-"""What to write as a speaker to judge every turn, whatever the roles."""
+"""Speaker that stands for every turn, whatever its role."""
 EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
 FLAGS = (EMPTY, THINKING, JSON)
-"""A reply without a word; one whose thinking is not judged; one that is a JSON object."""
+"""Flags of an empty reply, of one whose thinking is not judged, of one that is a JSON object."""
+KNOWLEDGE = "knowledge"
+READ_BACK = 64
+"""Turns of history a reply carries: bounds the work for conversations of thousands of turns."""
 
 
 def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
@@ -71,26 +80,18 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
     return items
 
 
-KNOWLEDGE = "knowledge"
-
-
 def _knowledge(
     conversation: Conversation, turns: Sequence[Turn], silent: Sequence[bool], index: int
 ) -> tuple[str, ...]:
-    """Return what a turn was said from: its field, or its record's, and what tools answered."""
+    """Return the sources of a turn: its field, or its record's, and the answers of tools."""
     given = turns[index].meta.get(KNOWLEDGE, conversation.meta.get(KNOWLEDGE))
     texts = given if isinstance(given, list) else [given]
     before = takewhile(silent.__getitem__, range(index - 1, -1, -1))
-    tools = [
-        turns[place].text
-        for place in before
-        if role_of(turns[place].role, turns[place].speaker) == TOOL
-    ]
+    tools = [turns[i].text for i in before if role_of(turns[i].role, turns[i].speaker) == TOOL]
     return (*(text for text in texts if isinstance(text, str)), *reversed(tools))
 
 
 def _plain(turn: Turn) -> Turn:
-    """Return a turn whose texts have no tags."""
     text = plain_text(turn.text).text
     references = tuple(plain_text(reference).text for reference in turn.references)
     if text == turn.text and references == turn.references:
@@ -98,16 +99,12 @@ def _plain(turn: Turn) -> Turn:
     return replace(turn, text=text, references=references)
 
 
-READ_BACK = 64
-"""Turns of history a reply carries: bounds the work for conversations of thousands of turns."""
-
-
 class Utterances(NamedTuple):
-    """A conversation without the turns that only instruct a model, or call a tool.
+    """A conversation without system prompts and tool calls.
 
     Attributes:
-        conversation: What metrics judge.
-        positions: Index in the conversation as it came of each turn that is left.
+        conversation: The dialogue turns, as metrics judge them.
+        positions: Index of each of them in the conversation as it came.
     """
 
     conversation: Conversation
@@ -115,7 +112,7 @@ class Utterances(NamedTuple):
 
 
 def utterances(conversation: Conversation) -> Utterances:
-    """Return what was said in a conversation, without tags, and where it stands there."""
+    """Return the dialogue turns of a conversation, without tags, and their positions."""
     left = tuple(i for i, silent in enumerate(unspoken(conversation.turns)) if not silent)
     turns = tuple(_plain(conversation.turns[i]) for i in left)
     if turns == conversation.turns:
@@ -123,71 +120,51 @@ def utterances(conversation: Conversation) -> Utterances:
     return Utterances(Conversation(conversation.id, turns, None, conversation.meta), left)
 
 
-def in_place(judgement: Judgement, positions: Sequence[int]) -> Judgement:
-    """Return a judgement of utterances with its turns counted as the conversation has them."""
-    if positions == tuple(range(len(positions))):
-        return judgement
+def in_place(
+    judgement: Judgement, conversation: Conversation, positions: Sequence[int] | None = None
+) -> Judgement:
+    """Return a judgement whose turns and spans are those of the conversation as it came.
+
+    Args:
+        judgement: Its spans are offsets into texts without tags.
+        conversation: The conversation as it came.
+        positions: Index of each judged turn in it, if turns were left out before judging.
+    """
+
+    # A metric may be anyone's code: a turn that is not there stays what it was called.
+    def at(turn: int) -> int:
+        return turn if not positions or not 0 <= turn < len(positions) else positions[turn]
+
+    def moved(span: Span | None) -> Span | None:
+        if span is None or not 0 <= at(span.turn) < len(conversation.turns):
+            return span
+        plain = plain_text(conversation.turns[at(span.turn)].text)
+        return Span(at(span.turn), plain.original(span.start), plain.original(span.end))
+
+    def located(evidence: Evidence) -> Evidence:
+        match evidence:
+            case TurnEvidence(turn=turn):
+                return replace(evidence, turn=at(turn))
+            case FeatureEvidence(span=span):
+                return replace(evidence, span=moved(span))
+            case TripleEvidence(triple=triple):
+                spans = {"head_span": moved(triple.head_span), "tail_span": moved(triple.tail_span)}
+                return replace(evidence, triple=replace(triple, **spans))
 
     reason = judgement.reason
-    return replace(
-        judgement,
-        reason=reason and TURN.sub(lambda named: f"turn {_at(int(named[1]), positions)}", reason),
-        evidence=tuple(_evidence_in_place(piece, positions) for piece in judgement.evidence),
-    )
+    if reason and positions:
+        reason = TURN.sub(lambda named: f"turn {at(int(named[1]))}", reason)
+    return replace(judgement, reason=reason, evidence=tuple(map(located, judgement.evidence)))
 
 
-def _evidence_in_place(evidence: Evidence, positions: Sequence[int]) -> Evidence:
-    if isinstance(evidence, TurnEvidence):
-        return replace(evidence, turn=_at(evidence.turn, positions))
-    return _with_spans(evidence, lambda span: replace(span, turn=_at(span.turn, positions)))
-
-
-def in_text(judgement: Judgement, conversation: Conversation) -> Judgement:
-    """Return a judgement whose spans are places in the turns as they came."""
-
-    def move(span: Span) -> Span:
-        # A metric may be anyone's code: a turn that is not there has no text.
-        if not 0 <= span.turn < len(conversation.turns):
-            return span
-        plain = plain_text(conversation.turns[span.turn].text)
-        return replace(span, start=plain.original(span.start), end=plain.original(span.end))
-
-    evidence = tuple(_with_spans(piece, move) for piece in judgement.evidence)
-    return judgement if evidence == judgement.evidence else replace(judgement, evidence=evidence)
-
-
-def _with_spans(evidence: Evidence, move: Callable[[Span], Span]) -> Evidence:
-    match evidence:
-        case FeatureEvidence(span=span) if span is not None:
-            return replace(evidence, span=move(span))
-        case TripleEvidence(triple=triple):
-            head, tail = triple.head_span, triple.tail_span
-            moved = replace(triple, head_span=head and move(head), tail_span=tail and move(tail))
-            return replace(evidence, triple=moved)
-        case _:
-            return evidence
-
-
-def _at(turn: int, positions: Sequence[int]) -> int:
-    # A metric may be anyone's code: a turn that is not there stays what it was called.
-    return positions[turn] if 0 <= turn < len(positions) else turn
-
-
-def flagged(judgement: Judgement, text: str) -> Judgement:
-    """Return a judgement with the flags of its reply."""
-    flags = judgement.flags
+def flags_of(text: str) -> Iterator[str]:
+    """Yield the flags of a reply as it came."""
     if thinks_aloud(text):
-        flags = (*flags, THINKING)
-    if _is_object(text):
-        flags = (*flags, JSON)
-    return judgement if flags == judgement.flags else replace(judgement, flags=flags)
-
-
-def _is_object(text: str) -> bool:
+        yield THINKING
     bare = text.strip()
-    if not (bare.startswith("{") and bare.endswith("}")):
-        return False
-    try:
-        return isinstance(json.loads(bare), dict)
-    except (ValueError, RecursionError):
-        return False
+    if bare.startswith("{") and bare.endswith("}"):
+        try:
+            if isinstance(json.loads(bare), dict):
+                yield JSON
+        except (ValueError, RecursionError):
+            pass

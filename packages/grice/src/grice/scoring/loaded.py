@@ -4,33 +4,50 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from grice.errors import MetricError, ModelError, did_you_mean, plural
+from grice.errors import (
+    LONGEST,
+    GriceError,
+    MetricError,
+    ModelError,
+    StoppedError,
+    did_you_mean,
+    out_of_memory,
+    plural,
+    shortened,
+)
 from grice.records import Judgement, Score
-from grice.scoring.isolation import Failure, answers
-from grice.scoring.items import EMPTY, flagged, in_place, in_text, responses, utterances
+from grice.scoring.items import EMPTY, flags_of, in_place, responses, utterances
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from grice.metrics.declaration import Judges, Metric, OptionValue
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
-    from grice.records import Conversation, Response
+    from grice.records import Conversation
+
+CALLS = 64
+"""Most calls for one batch: enough to find five failing items among a thousand."""
+MEMORY = "memory ran out; what did not fit is scored in halves"
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
 class ScoreColumn(NamedTuple):
-    """The scores of one name in a run.
+    """Metadata of the scores of one metric or blend in a run.
 
     Attributes:
         name: The metric that each of these scores names.
         summary: The question they answer, one line.
-        judges: Whether an item is a ``Response`` or a ``Conversation``.
+        judges: Whether an item is a ``response`` or a ``conversation``.
         low, high: Smallest and largest value; infinite where there is no bound.
         neutral: Value of an abstained score.
-        source: Where the method was published.
-        signature: What exactly was computed.
+        source: Publication of the method.
+        signature: Version, options and models.
     """
 
     name: str
@@ -44,7 +61,7 @@ class ScoreColumn(NamedTuple):
 
 
 def column_of(metric: Metric, signature: str) -> ScoreColumn:
-    """Return what is said of the scores of a metric."""
+    """Return the metadata of the scores of a metric."""
     return ScoreColumn(
         metric.name, metric.summary, metric.judges, metric.low, metric.high, metric.neutral,
         metric.source, signature,
@@ -55,8 +72,8 @@ class LoadedMetric:
     """A metric that is ready to judge.
 
     Attributes:
-        signature: What exactly it computes. Numbers compare only if it agrees.
-        bundles: Its models and the encoders they stand on, each once.
+        signature: Version, options and models. Scores are comparable only if it agrees.
+        bundles: Its models with those they depend on, each once.
     """
 
     def __init__(
@@ -78,7 +95,7 @@ class LoadedMetric:
 
     @property
     def column(self) -> ScoreColumn:
-        """What is said of its scores."""
+        """Metadata of its scores."""
         return column_of(self.metric, self.signature)
 
     @property
@@ -87,32 +104,33 @@ class LoadedMetric:
         return any(bundle.card.kind.startswith("openai-") for bundle in self.bundles)
 
     def with_models(self, **models: object) -> LoadedMetric:
-        """Return the same metric with other models; its signature says that they are others."""
-        others = ",".join(sorted(models))
-        return LoadedMetric(
-            self.metric,
-            f"{self.signature}|replaced:{others}",
-            {**self._arguments, **models},
-            self.bundles,
-        )
+        """Return the same metric with other models, which its signature says."""
+        signature = f"{self.signature}|replaced:{','.join(sorted(models))}"
+        arguments = {**self._arguments, **models}
+        return LoadedMetric(self.metric, signature, arguments, self.bundles)
 
     def judge(self, items: Sequence[Any]) -> list[Judgement]:
         """Return one judgement per response or conversation, in order.
 
-        An item on which the metric breaks, or to which it gives a value outside of its range, is
-        ``failed`` with the reason; the others keep their values. A metric that breaks is asked
-        again a few times only: see :func:`grice.scoring.isolation.answers`.
+        An item that the metric fails on, or gives a value outside of its range, is ``failed`` with
+        the reason; the others keep their values.
         """
         return [
             _failed(answer) if isinstance(answer, Failure) else self._checked(answer)
-            for answer in answers(self._asked, items)
+            for answer in answers(self._judgements, items)
         ]
 
-    def _asked(self, items: Sequence[Any]) -> list[Judgement]:
+    def _judgements(self, items: Sequence[Any]) -> list[Judgement]:
         judgements = [*self.metric.function(items, **self._arguments)]
         if len(judgements) != len(items):
             raise MetricError(f"{len(judgements)} judgements for {plural(len(items), 'item')}")
         return judgements
+
+    def _checked(self, judgement: Judgement) -> Judgement:
+        value, low, high = judgement.value, self.metric.low, self.metric.high
+        if judgement.status == "failed" or (value is not None and low <= value <= high):
+            return judgement
+        return Judgement(None, "failed", f"value {value} outside {low:g} to {high:g}")
 
     def score(
         self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
@@ -122,47 +140,37 @@ class LoadedMetric:
             spoken = [utterances(conversation) for conversation in conversations]
             judged = self.judge([item.conversation for item in spoken])
             return [
-                [self._score(conversation, None, in_place(judgement, item.positions))]
-                for conversation, item, judgement in zip(conversations, spoken, judged, strict=True)
+                [self._score(talk, None, in_place(judgement, talk, item.positions))]
+                for talk, item, judgement in zip(conversations, spoken, judged, strict=True)
             ]
         items = [responses(conversation, speakers) for conversation in conversations]
-        judgements = iter(self.judge([item for group in items for item in group if _speaks(item)]))
+        asked = [item for group in items for item in group if item.text.strip()]
+        judgements = iter(self.judge(asked))
         return [
             [
                 self._score(
-                    conversation,
+                    talk,
                     item.turn,
-                    flagged(
-                        next(judgements) if _speaks(item) else self._of_empty(),
-                        conversation.turns[item.turn].text,
-                    ),
+                    in_place(next(judgements) if item.text.strip() else self._of_empty(), talk),
                 )
                 for item in group
             ]
-            for conversation, group in zip(conversations, items, strict=True)
+            for talk, group in zip(conversations, items, strict=True)
         ]
 
     def _of_empty(self) -> Judgement:
-        """Return the judgement of a reply without a word: the metric is not asked.
+        """Judge an empty reply without the metric: it has the lowest score.
 
-        A bot that says nothing answers badly. Were it an abstention, a bot that falls silent where
-        it does not know would look the better for it.
+        An abstention would raise the mean of a bot that says nothing where it has no answer.
         """
         if math.isinf(self.metric.low):
             return Judgement(self.metric.neutral, "abstained", "the reply is empty", (EMPTY,))
         return Judgement(self.metric.low, "ok", "the reply is empty", (EMPTY,))
 
-    def _checked(self, judgement: Judgement) -> Judgement:
-        value, metric = judgement.value, self.metric
-        if judgement.status == "failed":
-            return judgement
-        if value is None or math.isnan(value) or not metric.low <= value <= metric.high:
-            reason = f"value {value} outside {metric.low:g} to {metric.high:g}"
-            return Judgement(None, "failed", reason)
-        return judgement
-
     def _score(self, conversation: Conversation, turn: int | None, judgement: Judgement) -> Score:
-        judgement = in_text(judgement, conversation)
+        flags = judgement.flags
+        if turn is not None:
+            flags = (*flags, *flags_of(conversation.turns[turn].text))
         return Score(
             conversation.id,
             turn,
@@ -170,7 +178,7 @@ class LoadedMetric:
             judgement.value,
             judgement.status,
             judgement.reason,
-            judgement.flags,
+            flags,
             judgement.evidence,
             self.signature,
             conversation.meta,
@@ -196,20 +204,19 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
         name: models.load(reference, metric.protocols.get(name, object))
         for name, reference in references.items()
     }
-    parts = [f"{metric.name}:{metric.version}"]
-    parts += [f"{name}:{value}" for name, value in values.items()]
-    parts += [f"{name}:{models.fingerprint(reference)}" for name, reference in references.items()]
+    parts = [(metric.name, metric.version), *values.items()]
+    parts += [(name, models.fingerprint(reference)) for name, reference in references.items()]
     if references:
-        parts.append(f"mode:{models.mode}")
+        parts.append(("mode", models.mode))
     used = dict.fromkeys(
         reference for name in references.values() for reference in models.dependencies(name)
     )
-    bundles = tuple(map(models.bundle, used))
-    return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
+    signature = "|".join(f"{name}:{value}" for name, value in parts)
+    return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.bundle, used)))
 
 
 def _current(metric: Metric, options: Mapping[str, object]) -> dict[str, object]:
-    """Return options by the names they have now; a former name is accepted with a warning."""
+    """Return options by their current names; a former name gives a warning."""
     current = {}
     for name, value in options.items():
         if name in metric.renamed:
@@ -223,8 +230,30 @@ def _current(metric: Metric, options: Mapping[str, object]) -> dict[str, object]
     return current
 
 
-def _speaks(response: Response) -> bool:
-    return bool(response.text.strip())
+def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
+    """Refuse a model of another task, which might well give plausible numbers."""
+    default = metric.models[parameter]
+    if reference == default:
+        return
+    wanted = metric.accepts.get(parameter) or (models.task(default),)
+    if (answered := models.task(reference)) not in wanted:
+        hint = ""
+        if answered == "chat" and "likelihood" in wanted:
+            hint = (
+                "; a server that returns log probabilities of the prompt, as few do, is "
+                f"openai-logprobs:{reference.partition(':')[2]}"
+            )
+        raise ModelError(
+            f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
+            f"{' or '.join(wanted)} is needed, such as {default}" + hint
+        )
+
+
+class Failure(NamedTuple):
+    """The reason that an item has no answer, and how many items were in the same call."""
+
+    reason: str
+    others: int
 
 
 def _failed(failure: Failure) -> Judgement:
@@ -233,21 +262,80 @@ def _failed(failure: Failure) -> Judgement:
     return Judgement(None, "failed", failure.reason + together)
 
 
-def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
-    """Refuse a model of another kind, which might well give plausible numbers."""
-    default = metric.models[parameter]
-    if reference == default:
-        return
-    wanted = metric.accepts.get(parameter) or (models.task(default),)
-    if (answered := models.task(reference)) not in wanted:
-        hint = ""
-        if answered == "chat" and "likelihood" in wanted:
-            place = reference.partition(":")[2]
-            hint = (
-                "; a server that returns log probabilities of the prompt, as few do, is "
-                f"openai-logprobs:{place}"
-            )
-        raise ModelError(
-            f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
-            f"{' or '.join(wanted)} is needed, such as {default}" + hint
-        )
+def answers(
+    ask: Callable[[Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+) -> list[Answer | Failure]:
+    """Return the answer to each item, or why there is none.
+
+    All items are asked together, or in halves where memory runs out. If that fails, the first, the
+    middle and the last one are asked alone; if none of them can be answered, the metric itself is
+    taken to be broken. Otherwise the failing items are found by bisection, the largest part first,
+    within :data:`CALLS` calls. An item without an answer by then has failed with the reason of the
+    smallest part it was in.
+    """
+    search = _Bisection(ask, items)
+    if items and not search.succeeds(0, len(items)) and len(items) > 1:
+        alone = sorted({0, len(items) // 2, len(items) - 1})
+        if any(search.succeeds(place, place + 1) for place in alone):
+            search.halve()
+    return search.answers
+
+
+class _Bisection(Generic[Item, Answer]):
+    def __init__(
+        self, ask: Callable[[Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+    ) -> None:
+        self._ask = ask
+        self._items = items
+        self._calls = 0
+        self.answers: list[Answer | Failure] = [Failure("", len(items))] * len(items)
+
+    def succeeds(self, start: int, end: int) -> bool:
+        """Ask for items ``start`` to ``end``; an item that was asked alone is not asked again."""
+        known = self.answers[start]
+        if end - start == 1 and not (isinstance(known, Failure) and known.others):
+            return not isinstance(known, Failure)
+        if self._calls == CALLS:
+            return False
+        self._calls += 1
+        try:
+            self.answers[start:end] = self._fitting(self._items[start:end])
+        except StoppedError:  # no fault of an item: what was answered is kept, and the run ends
+            raise
+        except Exception as error:  # noqa: BLE001 - a metric may be anyone's code
+            own = isinstance(error, GriceError)
+            reason = str(error) if own else f"{type(error).__name__}: {error}"
+            failure = Failure(shortened(reason, LONGEST), end - start - 1)
+            for place in range(start, end):
+                known = self.answers[place]
+                if isinstance(known, Failure) and known.others >= failure.others:
+                    self.answers[place] = failure
+            return False
+        return True
+
+    def _fitting(self, items: Sequence[Item]) -> Sequence[Answer]:
+        """Ask for items together, in halves where memory runs out."""
+        try:
+            return self._ask(items)
+        except Exception as error:
+            if len(items) == 1 or not out_of_memory(error):
+                raise
+        warnings.warn(MEMORY, RuntimeWarning, stacklevel=1)  # from one place: said once
+        middle = len(items) // 2
+        return [*self._fitting(items[:middle]), *self._fitting(items[middle:])]
+
+    def halve(self) -> None:
+        """Find the failing items."""
+        failed = [(-len(self._items), 0)]  # sizes, negative so that the largest comes first; starts
+        while failed and self._calls < CALLS:
+            size, start = heappop(failed)
+            end = start - size
+            middle = (start + end) // 2
+            if end - start == 1:
+                self.succeeds(start, end)
+            elif self.succeeds(start, middle):
+                heappush(failed, (middle - end, middle))  # so what fails is in the other half
+            else:
+                heappush(failed, (start - middle, start))
+                if not self.succeeds(middle, end):
+                    heappush(failed, (middle - end, middle))

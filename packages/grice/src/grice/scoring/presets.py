@@ -26,23 +26,17 @@ import msgspec
 
 from grice import distributions
 from grice.errors import InputError, did_you_mean, os_reason
-from grice.files import make_folder, write_text
-from grice.folders import config_folder
+from grice.files import config_folder, make_folder, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SMALL = "small"
 """The preset of what ships."""
-
 ENDPOINT = "openai:"
-"""How references of chat models of endpoints begin."""
-
-CONFIG = "config.toml"
-
+"""Prefix of references to chat models of endpoints."""
 MODEL = "model:"
-"""How references of models begin that were fetched."""
-
+"""Prefix of references to models that were fetched."""
 T = TypeVar("T")
 
 
@@ -50,7 +44,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of metrics, by a name.
 
     Attributes:
-        summary: What it is for.
+        summary: Its purpose.
         finds: What it finds more of than :data:`SMALL`; empty where that is not measured.
         models: Names of models that it needs.
         metrics: Metrics that run beside the default ones where a run names none.
@@ -74,13 +68,13 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def with_options(
         self, given: Mapping[str, Mapping[str, object]]
     ) -> dict[str, dict[str, object]]:
-        """Return its options by metric, those that are given by themselves in their place."""
+        """Return its options by metric, replaced by those that are given."""
         metrics = {*self.options, *given}
         return {name: {**self.options.get(name, {}), **given.get(name, {})} for name in metrics}
 
 
 class Config(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a user has chosen for all runs: the name of a preset."""
+    """The user's choices for all runs: the name of a preset."""
 
     models: str = SMALL
 
@@ -98,51 +92,46 @@ def named_preset(name: str) -> Preset:
     ``openai:MODEL@URL`` runs all judges by that model beside the default metrics.
     """
     if name.startswith(ENDPOINT):
-        return _of_judges(name)
+        from grice.metrics.judges import JUDGES, MODEL
+
+        options: dict[str, dict[str, str | int | float]] = {
+            judge: {MODEL: name} for judge in JUDGES
+        }
+        summary = "Judges by a model of an endpoint."
+        return Preset(summary, metrics=JUDGES, options=options, name=name)
     files = find_presets()
-    if name.endswith(".toml"):
-        return msgspec.structs.replace(_read(Path(name), Preset), name=Path(name).stem)
-    if name not in files:
-        if instead := distributions.instead_of(f"preset {name}"):
-            raise InputError(f"the preset {name} is no longer available: {instead}")
-        raise InputError(
-            f"no preset {name!r}{did_you_mean(name, files)}\n"
-            f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
-        )
-    return msgspec.structs.replace(_read(files[name], Preset), name=name)
+    path = Path(name) if name.endswith(".toml") else files.get(name)
+    if path is not None:
+        return msgspec.structs.replace(_read(path, Preset), name=path.stem)
+    if instead := distributions.instead_of(f"preset {name}"):
+        raise InputError(f"the preset {name} is no longer available: {instead}")
+    raise InputError(
+        f"no preset {name!r}{did_you_mean(name, files)}\n"
+        f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
+    )
 
 
 def models_of(names: Iterable[str]) -> list[str]:
-    """Return the models that names stand for, each once."""
+    """Return the models that names of presets or models stand for, each once."""
     presets = find_presets()
     models: dict[str, None] = {}
     for name in names:
-        if name in presets:
-            models |= dict.fromkeys(named_preset(name).models)
-        else:
-            models[name.removeprefix(MODEL)] = None
+        found = named_preset(name).models if name in presets else [name.removeprefix(MODEL)]
+        models |= dict.fromkeys(found)
     return list(models)
-
-
-def _of_judges(reference: str) -> Preset:
-    from grice.metrics.judges import JUDGES, MODEL
-
-    return Preset(
-        summary="Judges by a model of an endpoint.",
-        metrics=JUDGES,
-        options={name: {MODEL: reference} for name in JUDGES},
-        name=reference,
-    )
 
 
 def _own() -> Path:
     return config_folder() / "presets"
 
 
+def _config() -> Path:
+    return config_folder() / "config.toml"
+
+
 def default_preset() -> str:
     """Return the name of the preset that the user has chosen, ``small`` if none."""
-    path = config_folder() / CONFIG
-    return _read(path, Config).models if path.exists() else SMALL
+    return _read(_config(), Config).models if _config().exists() else SMALL
 
 
 def set_default(name: str) -> Path:
@@ -150,14 +139,13 @@ def set_default(name: str) -> Path:
     if name.endswith(".toml"):
         raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
     named_preset(name).check_models()
-    path = config_folder() / CONFIG
-    make_folder(path.parent)
-    write_text(path, f"models = {msgspec.json.encode(name).decode()}\n")
-    return path
+    make_folder(_config().parent)
+    write_text(_config(), f"models = {msgspec.json.encode(name).decode()}\n")
+    return _config()
 
 
 def check_not_chosen(model: str) -> None:
-    """Refuse to remove a model that every run needs."""
+    """Refuse to remove a model of the chosen preset."""
     preset = default_preset()
     if model in named_preset(preset).models:
         raise InputError(

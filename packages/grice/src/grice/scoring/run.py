@@ -1,4 +1,4 @@
-"""The one way through: records in, scores out, a window of conversations at a time."""
+"""The pipeline: records in, scores out, a window of conversations at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import msgspec
+from msgspec.json import encode
 
 from grice.errors import InputError, RecordError
 from grice.records import Conversation, Score
@@ -30,12 +30,13 @@ WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
 """A window ends at whichever comes first: it bounds memory and what a kill can cost."""
 FIRST_TURNS = 16
-"""Turns of the first window. Each may be twice as long as the one before, so that whoever waits
-learns within seconds how long a run will take."""
+"""Turns of the first window; each may be twice as long as the one before, so that the first
+scores, and with them an estimate of the time, come within seconds."""
+CHANGED = "the input has changed since the interrupted run read it; give --no-resume to start over"
 
 
 class Listener(Protocol):
-    """Whoever wants to see every scored conversation, such as a report."""
+    """Takes every scored conversation, such as a report."""
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Take one conversation with all its scores, in input order."""
@@ -43,7 +44,7 @@ class Listener(Protocol):
 
 
 class Stream(Protocol):
-    """Where records come from, which may be silent for a while."""
+    """A source of records, which may be silent for a while."""
 
     def when_silent(self, callback: Callable[[], None]) -> None:
         """Set what is called in each silence."""
@@ -57,7 +58,7 @@ class Scorer(NamedTuple):
         metrics: The metrics in the order of their scores.
         speakers: Speakers or roles whose turns are judged; empty means all.
         preset: Name of the preset that chose models and weights.
-        blends: Scores that are made of those of the metrics; they stand behind them.
+        blends: Blends of these metrics, whose scores follow theirs.
     """
 
     metrics: Sequence[LoadedMetric]
@@ -67,9 +68,8 @@ class Scorer(NamedTuple):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        """What is said of the scores, in their order."""
-        made = [blend.column for blend in self.blends]
-        return (*(loaded.column for loaded in self.metrics), *made)
+        """Metadata of the metrics and blends, in the order of their scores."""
+        return (*(metric.column for metric in self.metrics), *(b.column for b in self.blends))
 
     def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
         """Return the scores of each conversation: turn by turn, then those of the whole."""
@@ -85,11 +85,9 @@ class Scorer(NamedTuple):
             for loaded in costly_first
         }
         by_metric |= {blend.column.name: blend.score(by_metric) for blend in self.blends}
-        names = [loaded.metric.name for loaded in self.metrics]
-        names += [blend.column.name for blend in self.blends]
         return [
             sorted(
-                (score for name in names for score in by_metric[name][i]),
+                (score for column in self.columns for score in by_metric[column.name][i]),
                 key=lambda score: (score.turn is None, score.turn or 0),
             )
             for i in range(len(conversations))
@@ -114,101 +112,73 @@ def run(
     Conversations that an interrupted run has finished are not scored again: their scores are
     read back, so that summary and listeners see all of them.
     """
-    summary = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
-    windows = _Windows(scorer, sink, summary, listeners)
+    windows = _Windows(scorer, sink, listeners)
     for stream in streams:
         stream.when_silent(windows.close)
     try:
         for record in records:
             windows.add(record)
         windows.close()
-        windows.check_all_there()
+        if windows.state.records < sink.done.records:
+            raise InputError(CHANGED)
         sink.finish()
     finally:
         sink.close()
-    return summary.summary()
+    return windows.summary.summary()
 
 
 class _Windows:
-    """Scores records a window at a time."""
-
-    def __init__(
-        self, scorer: Scorer, sink: Sink, summary: SummaryBuilder, listeners: Sequence[Listener]
-    ) -> None:
+    def __init__(self, scorer: Scorer, sink: Sink, listeners: Sequence[Listener]) -> None:
+        self.state = State(sink.done.run)
+        self.summary = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
         self._scorer = scorer
         self._sink = sink
-        self._summary = summary
         self._listeners = listeners
         self._digest = hashlib.blake2b(digest_size=16)
-        self._state = State(sink.done.run)
         self._earlier = sink.replay()
         self._window: list[Conversation | RecordError] = []
         self._turns = 0
         self._most_turns = FIRST_TURNS
 
     def add(self, record: Conversation | RecordError) -> None:
-        """Take a record; the window is closed where it is full."""
+        """Take a record; a full window is closed."""
         self._window.append(record)
         self._turns += len(record.turns) if isinstance(record, Conversation) else 0
-        records = self._state.records + len(self._window)
+        records = self.state.records + len(self._window)
         full = self._turns >= self._most_turns or len(self._window) >= WINDOW_RECORDS
         if full or records == self._sink.done.records:  # where an earlier run closed one
             self._most_turns = min(WINDOW_TURNS, 2 * self._most_turns)
             self.close()
 
     def close(self) -> None:
-        """Score what came since the last window, if anything did."""
+        """Score the records since the last window, if there are any."""
         window, self._window, self._turns = self._window, [], 0
         if not window:
             return
-        conversations = [record for record in window if isinstance(record, Conversation)]
         for record in window:
-            self._digest.update(_content(record))
-        records = self._state.records + len(window)
-        self._state = State(self._state.run, self._digest.hexdigest(), records)
+            is_broken = isinstance(record, RecordError)
+            content = str(record).encode("utf-8", "replace") if is_broken else encode(record)
+            self._digest.update(content)
+        records = self.state.records + len(window)
+        self.state = State(self.state.run, self._digest.hexdigest(), records)
+        conversations = [record for record in window if isinstance(record, Conversation)]
         if records <= self._sink.done.records:
-            if records == self._sink.done.records and self._state.input != self._sink.done.input:
-                raise _changed()
+            if records == self._sink.done.records and self.state.input != self._sink.done.input:
+                raise InputError(CHANGED)
             scores = [
                 list(islice(self._earlier, self._scorer.count(item))) for item in conversations
             ]
         else:
             scores = self._scorer.score(conversations)
             logger.info("scored %d conversations", len(conversations))
-            self._sink.append([score for group in scores for score in group], self._state)
-        _tell(window, scores, self._summary, self._listeners)
-
-    def check_all_there(self) -> None:
-        """Refuse an input that ends before the end of what an earlier run has read."""
-        if self._state.records < self._sink.done.records:
-            raise _changed()
-
-
-def _tell(
-    window: Sequence[Conversation | RecordError],
-    scores: Sequence[Sequence[Score]],
-    summary: SummaryBuilder,
-    listeners: Sequence[Listener],
-) -> None:
-    groups = iter(scores)
-    for record in window:
-        if isinstance(record, RecordError):
-            logger.warning("skipped: %s", record)
-            summary.skip(record)
-            continue
-        group = next(groups)
-        summary.add(record, group)
-        for listener in listeners:
-            listener.add(record, group)
-
-
-def _content(record: Conversation | RecordError) -> bytes:
-    if isinstance(record, RecordError):
-        return str(record).encode("utf-8", "replace")
-    return msgspec.json.encode(record)
-
-
-def _changed() -> InputError:
-    return InputError(
-        "the input has changed since the interrupted run read it; give --no-resume to start over"
-    )
+            self._sink.append([score for group in scores for score in group], self.state)
+        groups = iter(scores)
+        for record in window:
+            if isinstance(record, RecordError):
+                logger.warning("skipped: %s", record)
+                self.summary.skip(record)
+                continue
+            group = next(groups)
+            self.summary.add(record, group)
+            for listener in self._listeners:
+                listener.add(record, group)

@@ -1,4 +1,4 @@
-"""Where scores go. A file of scores survives a kill and is finished by the next run.
+"""Outputs of a run. A file of scores survives a kill and is finished by the next run.
 
 While a run is under way its lines stand in ``OUT.partial`` and its progress in ``OUT.state``.
 Lines are made durable first and counted in the state afterwards, so that after a kill at any
@@ -13,7 +13,7 @@ import gzip
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -22,10 +22,10 @@ from grice.files import cannot_write, destination, keep_permissions, open_own, r
 from grice.records import Score, json_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
+    from collections.abc import Iterator, Sequence
 
 KEPT = "what was scored before is kept beside it, and the same command goes on from there"
+TABLES = (".parquet", ".arrow")
 
 
 class State(msgspec.Struct, frozen=True):
@@ -44,98 +44,63 @@ class State(msgspec.Struct, frozen=True):
     bytes: int = 0
 
 
-class Sink(Protocol):
-    """Takes the scores of one window of conversations after another."""
+class Sink:
+    """Takes the scores of one window of conversations after another, and drops them.
 
-    @property
-    def done(self) -> State:
-        """What an earlier, interrupted run has done already."""
-        ...
+    Attributes:
+        done: Progress of an earlier, interrupted run.
+    """
 
-    def replay(self) -> Iterator[Score]:
-        """Yield the scores of that earlier run in their order."""
-        ...
-
-    def append(self, scores: Sequence[Score], state: State) -> None:
-        """Take the scores that lead to ``state``; they are safe when this returns."""
-        ...
-
-    def finish(self) -> None:
-        """Make the result complete: nothing more will come."""
-        ...
-
-    def close(self) -> None:
-        """Release what is open, finished or not."""
-        ...
-
-
-def encode_scores(scores: Sequence[Score]) -> bytes:
-    """Return the scores as JSON lines."""
-    return b"".join(json_line(score) + b"\n" for score in scores)
-
-
-class ScoreStream:
-    """Scores as JSON lines on a stream, such as standard output."""
-
-    def __init__(self, stream: BinaryIO, run: str, path: Path | None = None) -> None:
-        self._stream = stream
-        self._path = path
+    def __init__(self, run: str) -> None:
         self.done = State(run)
 
     def replay(self) -> Iterator[Score]:
-        """Yield nothing: a stream remembers nothing."""
+        """Yield the scores of that earlier run in their order."""
         return iter(())
+
+    def append(self, scores: Sequence[Score], state: State) -> None:
+        """Take the scores that lead to ``state``; they are safe when this returns."""
+
+    def finish(self) -> None:
+        """Complete the result: nothing more will come."""
+
+    def close(self) -> None:
+        """Release what is open, finished or not."""
+
+
+def encode_scores(scores: Sequence[Score], path: Path | None = None) -> bytes:
+    """Return the scores as JSON lines, gzipped if the path ends in ``.gz``."""
+    lines = b"".join(json_line(score) + b"\n" for score in scores)
+    return gzip.compress(lines, mtime=0) if path is not None and path.suffix == ".gz" else lines
+
+
+class ScoreStream(Sink):
+    """Scores as JSON lines on a stream, such as standard output, which the caller closes."""
+
+    def __init__(self, stream: BinaryIO, run: str, path: Path | None = None) -> None:
+        super().__init__(run)
+        self._stream = stream
+        self._path = path
 
     def append(self, scores: Sequence[Score], state: State) -> None:  # noqa: ARG002 - no memory
         """Write the scores."""
         try:
-            self._stream.write(_packed(encode_scores(scores), self._path))
+            self._stream.write(encode_scores(scores, self._path))
             self._stream.flush()
         except OSError as error:
             if self._path is None:
                 raise
             raise cannot_write(self._path, error) from error
 
-    def finish(self) -> None:
-        """Do nothing: every line is out already."""
 
-    def close(self) -> None:
-        """Do nothing: the stream belongs to somebody else."""
+class ScoreFile(Sink):
+    """Scores as JSON lines in a file, gzipped for ``.gz``, a table for ``.parquet`` or ``.arrow``.
 
+    Such a table ends with what its reader begins with, so that it is made when all lines are there.
+    """
 
-class NoSink:
-    """Forgets the scores: somebody looks at the summary only."""
-
-    def __init__(self, run: str) -> None:
-        self.done = State(run)
-
-    def replay(self) -> Iterator[Score]:
-        """Yield nothing."""
-        return iter(())
-
-    def append(self, scores: Sequence[Score], state: State) -> None:
-        """Do nothing."""
-
-    def finish(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class ScoreFile:
-    """Scores as JSON lines in a file, gzipped if its name ends in ``.gz``."""
-
-    def __init__(
-        self,
-        path: Path,
-        run: str,
-        *,
-        resume: bool,
-        complete: Callable[[Path, Path], object] = Path.replace,
-    ) -> None:
+    def __init__(self, path: Path, run: str, *, resume: bool) -> None:
         self.path = path
-        self._complete = complete
         target = destination(path)
         if target is None:
             raise OutputError(f"{path}: a device or a pipe keeps no unfinished file")
@@ -182,22 +147,20 @@ class ScoreFile:
         # The file was cut to the lines that count when it was opened.
         decoder = msgspec.json.Decoder(Score)
         with os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as file:
-            lines = gzip.GzipFile(fileobj=file) if _gzipped(self.path) else file
-            for line in lines:
-                yield decoder.decode(line)
+            lines = gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file
+            yield from map(decoder.decode, lines)
 
     def append(self, scores: Sequence[Score], state: State) -> None:
         """Make the scores durable, then the state that counts them."""
-        data = _packed(encode_scores(scores), self.path)
+        data = encode_scores(scores, self.path)
         try:
             self._file.write(data)
             self._file.flush()
             os.fsync(self._file.fileno())
             self._bytes += len(data)
+            counted = msgspec.structs.replace(state, bytes=self._bytes)
             with renaming(self._state) as fresh:
-                fresh.write_bytes(
-                    msgspec.json.encode(msgspec.structs.replace(state, bytes=self._bytes))
-                )
+                fresh.write_bytes(msgspec.json.encode(counted))
         except OSError as error:
             raise cannot_write(self.path, error, KEPT) from error
 
@@ -205,37 +168,27 @@ class ScoreFile:
         """Make the finished file."""
         try:
             self._file.close()
-            self._complete(self._partial, self._target)
+            if self.path.suffix in TABLES:
+                self._write_table()
+            else:
+                self._partial.replace(self._target)
             self._state.unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(self.path, error, KEPT) from error
+
+    def _write_table(self) -> None:
+        from grice.scoring.arrow import write_lines_as
+
+        with (
+            os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as lines,
+            renaming(self._target) as fresh,
+            fresh.open("wb") as table,
+        ):
+            write_lines_as(self.path.suffix, lines, table)
+        self._partial.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Leave the file, finished or to be continued."""
         # Lines that counted are on the disk; what could not be written was said when it failed.
         with suppress(OSError):
             self._file.close()
-
-
-def write_table(suffix: str, lines: Path, target: Path) -> None:
-    """Turn lines of scores into a Parquet or Arrow file; see :mod:`grice.scoring.score_tables`.
-
-    Such a table ends with what its reader begins with: what is unfinished of one would be lost.
-    """
-    from grice.scoring.score_tables import write_lines_as
-
-    with (
-        os.fdopen(open_own(lines, os.O_RDONLY), "rb") as unfinished,
-        renaming(target) as fresh,
-        fresh.open("wb") as table,
-    ):
-        write_lines_as(suffix, unfinished, table)
-    lines.unlink(missing_ok=True)
-
-
-def _gzipped(path: Path | None) -> bool:
-    return path is not None and path.suffix == ".gz"
-
-
-def _packed(lines: bytes, path: Path | None) -> bytes:
-    return gzip.compress(lines, mtime=0) if _gzipped(path) else lines

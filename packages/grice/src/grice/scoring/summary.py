@@ -1,4 +1,4 @@
-"""What a run came to, collected conversation by conversation in constant memory."""
+"""Summary of a run, collected conversation by conversation in constant memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LOWEST = 3
 REASONS = 20
 DIFFERENT = 1000
-"""Reasons that are counted, of each metric and status: one may name what differs every time."""
+"""Most distinct reasons that are counted, of each metric and status."""
 
 
 class LowScore(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class LowScore(msgspec.Struct, frozen=True):
 
 
 class CommonReason(msgspec.Struct, frozen=True):
-    """The reason that most scores of one status give, and how many do."""
+    """The most frequent reason of scores of one status, and its count."""
 
     reason: str
     count: int
@@ -69,7 +69,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
     reasons: dict[Status, CommonReason] = {}
 
     def record(self) -> dict[str, object]:
-        """Return what JSON holds of it: of the mean the value and its bounds."""
+        """Return the fields for JSON: of the mean the value and its bounds."""
         figures = {name: getattr(self.mean, name, None) for name in ("value", "low", "high")}
         given = {"metric": self.metric, "mean": figures.pop("value"), **figures}
         return given | {k: v for k, v in asdict(self).items() if k not in given}
@@ -98,7 +98,7 @@ class Summary(msgspec.Struct, frozen=True):
         unknown_answering: Turns that were judged beside a user's, which are judged too, by such a
             role.
         tool_turns: Calls of tools and their answers, which are no replies.
-        flags: Judged replies by what was noticed reading them: see ``grice.scoring.items``.
+        flags: Judged replies by flag: see ``grice.scoring.items``.
     """
 
     conversations: int
@@ -119,14 +119,14 @@ class Summary(msgspec.Struct, frozen=True):
         """Number of scores with status ``failed``."""
         return sum(metric.counts.get("failed", 0) for metric in self.metrics)
 
-    def record(self) -> dict[str, object]:
-        """Return what JSON holds of the run."""
-        return asdict(self) | {"metrics": [metric.record() for metric in self.metrics]}
-
     @property
     def scores(self) -> int:
         """Number of scores, whatever their status."""
         return sum(sum(metric.counts.values()) for metric in self.metrics)
+
+    def record(self) -> dict[str, object]:
+        """Return the fields for JSON."""
+        return asdict(self) | {"metrics": [metric.record() for metric in self.metrics]}
 
 
 class SummaryBuilder:
@@ -135,22 +135,12 @@ class SummaryBuilder:
     def __init__(
         self, columns: Sequence[ScoreColumn], preset: str = SMALL, speakers: Collection[str] = ()
     ) -> None:
-        self._columns = columns
+        self._metrics = {column.name: _MetricBuilder(column) for column in columns}
         self._speakers = speakers
         self._preset = preset
-        self._means = {column.name: ClusteredMean((column.low, column.high)) for column in columns}
-        self._counts: dict[str, Counter[Status]] = {column.name: Counter() for column in columns}
-        self._lowest: dict[str, list[tuple[float, int, LowScore]]] = {
-            column.name: [] for column in columns
-        }
-        self._failures: dict[str, str] = {}
-        self._reasons: dict[tuple[str, Status], Counter[str]] = {}
-        self._conversations = 0
-        self._turns = 0
-        self._assistant_alone = 0
+        self._conversations = self._turns = self._assistant_alone = self._tool_turns = 0
         self._unknown_roles: Counter[str] = Counter()
         self._unknown_answering: Counter[str] = Counter()
-        self._tool_turns = 0
         self._flags: Counter[str] = Counter()
         self._skipped = 0
         self._problems: list[str] = []
@@ -165,26 +155,10 @@ class SummaryBuilder:
         elif not self._speakers and conversation.targets is None:
             self._unknown_answering.update(unknown_roles(conversation))
         self._tool_turns += sum(map(is_tool_traffic, conversation.turns))
-        self._flags.update(_flags(scores))
-        values: dict[str, list[float]] = {name: [] for name in self._means}
-        for score in scores:
-            self._counts[score.metric][score.status] += 1
-            if score.status == "ok" and score.value is not None:
-                values[score.metric].append(score.value)
-                self._offer(conversation, score, score.value)
-            else:
-                self._count_reason(score)
-        for name, mean in self._means.items():
-            mean.add(values[name])
-
-    def _count_reason(self, score: Score) -> None:
-        if score.status == "failed":
-            turn = "" if score.turn is None else f" #{score.turn}"
-            failure = f"{score.conversation}{turn}: {score.reason}"
-            self._failures.setdefault(score.metric, failure)
-        reasons = self._reasons.setdefault((score.metric, score.status), Counter())
-        if score.reason and (score.reason in reasons or len(reasons) < DIFFERENT):
-            reasons[score.reason] += 1
+        flags = {(score.turn, flag) for score in scores for flag in score.flags}  # not per metric
+        self._flags.update(flag for turn, flag in flags if flag in FLAGS and turn is not None)
+        for name, metric in self._metrics.items():
+            metric.add(conversation, [score for score in scores if score.metric == name])
 
     def skip(self, error: RecordError) -> None:
         """Count a record that could not be read."""
@@ -193,11 +167,11 @@ class SummaryBuilder:
             self._problems.append(str(error))
 
     def summary(self) -> Summary:
-        """Return what has come together so far."""
+        """Return the summary of what was added so far."""
         return Summary(
             self._conversations,
             self._turns,
-            tuple(map(self._metric, self._columns)),
+            tuple(metric.summary() for metric in self._metrics.values()),
             self._skipped,
             tuple(self._problems),
             self._preset,
@@ -208,46 +182,60 @@ class SummaryBuilder:
             flags=dict(self._flags),
         )
 
-    def _metric(self, column: ScoreColumn) -> MetricSummary:
-        name = column.name
-        ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
-        return MetricSummary(
-            name,
-            self._means[name].estimate(),
-            dict(self._counts[name]),
-            tuple(entry[2] for entry in ordered),
-            column.signature,
-            self._failures.get(name),
-            {
-                status: CommonReason(*reasons.most_common(1)[0])
-                for (metric, status), reasons in self._reasons.items()
-                if metric == name and reasons
-            },
-        )
+
+class _MetricBuilder:
+    def __init__(self, column: ScoreColumn) -> None:
+        self._column = column
+        self._mean = ClusteredMean((column.low, column.high))
+        self._counts: Counter[Status] = Counter()
+        self._lowest: list[tuple[float, int, LowScore]] = []
+        self._failure: str | None = None
+        self._reasons: dict[Status, Counter[str]] = {}
+
+    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
+        """Add the scores of one conversation."""
+        values = []
+        for score in scores:
+            self._counts[score.status] += 1
+            if score.status == "ok" and score.value is not None:
+                values.append(score.value)
+                self._offer(conversation, score, score.value)
+                continue
+            if score.status == "failed" and self._failure is None:
+                turn = "" if score.turn is None else f" #{score.turn}"
+                self._failure = f"{score.conversation}{turn}: {score.reason}"
+            reasons = self._reasons.setdefault(score.status, Counter())
+            if score.reason and (score.reason in reasons or len(reasons) < DIFFERENT):
+                reasons[score.reason] += 1
+        self._mean.add(values)
 
     def _offer(self, conversation: Conversation, score: Score, value: float) -> None:
-        heap = self._lowest[score.metric]
+        heap = self._lowest
         if len(heap) == LOWEST and -heap[0][0] <= value:
             return
         turn = None if score.turn is None else conversation.turns[score.turn]
-        low = LowScore(
-            score.conversation,
-            score.turn,
-            score.metric,
-            value,
-            score.reason,
-            turn.speaker if turn else "",
-            turn.text if turn else "",
-        )
+        speaker, text = (turn.speaker, turn.text) if turn else ("", "")
+        place = (score.conversation, score.turn, score.metric)
+        low = LowScore(*place, value, score.reason, speaker, text)
         # The count breaks ties: of equal scores the earlier one stays.
-        entry = (-value, -self._counts[score.metric].total(), low)
+        entry = (-value, -self._counts.total(), low)
         (heapq.heappush if len(heap) < LOWEST else heapq.heappushpop)(heap, entry)
 
-
-def _flags(scores: Sequence[Score]) -> Iterator[str]:
-    """Yield the flags of each judged reply once, whatever the number of metrics."""
-    marked = {(score.turn, flag) for score in scores for flag in score.flags if flag in FLAGS}
-    return (flag for turn, flag in marked if turn is not None)
+    def summary(self) -> MetricSummary:
+        """Return the summary of what was added so far."""
+        return MetricSummary(
+            self._column.name,
+            self._mean.estimate(),
+            dict(self._counts),
+            tuple(low for *_, low in sorted(self._lowest, reverse=True)),
+            self._column.signature,
+            self._failure,
+            {
+                status: CommonReason(*reasons.most_common(1)[0])
+                for status, reasons in self._reasons.items()
+                if reasons
+            },
+        )
 
 
 FLAGGED = {
@@ -258,26 +246,27 @@ FLAGGED = {
     ),
     "json": ("is a JSON object, judged as it stands", "are JSON objects, judged as they stand"),
 }
-"""What is said of one reply with a flag, and of several."""
+"""Words for one reply with a flag, and for several."""
 
 
 def notes(summary: Summary) -> Iterator[str]:
-    """Yield a line for everything that was judged in another way than a reader would think."""
+    """Yield a line for each default that changed who or what was judged."""
     if alone := summary.assistant_alone:
         where = "" if alone == summary.conversations else f" in {plural(alone, 'conversation')}"
         yield f"only the assistant's turns are judged{where}; --speaker all judges everybody"
-    for role, count in summary.unknown_roles.items():
-        turns = plural(count, "turn is", "turns are")
-        yield (
-            f"{turns} of the role {shortened(role, 40)!r} and not judged: --speaker assistant "
-            f"--speaker {shlex.quote(shortened(role, 40))} judges both"
-        )
-    for role, count in summary.unknown_answering.items():
-        turns = plural(count, "turn is", "turns are")
-        yield (
-            f"{turns} of the role {shortened(role, 40)!r}, which is not known as an assistant's: "
-            f"the user is judged too; --speaker {shlex.quote(shortened(role, 40))} judges it alone"
-        )
+    left_out = ((role, count, True) for role, count in summary.unknown_roles.items())
+    answering = ((role, count, False) for role, count in summary.unknown_answering.items())
+    for role, count, is_left_out in (*left_out, *answering):
+        shown = shortened(role, 40)
+        turns = f"{plural(count, 'turn is', 'turns are')} of the role {shown!r}"
+        if is_left_out:
+            both = f"--speaker assistant --speaker {shlex.quote(shown)}"
+            yield f"{turns} and not judged: {both} judges both"
+        else:
+            yield (
+                f"{turns}, which is not known as an assistant's: the user is judged too; "
+                f"--speaker {shlex.quote(shown)} judges it alone"
+            )
     if tools := summary.tool_turns:
         yield plural(
             tools, "tool call or result is not judged", "tool calls and results are not judged"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.cli import flags
 from grice.cli.options import endpoint_terms, names
 from grice.cli.output import emit
-from grice.folders import cache_folder
+from grice.files import cache_folder
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _grader(arguments: argparse.Namespace, *, dry_run: bool = False) -> Grader:
     return load_from(
         registry,
         wanted,
-        preset=reference,
+        models=reference,
         mode=arguments.mode,
         cache=arguments.cache or cache_folder(),
         terms=None if terms is None else replace(terms, dry_run=dry_run),

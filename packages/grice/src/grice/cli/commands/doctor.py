@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the diagnosis; the exit status is 1 if something is wrong, else 0."""
     from grice.cli.terminal import warn
-    from grice.folders import cache_folder
+    from grice.files import cache_folder
     from grice.metrics.registry import find_metrics
     from grice.models.loader import plugin_problems
     from grice.readers import find_formats

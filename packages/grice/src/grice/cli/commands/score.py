@@ -89,10 +89,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli._status` for the exit status."""
-    from grice.batch import judged_nobody
     from grice.cli.terminal import warn
     from grice.evaluation.review import Reviewer
     from grice.readers import read
+    from grice.report.batch import judged_nobody
     from grice.scoring.blended import blend_of
     from grice.scoring.presets import SMALL
 
@@ -129,9 +129,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace, readings: Sequence[Reading], grader: Grader) -> int:
     """Say what would be sent to endpoints; only metrics that ask one are run."""
-    from grice.batch import score_readings
     from grice.cli.output import emit_rows
     from grice.models.endpoint.usage import in_words
+    from grice.report.batch import score_readings
     from grice.tables import Lines
 
     asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
@@ -169,8 +169,8 @@ def _tell_usage(usages: Sequence[Usage]) -> None:
 def _score(
     arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer, reviewer: Reviewer
 ) -> Summary:
-    from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
+    from grice.report.batch import keeps_unfinished, score_readings
 
     printed = arguments.json or not sys.stdout.isatty()
     output = str(arguments.output or "-") if arguments.output or printed else None
@@ -278,7 +278,7 @@ def _run_on_engine(arguments: argparse.Namespace) -> int:
         speakers=tuple(arguments.speaker),
         mode=arguments.mode,
         plugins=tuple(str(path.resolve()) for path in arguments.plugin),
-        models=chosen["preset"],
+        models=chosen["models"],
         format=arguments.format,
         columns=arguments.columns,
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from grice.errors import InputError, ModelError, did_you_mean, os_reason
-from grice.folders import config_folder
+from grice.files import config_folder
 from grice.models.bundle import Quality
 
 OWN = "models.toml"

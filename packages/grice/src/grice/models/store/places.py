@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import BundleError, InputError, ModelError, did_you_mean
-from grice.files import cannot_write, make_folder
-from grice.folders import cache_folder
+from grice.files import cache_folder, cannot_write, make_folder
 from grice.models.bundle import Bundle, Card, Quality, open_bundle, read_card
 from grice.models.loader import reference_scheme
 from grice.models.store.index import known_models
