@@ -32,11 +32,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; ``-`` is standard input.
-
-    Raises:
-        InputError: If the file cannot be read, or is not UTF-8.
-    """
+    """Return the text of a file; ``-`` is standard input."""
     try:
         return _content(path).decode()
     except UnicodeDecodeError as error:

@@ -49,11 +49,7 @@ class Task(Generic[Sample, Answer]):
     def table(
         self, samples: Sequence[Sample], answers: Sequence[Answer]
     ) -> dict[str, Mapping[str, Estimate]]:
-        """Score answers, and below them every baseline on the same samples.
-
-        Returns:
-            The measures of ``system``, then those of each baseline by its name.
-        """
+        """Score answers, and below them every baseline on the same samples."""
         rows = {"system": answers, **self.baselines(samples)}
         return {name: self.score(samples, row) for name, row in rows.items()}
 

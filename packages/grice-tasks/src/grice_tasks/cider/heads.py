@@ -91,12 +91,7 @@ class LinkHead:
         return None if self.both else self
 
     def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
-        """Return the numbers of each pair, shape ``(pairs, 3, relations)``.
-
-        Args:
-            sides: The spans.
-            pairs: Index of head and tail of each pair.
-        """
+        """Return the numbers of each pair, shape ``(pairs, 3, relations)``."""
         if sides.vectors.shape[1] < self.inputs:
             raise InputError(
                 f"vectors of {sides.vectors.shape[1]} numbers; this head reads {self.inputs}"

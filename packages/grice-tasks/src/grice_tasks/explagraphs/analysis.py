@@ -112,11 +112,7 @@ def _is_topological(graph: Graph) -> bool:
 
 
 def shapes(samples: Sequence[Sample]) -> Shapes:
-    """Return the statistics of the graphs of all samples.
-
-    Raises:
-        InputError: If no sample has a graph.
-    """
+    """Return the statistics of the graphs of all samples."""
     forms = [
         shape_of(read_graph(text).graph, sample.belief, sample.argument)
         for sample in samples
@@ -171,11 +167,7 @@ def negation_by_stance(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def leaks(samples: Sequence[Sample]) -> list[Leak]:
-    """Return how far the stance follows from the form alone, on samples with stance and graph.
-
-    Raises:
-        InputError: If there is no such sample.
-    """
+    """Return how far the stance follows from the form alone, on samples with stance and graph."""
     from grice.stats import mean
 
     known = [sample for sample in samples if sample.stance and sample.graphs]

@@ -129,12 +129,7 @@ def candidates(
     weights: Array,
     outside: Sequence[tuple[str, float]],
 ) -> list[Candidate]:
-    """Return the best phrases of both texts, and words from outside, each once.
-
-    Args:
-        weights: One per element of :func:`phrase_row`.
-        outside: Words that people use beside both texts, with the logarithm of how often.
-    """
+    """Return the best phrases of both texts, and words from outside, each once."""
     texts = (belief.lower(), argument.lower())
     chosen: dict[str, float] = {}
     for text, other in ((belief, argument), (argument, belief)):

@@ -101,14 +101,7 @@ def read_graphs(samples: Path, predictions: Path | None = None) -> list[SampleGr
 def score_files(
     samples: Path, predictions: Path, options: ScoreOptions | None = None
 ) -> tuple[list[Row], int]:
-    """Score a system's file against gold graphs, with the baselines below.
-
-    Returns:
-        A row of the system and of each baseline, and the number of samples.
-
-    Raises:
-        InputError: If a file cannot be used, or their ids do not agree.
-    """
+    """Score a system's file against gold graphs, with the baselines below."""
     how = options or ScoreOptions()
     gold, answers = read_samples(samples), read_predictions(predictions)
     rows = score_table(

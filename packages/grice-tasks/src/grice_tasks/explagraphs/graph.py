@@ -85,9 +85,6 @@ def topological(graph: Graph) -> Graph:
 
     Concepts come in generations: first those without incoming fact, then those whose
     predecessors have all come; within one generation in the order they became free.
-
-    Raises:
-        InputError: If the graph has a cycle; the message names it.
     """
     links = links_of(graph)
     if cycle := find_cycle(links):

@@ -38,12 +38,7 @@ class Scaling(NamedTuple):
 
 
 class KernelHead:
-    """Scores of classes for rows of features.
-
-    Args:
-        weight: Shape ``(features, classes)``.
-        bias: Shape ``(classes,)``.
-    """
+    """Scores of classes for rows of features."""
 
     def __init__(self, scaling: Scaling, weight: Array, bias: Array, *, seed: int) -> None:
         self.scaling, self.seed = scaling, seed

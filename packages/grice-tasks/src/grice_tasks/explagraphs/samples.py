@@ -153,8 +153,5 @@ class GraphPredictor(Protocol):
         """Return a stance and a valid graph for each sample; neither gold is looked at.
 
         The graph is empty where belief and argument have too few words to build facts from.
-
-        Args:
-            stances: The stances to explain; by default they are predicted.
         """
         ...

@@ -262,11 +262,7 @@ def _facts(graph: Graph) -> list[str]:
 def paired(
     samples: Sequence[Sample], predictions: Sequence[Prediction]
 ) -> list[tuple[Sample, Prediction]]:
-    """Return each sample that has a prediction with it, in the order of the samples.
-
-    Raises:
-        InputError: If a prediction belongs to no sample, or no sample has one.
-    """
+    """Return each sample that has a prediction with it, in the order of the samples."""
     answers = {prediction.id: prediction for prediction in predictions}
     unknown = answers.keys() - {sample.id for sample in samples}
     if unknown:
@@ -313,15 +309,7 @@ def score_table(
     likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
     further: FurtherMeasures | None = None,
 ) -> list[Row]:
-    """Return a system's row and, below it, those of the baselines on the same samples.
-
-    Args:
-        predictions: The system's answers, found by id; samples without one are left out.
-        further: Gives further measures of each sample by its id, given samples and predictions.
-
-    Raises:
-        InputError: If a prediction belongs to no sample, or no sample has one.
-    """
+    """Return a system's row and, below it, those of the baselines on the same samples."""
     pairs = paired(samples, predictions)
     answered = [sample for sample, _ in pairs]
     rows = []

@@ -68,12 +68,7 @@ class Filled(NamedTuple):
 
 
 class Templates:
-    """Templates with what they were about, in short vectors.
-
-    Args:
-        texts: Unit vectors of belief and argument of each, shape ``(templates, 2, k)``.
-        concepts: Unit vectors of the concepts of all templates in order, shape ``(concepts, k)``.
-    """
+    """Templates with what they were about, in short vectors."""
 
     def __init__(self, templates: Sequence[Template], texts: Array, concepts: Array) -> None:
         self.templates = tuple(templates)
@@ -103,17 +98,7 @@ class Templates:
     def nearest(
         self, belief: Array, argument: Array, stance: str, count: int
     ) -> list[tuple[Template, Array]]:
-        """Return the templates of a stance that were about the most similar texts, best first.
-
-        Args:
-            belief: Unit vector of shape ``(k,)``.
-            argument: The same.
-            stance: ``support`` or ``counter``.
-            count: Most templates.
-
-        Returns:
-            Each with the vectors of its concepts, shape ``(slots, k)``.
-        """
+        """Return the templates of a stance that were about the most similar texts, best first."""
         near = self._texts[:, 0] @ belief + self._texts[:, 1] @ argument
         near = np.where(self._support == (stance == "support"), near, -np.inf)
         order = np.argsort(-near, kind="stable")[:count]
@@ -127,13 +112,7 @@ def fill(
     vectors: Array,
     scores: Array,
 ) -> Filled | None:
-    """Return the pattern filled as well as a narrow beam can, or None if nothing fits.
-
-    Args:
-        concepts: Unit vectors of what stood in its slots, shape ``(slots, k)``.
-        vectors: Their unit vectors, shape ``(candidates, k)``.
-        scores: Log probability of each fact, shape ``(candidates, candidates, relations)``.
-    """
+    """Return the pattern filled as well as a narrow beam can, or None if nothing fits."""
     like = LIKE * (concepts @ vectors.T)
     pools = [_pool(slot, row, candidates) for slot, row in zip(template.slots, like, strict=True)]
     if not all(pools):

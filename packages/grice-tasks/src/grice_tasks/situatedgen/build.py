@@ -86,11 +86,7 @@ def _named(split: str, samples: Sequence[Sample]) -> list[Sample]:
 
 
 def keep_apart(splits: dict[str, list[Sample]]) -> tuple[dict[str, list[Sample]], int]:
-    """Return the splits without what has the keywords of a sentence of a later one.
-
-    Returns:
-        The splits, and how many samples were left out.
-    """
+    """Return the splits without what has the keywords of a sentence of a later one."""
     separate: dict[str, list[Sample]] = {}
     later: set[frozenset[str]] = set()
     for name, samples in reversed(splits.items()):

@@ -56,10 +56,6 @@ def bleu_counts(output: str, *references: str) -> Floats:
 
     Of several references each n-gram counts as often as in the one that has it most, and the
     length is that of the reference closest in length.
-
-    Returns:
-        Shape ``(10,)``: n-grams of the output for n = 1 to 4, shared ones for n = 1 to 4, words of
-        the output, words of the reference.
     """
     mine, others = caption_tokens(output), [caption_tokens(text) for text in references]
     guessed = [max(0, len(mine) - order) for order in range(ORDERS)]
@@ -80,11 +76,7 @@ def _ngrams(tokens: tuple[str, ...], order: int) -> Counts:
 
 
 def bleu_4(sums: Floats) -> Floats:
-    """Return BLEU-4 for each row of summed counts, 0 to 1.
-
-    Args:
-        sums: Shape ``(rows, 10)``, see :func:`bleu_counts`.
-    """
+    """Return BLEU-4 for each row of summed counts, 0 to 1."""
     ratios = (sums[:, ORDERS : 2 * ORDERS] + TINY) / (sums[:, :ORDERS] + SMALL)
     lengths = (sums[:, -2] + TINY) / (sums[:, -1] + SMALL)
     short = np.where(lengths < 1, 1 - 1 / np.maximum(lengths, TINY), 0.0)

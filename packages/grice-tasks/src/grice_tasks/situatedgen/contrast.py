@@ -62,11 +62,7 @@ class ContrastHead:
 
     @classmethod
     def load(cls, bundle: Bundle, encoder: Encoder) -> ContrastHead:
-        """Read ``contrast.npz`` and ``fluency.npz`` of a bundle of kind ``contrast-head``.
-
-        Raises:
-            BundleError: If the forms are not one for each kind of context.
-        """
+        """Read ``contrast.npz`` and ``fluency.npz`` of a bundle of kind ``contrast-head``."""
         form = Bilinear.load(bundle.path("contrast.npz"))
         if len(form.scale) != len(KINDS):
             raise BundleError(f"{bundle.path('contrast.npz')}: {len(KINDS)} forms are needed")
@@ -79,12 +75,7 @@ class ContrastHead:
         pairs: Sequence[tuple[str, str]],
         contexts: Sequence[Sequence[tuple[str, Context]]],
     ) -> list[Judged]:
-        """Return what the model says of each pair of sentences.
-
-        Args:
-            pairs: Two sentences each; an empty one is no sentence.
-            contexts: The context words to look for in each pair, with their kinds.
-        """
+        """Return what the model says of each pair of sentences."""
         margins = self.margins(pairs, contexts)
         vectors = self._encode(sorted({text for pair in pairs for text in pair} - {""}))
         return [self._judge(pair, m, vectors) for pair, m in zip(pairs, margins, strict=True)]

@@ -76,19 +76,7 @@ def score_files(
     models: SituatedModels | None = None,
     seed: int = 0,
 ) -> list[list[Row]]:
-    """Score a system's sentences against references, with trivial baselines.
-
-    Args:
-        models: Add the learned plausibility and look for contexts that samples do not state;
-            None does neither.
-
-    Returns:
-        Rows of the system, of the halved keywords, of references with contexts exchanged (if any
-        can be) and of the references: each over all samples and over each kind of context.
-
-    Raises:
-        InputError: If a file cannot be used, or an output is of no sample.
-    """
+    """Score a system's sentences against references, with trivial baselines."""
     samples = read_samples(samples_path)
     outputs = {line.id: line.output for line in read_outputs(outputs_path)}
     if models is not None:

@@ -79,11 +79,7 @@ class Frames:
         }
 
     def write(self, keywords: Sequence[str], contexts: Mapping[str, str]) -> str:
-        """Return a clause without its period.
-
-        Args:
-            contexts: ``GEO``, ``TEMP`` or empty for each keyword.
-        """
+        """Return a clause without its period."""
         part = self.sort(keywords, contexts)
         opening = _of_whom(part) or _of_what(part) or _of_times(part)
         when = [_at(time) for time in part.times if time not in opening.used]

@@ -52,12 +52,6 @@ def match_keywords(
     >>> output = "July is summer in Australia. July is winter in China."
     >>> round(match_keywords(output, paper, [0, 0, 1, 1, 0, 1]).value, 2)
     0.67
-
-    Args:
-        belongs: For each keyword 0 or 1, the sentence of the reference that it is from.
-
-    Raises:
-        InputError: If there is no keyword, a place is not 0 or 1, or the reading is unknown.
     """
     _check(keywords, belongs, reading)
     split = sentences(output)

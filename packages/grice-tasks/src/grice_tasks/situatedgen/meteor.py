@@ -133,12 +133,7 @@ class _Path(NamedTuple):
 
 
 def meteor_counts(output: str, reference: str) -> Floats:
-    """Return what METEOR sums over a corpus.
-
-    Returns:
-        Shape ``(6,)``: weighted matches of the output's words and of the reference's, weighted
-        words of either, chunks (0 if both are the same), matched words.
-    """
+    """Return what METEOR sums over a corpus."""
     mine, other = _tokens(output), _tokens(reference)
     pairs = [(match.place, j, match.worth) for j, match in enumerate(_align(mine, other)) if match]
     chunks = sum(
@@ -161,11 +156,7 @@ def meteor_counts(output: str, reference: str) -> Floats:
 
 
 def meteor(sums: Floats) -> Floats:
-    """Return METEOR for each row of summed counts, 0 to 1.
-
-    Args:
-        sums: Shape ``(rows, 6)``, see :func:`meteor_counts`.
-    """
+    """Return METEOR for each row of summed counts, 0 to 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.nan_to_num(sums[:, 0] / sums[:, 2])
         recall = np.nan_to_num(sums[:, 1] / sums[:, 3])

@@ -55,11 +55,7 @@ RULES = {
 
 
 def refusal(first: Marked, second: Marked, rules: str = "paper") -> Refusal | None:
-    """Return why two statements are no pair; None if they may be one.
-
-    Raises:
-        InputError: If there is no such set of rules.
-    """
+    """Return why two statements are no pair; None if they may be one."""
     if rules not in RULES:
         raise InputError(f"rules={rules!r}{did_you_mean(rules, RULES)}")
     wanted = RULES[rules]
@@ -93,11 +89,7 @@ def mine_pairs(
     likenesses: Iterable[Likeness],
     rules: str = "paper",
 ) -> tuple[list[MinedPair], dict[str, int]]:
-    """Return the pairs that the rules let pass, and how many each rule refused.
-
-    Args:
-        likenesses: Places of two statements with the likeness of their masked sentences.
-    """
+    """Return the pairs that the rules let pass, and how many each rule refused."""
     pairs: list[MinedPair] = []
     refused: dict[str, int] = {}
     for i, j, score in likenesses:
@@ -112,12 +104,7 @@ def mine_pairs(
 
 
 def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]:
-    """Yield every two rows with a cosine from the threshold on, each pair once.
-
-    Args:
-        vectors: Unit vectors, shape ``(n, dimensions)``.
-        threshold: Lowest cosine.
-    """
+    """Yield every two rows with a cosine from the threshold on, each pair once."""
     for begin in range(0, len(vectors), BLOCK):
         rows = vectors[begin : begin + BLOCK]
         for start in range(begin, len(vectors), BLOCK):
@@ -140,9 +127,6 @@ def split_pairs(
     holds nearly all. Louvain's communities (Blondel et al. 2008) are shuffled, and each goes to
     test if test then has no more than a quarter of the pairs, else to dev if that then has no more
     than 15 %, else to train.
-
-    Raises:
-        InputError: If there is no pair.
     """
     import networkx
 

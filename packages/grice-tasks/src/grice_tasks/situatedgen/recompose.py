@@ -96,12 +96,7 @@ class Recomposer:
         return [self._write(line) if line else "" for line in keywords]
 
     def group(self, keywords: Sequence[str], *, weight: float = WEIGHT) -> list[int]:
-        """Return for each keyword the sentence it goes to, 0 or 1.
-
-        Args:
-            weight: What a unit of the plausibility model's margin counts beside the keywords'
-                going together.
-        """
+        """Return for each keyword the sentence it goes to, 0 or 1."""
         self._read(keywords)
         count = len(keywords)
         if count < 2:

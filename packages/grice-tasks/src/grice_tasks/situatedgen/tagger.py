@@ -111,15 +111,7 @@ class Names:
 def token_features(
     text: str, states: Array, offsets: Offsets, names: Names, lists: str = LISTS
 ) -> tuple[Array, Offsets, list[bool]]:
-    """Return what the network reads of each token that stands for text.
-
-    Args:
-        states: Token states, shape ``(tokens, dimensions)``.
-
-    Returns:
-        Features of shape ``(tokens, 3 * (dimensions + 6 + 2 * lists))``, the characters of each
-        token, and whether a word starts with it.
-    """
+    """Return what the network reads of each token that stands for text."""
     inner = [i for i, (start, end) in enumerate(offsets) if end > start]
     places = [offsets[i] for i in inner]
     listed = names.look(text)

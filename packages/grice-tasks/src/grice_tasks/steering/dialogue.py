@@ -48,16 +48,6 @@ class Dialogue:
     """A conversation that goes on with the guided replies where there is a guide.
 
     The likeliest token is taken each time: the same turns get the same replies.
-
-    Args:
-        model: Says the replies.
-        scorer: Scores them.
-        guide: What guides it; None for the model alone.
-        strength: Of the guide; 0 is the model alone.
-        max_tokens: Longest reply.
-
-    Raises:
-        InputError: If the guide was trained for another model, or the strength means nothing.
     """
 
     def __init__(

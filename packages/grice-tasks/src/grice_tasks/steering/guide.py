@@ -77,13 +77,7 @@ class GuideSettings(Settings, frozen=True, kw_only=True):
 
 
 class TokenSpace:
-    """The principal components of a model's logits.
-
-    Args:
-        vectors: Loadings of the components, a row of a token, shape ``(vocabulary, k)``.
-        offset: The mean of the components, shape ``(k,)``.
-        scale: Their standard deviation.
-    """
+    """The principal components of a model's logits."""
 
     def __init__(self, vectors: Array, offset: Array, scale: Array) -> None:
         self.vectors = np.ascontiguousarray(vectors, np.float32)
@@ -101,13 +95,7 @@ class TokenSpace:
         return np.asarray((components - self.offset) / self.scale, np.float32)
 
     def features(self, states: Array, before: Array) -> Array:
-        """Return what the network reads, shape ``(n, 2 k + 1)``.
-
-        Args:
-            states: Before each token, shape ``(n, k)``.
-            before: Sum of the vectors of the tokens that stand before each in its reply, and
-                their number in a last column, shape ``(n, k + 1)``.
-        """
+        """Return what the network reads, shape ``(n, 2 k + 1)``."""
         count = before[:, -1:]
         means = before[:, :-1] / np.maximum(count, 1)
         return np.hstack([states, means, np.log1p(count)]).astype(np.float32)
@@ -130,13 +118,7 @@ class Guide:
         return np.asarray(-np.logaddexp(np.float32(0), -self._log_odds(features)), np.float32)
 
     def weighed(self, logits: Array, before: Sequence[int], strength: float) -> Array:
-        """Return the log probabilities of all next tokens up to a constant, ``(vocabulary,)``.
-
-        Args:
-            logits: Of the base model.
-            before: Ids of the tokens of the reply so far.
-            strength: Exponent of the estimate; 0 gives the base.
-        """
+        """Return the log probabilities of all next tokens up to a constant, ``(vocabulary,)``."""
         weighed: Array = np.asarray(logits, np.float32) / np.float32(self.settings.temperature)
         if strength:
             weighed += np.float32(strength) * self.log_estimate(logits, before)
@@ -196,11 +178,7 @@ def vocabulary_digest(vocabulary: Sequence[str]) -> str:
 
 
 def load_guide(folder: Path) -> Guide:
-    """Return the guide that ``grice train guide`` wrote into a folder.
-
-    Raises:
-        BundleError: If there is none, or it is damaged.
-    """
+    """Return the guide that ``grice train guide`` wrote into a folder."""
     bundle = open_bundle(folder)
     if bundle.card.kind != KIND:
         raise BundleError(
