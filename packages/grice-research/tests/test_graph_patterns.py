@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.wording import relation_names
 
 pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")

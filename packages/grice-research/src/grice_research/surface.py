@@ -11,8 +11,8 @@ from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.dialogues import LOWEST
 from grice.perturb.deam import base, exchanged, placeholder
 from grice_tasks.cider.statistics import published
-from grice_tasks.explagraphs.baselines import STOP_WORDS
-from grice_tasks.explagraphs.kernel import projections, random_features
+from grice_tasks.explagraphs.classifiers import projections, random_features
+from grice_tasks.explagraphs.wording import STOP_WORDS
 
 __all__ = [
     "LOWEST",

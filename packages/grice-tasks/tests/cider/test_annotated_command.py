@@ -5,8 +5,14 @@ import json
 import pytest
 
 from grice.cli import main
-from grice_tasks.cider.files import read_brat, read_dialogues, write_brat, write_dialogues
-from grice_tasks.cider.records import Annotated, Dialogue
+from grice_tasks.cider.files import (
+    Annotated,
+    Dialogue,
+    read_brat,
+    read_dialogues,
+    write_brat,
+    write_dialogues,
+)
 
 TEXT = "A: I missed the bus    B: So you are late"
 

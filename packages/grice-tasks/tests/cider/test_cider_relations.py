@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 
 from grice.records import Triple
-from grice_tasks.cider.records import cider_schema
+from grice_tasks.cider.files import cider_schema
 
 
 def test_cider_is_the_released_table(data_folder):

@@ -3,8 +3,14 @@ from __future__ import annotations
 import pytest
 
 from grice.records import Conversation, Turn
-from grice_tasks.cider.connectives import RELATIONS, Nouns, explicit_links
-from grice_tasks.cider.span_candidates import SpanCandidate, informative, join_turns
+from grice_tasks.cider.span_candidates import (
+    RELATIONS,
+    Nouns,
+    SpanCandidate,
+    explicit_links,
+    informative,
+    join_turns,
+)
 
 NOUNS = Nouns(frozenset({"room", "city"}), frozenset({"party", "cat"}), frozenset({"knife"}))
 

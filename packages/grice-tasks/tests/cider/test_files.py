@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from grice.errors import InputError, RecordError
 from grice.records import Triple
 from grice_tasks.cider.files import (
+    Annotated,
+    Dialogue,
     dump_dialogue,
     from_brat,
     overlap,
@@ -16,7 +18,6 @@ from grice_tasks.cider.files import (
     to_brat,
     write_dialogues,
 )
-from grice_tasks.cider.records import Annotated, Dialogue
 
 TEXT = "A: I missed the bus    B: You are late"
 GOOD = ["missed the bus", "Causes", "late", [5, 19], [34, 38], 0]
@@ -130,7 +131,7 @@ def test_brat_names_what_is_wrong():
 
 
 def test_raw_labels_have_their_names():
-    from grice_tasks.cider.records import cider_schema
+    from grice_tasks.cider.files import cider_schema
 
     renamed = cider_schema().renamed(Triple("win", "AchievedBy", "train"))
     assert (renamed.head, renamed.relation, renamed.tail) == ("train", "Causes", "win")

@@ -21,8 +21,7 @@ from grice_tasks.cider.find import (
     links_of_records,
     wanted_links,
 )
-from grice_tasks.cider.heads import LinkHead, span_vectors
-from grice_tasks.cider.models import TripletModels
+from grice_tasks.cider.models import LinkHead, TripletModels, span_vectors
 from grice_tasks.cider.reading import (
     NEW,
     STRUCTURE,

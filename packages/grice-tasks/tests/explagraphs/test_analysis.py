@@ -11,7 +11,7 @@ from grice_tasks.explagraphs.analysis import (
     shape_of,
     shapes,
 )
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_samples
 from grice_tasks.explagraphs.scores import score_sample
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice_tasks.explagraphs.check import check_graph, is_internal
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.samples import read_predictions, read_samples
 
 NAMES = {"min3": "min_facts", "belief2": "belief_concepts", "arg2": "argument_concepts"}

@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from grice.cli import main
 from grice.models.loader import ModelLoader
-from grice_tasks.explagraphs.baselines import nonsense_graph
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
-from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
 from grice_tasks.explagraphs.scores import classifier_measures
+from grice_tasks.explagraphs.wording import nonsense_graph
 
 BELIEF = "Zoos should be abolished."
 ARGUMENT = "Animals in zoos live in small cages and suffer."

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from grice.errors import InputError
 from grice.records import Triple
 from grice_tasks.explagraphs.drawing import draw_graph
-from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import Graph, read_graph
 
 GRAPH = read_graph("(zoos; is a; place)(place; causes; harm)(zoos; is a; harm)(harm; causes; zoos)")
 

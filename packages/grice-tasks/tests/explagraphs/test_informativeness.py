@@ -5,8 +5,8 @@ import pytest
 
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
-from grice_tasks.explagraphs.informativeness import fact_logits, informativeness_features
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.features import fact_logits, informativeness_features
+from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.wording import relation_names
 
 BELIEF, ARGUMENT = "Zoos should be banned.", "Animals suffer."

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice_tasks.explagraphs.kernel import KernelHead, Scaling, projections, random_features
+from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
 
 
 def test_inner_products_approach_the_gaussian_kernel():

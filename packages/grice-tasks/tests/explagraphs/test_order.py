@@ -15,9 +15,10 @@ from grice_tasks.explagraphs.graph import (
     find_cycle,
     is_linear,
     links_of,
+    read_graph,
     topological,
+    write_graph,
 )
-from grice_tasks.explagraphs.reader import read_graph, write_graph
 from grice_tasks.explagraphs.samples import read_samples
 
 CONCEPT = st.sampled_from("abcdef")

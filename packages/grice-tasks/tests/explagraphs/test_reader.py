@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.records import Triple
-from grice_tasks.explagraphs.graph import Graph, graph_schema
-from grice_tasks.explagraphs.reader import read_graph, write_graph
+from grice_tasks.explagraphs.graph import Graph, graph_schema, read_graph, write_graph
 
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffering)"
 

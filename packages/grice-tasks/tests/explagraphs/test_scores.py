@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from grice.errors import InputError
 from grice.records import Triple
-from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.distance import edit_distance
-from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice_tasks.explagraphs.scores import (
     Match,
@@ -24,6 +22,7 @@ from grice_tasks.explagraphs.scores import (
     score_sample,
     score_table,
 )
+from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.overlap import rouge_2
 
 OVERLAPS = {

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice_tasks.explagraphs.candidates import Candidate, origin, place_in
-from grice_tasks.explagraphs.templates import Slot, Template, Templates, fill
+from grice_tasks.explagraphs.generator import (
+    Candidate,
+    Slot,
+    Template,
+    Templates,
+    fill,
+    origin,
+    place_in,
+)
 from grice_tasks.explagraphs.wording import relation_names
 
 BELIEF, ARGUMENT = "Zoos should be banned.", "Animals in zoos suffer."

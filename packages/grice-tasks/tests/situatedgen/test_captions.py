@@ -9,9 +9,11 @@ from grice_tasks.situatedgen.captions import (
     bleu_4,
     bleu_counts,
     caption_tokens,
+    meanings,
+    meteor,
+    meteor_counts,
     rouge_l,
 )
-from grice_tasks.situatedgen.meteor import meanings, meteor, meteor_counts
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from grice_tasks.situatedgen.build import Built, datasheet
 from grice_tasks.situatedgen.frames import Frames, named
-from grice_tasks.situatedgen.match import match_keywords
+from grice_tasks.situatedgen.words import match_keywords
 
 
 @pytest.fixture(scope="module")

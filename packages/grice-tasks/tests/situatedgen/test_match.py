@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice_tasks.situatedgen.match import READINGS, match_keywords
+from grice_tasks.situatedgen.examples import halved, twice
 from grice_tasks.situatedgen.records import read_samples
-from grice_tasks.situatedgen.trivial_outputs import halved, twice
-from grice_tasks.situatedgen.words import noun_lemma, sentences
+from grice_tasks.situatedgen.words import READINGS, match_keywords, noun_lemma, sentences
 
 PAPER = ["July", "China", "winter", "Australia", "summer", "July"]
 PLACES = [0, 0, 1, 1, 0, 1]

@@ -6,13 +6,13 @@ import pytest
 
 from grice.cli import main
 from grice.models.loader import ModelLoader
+from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.frames import Frames
-from grice_tasks.situatedgen.match import match_keywords
 from grice_tasks.situatedgen.models import with_contexts
 from grice_tasks.situatedgen.recompose import Recomposer, Template
 from grice_tasks.situatedgen.records import Entity, Question, Sample
 from grice_tasks.situatedgen.statements import to_statements
-from grice_tasks.situatedgen.trivial_outputs import halved, swapped
+from grice_tasks.situatedgen.words import match_keywords
 
 
 @pytest.fixture(scope="module")

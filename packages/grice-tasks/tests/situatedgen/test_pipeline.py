@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.models.protocols import TaggedSpan
-from grice_tasks.situatedgen.build import build_benchmark, datasheet, keep_apart
-from grice_tasks.situatedgen.dates import merge_spans, spelt_spans
-from grice_tasks.situatedgen.marking import mark_statements, mask
-from grice_tasks.situatedgen.mining import alike, mine_pairs, refusal, split_pairs
+from grice_tasks.situatedgen.build import (
+    alike,
+    build_benchmark,
+    datasheet,
+    keep_apart,
+    mine_pairs,
+    refusal,
+    split_pairs,
+)
 from grice_tasks.situatedgen.records import (
     Entity,
     Marked,
@@ -26,6 +31,7 @@ from grice_tasks.situatedgen.records import (
     read_given,
 )
 from grice_tasks.situatedgen.statements import to_statements, yes_no_statement
+from grice_tasks.situatedgen.tagger import mark_statements, mask, merge_spans, spelt_spans
 
 
 def marked(name, text, masked=None, label="GPE", entity="Spain"):

@@ -10,7 +10,9 @@ from grice.errors import InputError, RecordError
 from grice_tasks.situatedgen.examples import (
     describe,
     finished,
+    halved,
     source_table,
+    swap_contexts,
 )
 from grice_tasks.situatedgen.records import (
     Entity,
@@ -21,7 +23,6 @@ from grice_tasks.situatedgen.records import (
     read_samples,
 )
 from grice_tasks.situatedgen.scores import MEASURES, mean_of_samples, problems_of, score_outputs
-from grice_tasks.situatedgen.trivial_outputs import halved, swap_contexts
 
 
 def test_all_measures_have_an_interval_and_each_context_its_row(july):

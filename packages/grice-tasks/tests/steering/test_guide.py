@@ -11,9 +11,9 @@ from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
 from grice.errors import BundleError, InputError
 from grice.models.stepwise import Sampler
+from grice_tasks.steering.dialogue import Sampling
 from grice_tasks.steering.guide import GuidedChoice, load_guide
 from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
-from grice_tasks.steering.samples import Sampling
 
 SAMPLING = Sampling(temperature=1.0, replies=1)
 FITTING = Fitting(components=2, hidden=16, epochs=20, rate=5e-3, decay=0.0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from grice.evaluation.candidates import END
 from grice.models.stepwise import Chosen
-from grice_tasks.steering.samples import Labelled
+from grice_tasks.steering.dialogue import Labelled
 
 VOCABULARY = ("a", "b", END)
 STATES = np.array([[0.6, 0.2, 0.2], [0.3, 0.3, 0.4]])

@@ -21,8 +21,7 @@ from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
 from grice_tasks.explagraphs.check import MAX_FACTS, check_graph
 from grice_tasks.explagraphs.drawing import draw_graph
-from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.reader import read_graph, write_graph
+from grice_tasks.explagraphs.graph import Graph, read_graph, write_graph
 from grice_tasks.explagraphs.samples import read_samples
 from grice_tasks.explagraphs.wording import relation_names
 

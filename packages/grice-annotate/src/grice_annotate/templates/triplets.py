@@ -23,8 +23,7 @@ from grice_annotate.templates._template import (
     Template,
     conversations,
 )
-from grice_tasks.cider.files import dump_dialogue, read_annotated
-from grice_tasks.cider.records import Annotated, Dialogue, cider_schema
+from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_annotated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,12 +13,12 @@ import numpy as np
 from grice.stats import mean
 from grice.stats.estimate import Estimate
 from grice_research.rows import Row
-from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.samples import Prediction, read_predictions, read_samples
 from grice_tasks.explagraphs.scores import classifier_measures, score_sample
+from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -20,6 +20,7 @@ from grice.stats.estimate import Estimate
 from grice.stats.systems import mean
 from grice_research.rows import Row
 from grice_tasks.situatedgen.captions import rouge_l
+from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.records import (
     CONTEXTS,
     Entity,
@@ -30,7 +31,6 @@ from grice_tasks.situatedgen.records import (
 )
 from grice_tasks.situatedgen.scores import mean_of_samples, score_outputs
 from grice_tasks.situatedgen.statements import to_statements
-from grice_tasks.situatedgen.trivial_outputs import halved, swapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_tasks.situatedgen.contrast import ContrastHead
-    from grice_tasks.situatedgen.models import ContextModels, ContrastModels
+    from grice_tasks.situatedgen.models import ContextModels, ContrastHead, ContrastModels
     from grice_tasks.situatedgen.records import Sample
     from grice_tasks.situatedgen.tagger import Found
 

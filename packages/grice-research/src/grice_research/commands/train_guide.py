@@ -56,8 +56,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw replies, label them, fit, write the guide."""
     from grice.models.bundle import check_folder
+    from grice_tasks.steering.dialogue import Sampling, labelled_samples
     from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
-    from grice_tasks.steering.samples import Sampling, labelled_samples
 
     metrics = names(arguments.metrics) or list(arguments.registry.defaults())
     check_options(arguments, metrics)
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _contexts(arguments: argparse.Namespace) -> list[Conversation]:
     from grice.cli.options import conversations
     from grice.cli.terminal import warn
-    from grice_tasks.steering.samples import draw_contexts
+    from grice_tasks.steering.dialogue import draw_contexts
 
     contexts = []
     records = conversations(arguments.files, arguments.format, arguments.columns)

@@ -16,8 +16,7 @@ from grice.errors import BundleError
 from grice.models.loader import Settings, model_type
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
-from grice_tasks.explagraphs.graph import depth_first
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import depth_first, read_graph
 from grice_tasks.explagraphs.samples import GraphPredictor, Prediction
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from grice.models.cache import CachedEncoder
 from grice.models.loader import Settings, model_type, read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.published_models.readers import TextClassifier
+from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.models import TripletModels
-from grice_tasks.cider.records import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
     from grice.models.loader import ModelLoader
-    from grice_tasks.cider.heads import Sides
+    from grice_tasks.cider.models import Sides
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -48,7 +48,7 @@ class PublishedLinkSettings(Settings, frozen=True):
 
 
 class PublishedLinks:
-    """Stands in the place of :class:`~grice_tasks.cider.heads.LinkHead`."""
+    """Stands in the place of :class:`~grice_tasks.cider.models.LinkHead`."""
 
     both = False
 
@@ -75,7 +75,7 @@ class PublishedLinks:
         return self
 
     def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
-        """Return the numbers of each pair; see :class:`~grice_tasks.cider.heads.LinkHead`."""
+        """Return the numbers of each pair; see :class:`~grice_tasks.cider.models.LinkHead`."""
         text, spans = sides.layout.text, sides.spans
         rows = self._tell.logits([(text, f"{spans[a]} [SEP] {spans[b]}") for a, b in pairs])
         numbers = np.full((len(pairs), 3, len(self.relations)), NEVER, np.float32)

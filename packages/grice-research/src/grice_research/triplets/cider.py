@@ -16,7 +16,7 @@ from grice.errors import InputError, RecordError
 from grice.records import Triple
 from grice_tasks.cider.files import read_dialogues
 from grice_tasks.cider.find import candidates_of
-from grice_tasks.cider.heads import span_vectors
+from grice_tasks.cider.models import span_vectors
 from grice_tasks.cider.reading import layout_of, locate, read_texts
 from grice_tasks.cider.span_candidates import Joined, informative
 from grice_tasks.lines import read_lines
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from pathlib import Path
 
-    from grice_tasks.cider.records import Dialogue
+    from grice_tasks.cider.files import Dialogue
 
 KEYS = {
     "dialogue": "d",

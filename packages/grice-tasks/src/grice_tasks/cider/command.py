@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from grice.errors import RecordError
     from grice.tables import View
+    from grice_tasks.cider.files import Dialogue
     from grice_tasks.cider.find import ConversationLinks
-    from grice_tasks.cider.records import Dialogue
     from grice_tasks.cider.statistics import Counted, Value
 
 HELP = "find explicit and implicit commonsense links within a conversation"

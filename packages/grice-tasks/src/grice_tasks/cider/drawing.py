@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import excerpt
 from grice.pages import head
-from grice_tasks.cider.records import cider_schema
+from grice_tasks.cider.files import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

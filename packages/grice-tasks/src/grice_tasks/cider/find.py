@@ -12,11 +12,16 @@ import numpy as np
 from grice.errors import InputError, RecordError
 from grice.numeric import sigmoid
 from grice.records import Span
-from grice_tasks.cider.connectives import explicit_links
-from grice_tasks.cider.heads import Sides
+from grice_tasks.cider.files import cider_schema
+from grice_tasks.cider.models import Sides
 from grice_tasks.cider.reading import layout_of, read_texts
-from grice_tasks.cider.records import cider_schema
-from grice_tasks.cider.span_candidates import find_candidates, informative, join_turns, slices
+from grice_tasks.cider.span_candidates import (
+    explicit_links,
+    find_candidates,
+    informative,
+    join_turns,
+    slices,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +30,9 @@ if TYPE_CHECKING:
 
     from grice.models.protocols import TaggedSpan
     from grice.records import Conversation
+    from grice_tasks.cider.files import Place
     from grice_tasks.cider.models import TripletModels
     from grice_tasks.cider.reading import TextReading
-    from grice_tasks.cider.records import Place
     from grice_tasks.cider.span_candidates import Joined, SpanCandidate
 
     Array: TypeAlias = NDArray[np.float32]

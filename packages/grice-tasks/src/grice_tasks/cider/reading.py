@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.embedded import Hidden
-    from grice_tasks.cider.records import Place
+    from grice_tasks.cider.files import Place
 
     Array: TypeAlias = NDArray[np.float32]
 

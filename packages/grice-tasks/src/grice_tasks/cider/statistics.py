@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from grice.records import Triple
-from grice_tasks.cider.records import cider_schema
+from grice_tasks.cider.files import cider_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice_tasks.cider.records import Dialogue
+    from grice_tasks.cider.files import Dialogue
 
 
 class Merged(NamedTuple):

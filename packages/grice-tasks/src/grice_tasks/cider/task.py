@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader
     from grice.records import Span
     from grice.stats.estimate import Estimate
-    from grice_tasks.cider.records import Dialogue, Place
+    from grice_tasks.cider.files import Dialogue, Place
 
 HALF = 0.5
 """Least intersection over union of the characters of two spans that are the same."""

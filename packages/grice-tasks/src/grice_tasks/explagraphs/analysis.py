@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import InputError
-from grice_tasks.explagraphs.baselines import graph_polarity, word_polarity
 from grice_tasks.explagraphs.check import is_internal
-from grice_tasks.explagraphs.graph import Graph, depth, depth_first, find_cycle, is_linear, links_of
-from grice_tasks.explagraphs.reader import read_graph
-from grice_tasks.explagraphs.wording import is_negative
+from grice_tasks.explagraphs.graph import (
+    Graph,
+    depth,
+    depth_first,
+    find_cycle,
+    is_linear,
+    links_of,
+    read_graph,
+)
+from grice_tasks.explagraphs.wording import graph_polarity, is_negative, word_polarity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,8 +13,7 @@ import networkx
 
 from grice.errors import InputError, did_you_mean, excerpt
 from grice.records import Triple
-from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, read_graph
 from grice_tasks.explagraphs.wording import relation_names
 from grice_tasks.tokens import COMPOUNDS
 

@@ -16,8 +16,7 @@ import networkx
 from grice.errors import InputError
 from grice.pages import head
 from grice_tasks.explagraphs.check import check_graph, is_internal
-from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, read_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

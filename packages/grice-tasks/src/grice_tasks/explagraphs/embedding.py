@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.errors import GriceError
-from grice_tasks.explagraphs.baselines import nonsense_graph
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import read_graph
+from grice_tasks.explagraphs.wording import nonsense_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

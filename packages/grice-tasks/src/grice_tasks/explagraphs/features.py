@@ -13,19 +13,27 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.text.tokens import LETTERS
-from grice_tasks.explagraphs.baselines import NEGATION, STOP_WORDS
 from grice_tasks.explagraphs.graph import depth, find_cycle, is_linear, links_of
-from grice_tasks.explagraphs.wording import fact_text, is_negative, relation_names
+from grice_tasks.explagraphs.wording import (
+    NEGATION,
+    STOP_WORDS,
+    fact_text,
+    is_negative,
+    relation_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from grice.knowledge.plausibility import Bilinear
     from grice.models.protocols import Vector
+    from grice.records import Triple
     from grice_tasks.explagraphs.graph import Graph
 
     Array: TypeAlias = NDArray[np.float32]
+
 
 ENDING = re.compile(
     r"\b(?:abolish|abandon|ban|disband|eliminat|end|limit|oppos|prohibit|stop)(?:ed|ing|s|e|es|ned"
@@ -250,3 +258,78 @@ def _covered(text: str, mentioned: set[str] | Sequence[str]) -> float:
     """Return the share of a text's content words that concepts hold."""
     words = _content(text)
     return sum(word in mentioned for word in words) / len(words) if words else 0.0
+
+
+class Informativeness(NamedTuple):
+    """How informative a graph is.
+
+    Attributes:
+        value: The lower of ``written`` and ``accepted``, 0 to 1; 0 for a graph without facts.
+        written: Beside as many graphs that were made to say nothing as people wrote, the share
+            of the latter among graphs of this score.
+        accepted: Beside as many graphs that people refused as they accepted, the share of the
+            latter among graphs of this score.
+        facts: Plausibility of each fact, 0 to 1.
+        connection: Plausibility of the weakest fact on the best path, in either direction, from
+            a concept of the belief to another one of the argument; 0 if there is none.
+    """
+
+    value: float
+    written: float
+    accepted: float
+    facts: tuple[float, ...]
+    connection: float
+
+
+def with_one(vectors: Array) -> Array:
+    """Return vectors with a constant one behind, by which a form scores one side alone."""
+    return np.concatenate([vectors, np.ones((len(vectors), 1), np.float32)], axis=1)
+
+
+def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[Triple]) -> Array:
+    """Return the score of each fact, shape ``(n,)``; 0 is as likely right as wrong.
+
+    A fact under an unknown relation gets the lowest score that it has under a known one.
+    """
+    if not facts:
+        return np.zeros(0, np.float32)
+    column = {name: place for place, name in enumerate(relation_names())}
+    scores = form(
+        with_one(np.stack([vectors[fact.head] for fact in facts])),
+        with_one(np.stack([vectors[fact.tail] for fact in facts])),
+    )
+    return np.array(
+        [
+            row[column[fact.relation]] if fact.relation in column else row.min()
+            for row, fact in zip(scores, facts, strict=True)
+        ],
+        np.float32,
+    )
+
+
+def informativeness_features(
+    belief: str, argument: str | None, graph: Graph, plausible: Array
+) -> Array:
+    """Return what is known of the facts of a graph in lower case, shape ``(4,)``.
+
+    Mean and least plausibility of the facts, the connection, and the share of facts below one
+    half.
+    """
+    connection = _connection(graph, belief.lower(), (argument or "").lower(), plausible.tolist())
+    parts = (plausible.mean(), plausible.min(), connection, (plausible < 0.5).mean())
+    return np.array(parts, np.float32)
+
+
+def _connection(graph: Graph, belief: str, argument: str, plausible: Sequence[float]) -> float:
+    """Return the widest path: join concepts by falling plausibility until both sides meet."""
+    part = {concept: {concept} for concept in graph.concepts}
+    for place in sorted(range(len(plausible)), key=lambda number: -plausible[number]):
+        edge = graph.edges[place]
+        joined = part[edge.head] | part[edge.tail]
+        for concept in joined:
+            part[concept] = joined
+        ours = {name for name in joined if name in belief}
+        theirs = {name for name in joined if name in argument}
+        if ours and theirs and len(ours | theirs) > 1:
+            return plausible[place]
+    return 0.0

@@ -196,7 +196,7 @@ def draw_page(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> st
 def draw_sample(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
     """Return the first graph of a sample, by default of the first one, as SVG."""
     from grice_tasks.explagraphs.drawing import draw_graph
-    from grice_tasks.explagraphs.reader import read_graph
+    from grice_tasks.explagraphs.graph import read_graph
 
     for sample, graph in graphs:
         if sample_id in (None, sample.id):

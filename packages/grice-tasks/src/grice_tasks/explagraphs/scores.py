@@ -18,13 +18,12 @@ from grice.errors import InputError, did_you_mean
 from grice.progress import track
 from grice.records import Triple
 from grice.stats.estimate import scipy_module
-from grice_tasks.explagraphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance
 from grice_tasks.explagraphs.features import Reading, texts_of
-from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.reader import read_graph
+from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
+from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.overlap import (
     Counts,
     common_length,
@@ -364,7 +363,7 @@ def _row(name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], mi
 CLASSIFIER_MEASURES = ("seca", "ea", "informativeness")
 """``seca``: a classifier that does not see the argument finds the gold stance in the graph. ``ea``:
 proportion of facts without which the gold stance is less likely. Both are 0 behind the gate.
-``informativeness``: see :mod:`grice_tasks.explagraphs.informativeness`; never gated, for an empty
+``informativeness``: see :mod:`grice_tasks.explagraphs.features`; never gated, for an empty
 graph is empty whatever its stance."""
 
 MOST_FACTS = 100

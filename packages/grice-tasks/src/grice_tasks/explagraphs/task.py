@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice_tasks.explagraphs.baselines import nonsense_graph, word_polarity
 from grice_tasks.explagraphs.classifiers import GraphClassifiers
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_samples
 from grice_tasks.explagraphs.scores import score_system
+from grice_tasks.explagraphs.wording import nonsense_graph, word_polarity
 from grice_tasks.task import Task
 
 if TYPE_CHECKING:

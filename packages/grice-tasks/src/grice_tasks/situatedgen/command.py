@@ -247,8 +247,8 @@ def _statements(arguments: argparse.Namespace) -> int:
 
 
 def _mark(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.marking import mark_statements
     from grice_tasks.situatedgen.records import Statement, read_records
+    from grice_tasks.situatedgen.tagger import mark_statements
 
     with opened_shipped() as models:
         statements = read_records(arguments.file, Statement)

@@ -11,9 +11,8 @@ from grice.errors import InputError
 from grice.files import make_folder, write_lines, write_text
 from grice.models.protocols import Encoder
 from grice.records import json_line
-from grice_tasks.situatedgen.build import build_benchmark, datasheet
-from grice_tasks.situatedgen.examples import samples_of
-from grice_tasks.situatedgen.mining import alike, mine_pairs, split_pairs
+from grice_tasks.situatedgen.build import alike, build_benchmark, datasheet, mine_pairs, split_pairs
+from grice_tasks.situatedgen.examples import halved, samples_of, swapped
 from grice_tasks.situatedgen.models import ContextModels, ContrastModels, with_contexts
 from grice_tasks.situatedgen.recompose import KeywordLine
 from grice_tasks.situatedgen.records import (
@@ -29,7 +28,6 @@ from grice_tasks.situatedgen.records import (
 )
 from grice_tasks.situatedgen.scores import score_outputs
 from grice_tasks.situatedgen.statements import to_statements
-from grice_tasks.situatedgen.trivial_outputs import halved, swapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

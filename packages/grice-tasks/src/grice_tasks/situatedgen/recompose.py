@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.protocols import Encoder
-    from grice_tasks.situatedgen.contrast import ContrastHead
     from grice_tasks.situatedgen.frames import Frames
+    from grice_tasks.situatedgen.models import ContrastHead
     from grice_tasks.situatedgen.records import Context
     from grice_tasks.situatedgen.tagger import Tagger
 

@@ -16,10 +16,16 @@ from grice.errors import InputError
 from grice.progress import track
 from grice.stats.estimate import Estimate
 from grice_tasks.overlap import rouge_2
-from grice_tasks.situatedgen.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_l
-from grice_tasks.situatedgen.match import Match, match_keywords
-from grice_tasks.situatedgen.meteor import meteor, meteor_counts
-from grice_tasks.situatedgen.words import sentences
+from grice_tasks.situatedgen.captions import (
+    SCALE,
+    CiderD,
+    bleu_4,
+    bleu_counts,
+    meteor,
+    meteor_counts,
+    rouge_l,
+)
+from grice_tasks.situatedgen.words import Match, match_keywords, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

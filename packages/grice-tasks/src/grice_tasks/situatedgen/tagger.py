@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import gzip
 import re
+import tomllib
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+import msgspec
 import numpy as np
 
 from grice.errors import BundleError
@@ -19,17 +23,189 @@ from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
 from grice.models.spans import best_paths, neighbourhood, word_starts
 from grice.numeric import softmax
-from grice_tasks.situatedgen.dates import merge_spans
+from grice_tasks.situatedgen.records import Entity, Marked, Statement, context_of
 from grice_tasks.tokens import WORDS_AND_MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.float32]
     Offsets: TypeAlias = list[tuple[int, int]]
+
+
+ALONE = re.compile(
+    r"(?:the|an?|about|early|late|past|next|last|of|in|every|each|this|around|over|only|days?|"
+    r"seasons?|months?|years?|times?|weeks?|decades?|past|daily|weekly|annual(?:ly)?|yearly|"
+    r"(?:a|an|one|each|every|the) (?:year|week|month|season)|(?:a |an )?(?:hot|cold|new|warm|sunny)"
+    r"(?: day| month)?|(?:his|her|our|both|each|many|"
+    r"(?:a |the )?(?:holy|present|current)|the (?:end|start) of)"
+    r"(?: day)?|is|at|the calendar|the ages?|\d+(?:gb|mb|kb))",
+    re.IGNORECASE,
+)
+SEASON = re.compile(r"(?:the )?(?:winter|summer|autumn)", re.IGNORECASE)
+"""Beside a month a season is what is said of it, and no date."""
+ARTICLE = re.compile(r"^the ", re.IGNORECASE)
+EDGE = re.compile(
+    r"^(?:after|during|on|in|at|by|until|over(?= (?:many|millions|billions|several)))\s"
+)
+TAIL = re.compile(r"\s(?:and|of|in|at|on|or|to|than|after|before|is|the|a|every|each)$")
+
+
+class _Form(msgspec.Struct):
+    label: str
+    form: str | list[str]
+
+
+class _File(msgspec.Struct):
+    parts: dict[str, str | list[str]]
+    forms: list[_Form]
+
+
+class _Patterns(NamedTuple):
+    month: re.Pattern[str]
+    forms: list[tuple[str, re.Pattern[str]]]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Return the patterns of ``dates.toml``, each with the parts it names put in."""
+    text = (files("grice_tasks.situatedgen") / "dates.toml").read_text("utf-8")
+    stated = msgspec.convert(tomllib.loads(text), _File)
+    parts: dict[str, str] = {}
+
+    def whole(form: str | list[str]) -> str:
+        return re.sub(r"%([A-Z]+)%", lambda name: parts[name[1]], "".join(form))
+
+    for name, part in stated.parts.items():
+        parts[name] = whole(part)
+    forms = [
+        (form.label, re.compile(rf"(?<![\w$-])(?:{whole(form.form)})(?!\w)", re.IGNORECASE))
+        for form in stated.forms
+    ]
+    return _Patterns(re.compile(parts["MONTH"], re.IGNORECASE), forms)
+
+
+def spelt_spans(text: str) -> list[TaggedSpan]:
+    """Return the stretches that are dates, times or events by their words, without overlap.
+
+    >>> [(span.label, span.start, span.end) for span in spelt_spans("It took 24 hours in 1999.")]
+    [('TIME', 8, 16), ('DATE', 20, 24)]
+    """
+    matches = [
+        TaggedSpan(match.start(), match.end(), label, 1.0)
+        for label, form in _patterns().forms
+        for match in form.finditer(text)
+    ]
+    matches.sort(key=lambda span: (span.start - span.end, span.start))
+    spans: list[TaggedSpan] = []
+    for span in matches:
+        if not any(span.start < other.end and other.start < span.end for other in spans):
+            spans.append(span)
+    return sorted(spans)
+
+
+def merge_spans(text: str, tagged: list[TaggedSpan]) -> tuple[TaggedSpan, ...]:
+    """Return a tagger's entities with those that are spelt out put right.
+
+    A longer entity of the tagger that holds the spelt one stays, but for a country and for two
+    dates in one; lone articles and bare words such as "day" are dropped.
+    """
+    spans = [_trimmed(text, span) for span in tagged]
+    spans = [span for span in spans if not ALONE.fullmatch(text[span.start : span.end].strip())]
+    spelt = spelt_spans(text)
+    if any(
+        date.label == "DATE" and _patterns().month.search(text, date.start, date.end)
+        for date in spelt
+    ):
+        spans, spelt = (
+            [entity for entity in side if not SEASON.fullmatch(text, entity.start, entity.end)]
+            for side in (spans, spelt)
+        )
+    for span in list(spans):
+        within = [date for date in spelt if span.start <= date.start and date.end <= span.end]
+        if len(within) > 1 and {date.label for date in within} == {span.label}:
+            spans.remove(span)
+    for date in spelt:
+        over = [span for span in spans if span.start < date.end and date.start < span.end]
+        if not any(_better(text, span, date) for span in over):
+            spans = [*(span for span in spans if span not in over), date]
+    return tuple(sorted(spans))
+
+
+def _better(text: str, tagged: TaggedSpan, spelt: TaggedSpan) -> bool:
+    """Say whether the tagger's entity is to stay and the one that is spelt out is not."""
+    if tagged.label == spelt.label == "GPE":  # the article is as the tagger has it
+        return ARTICLE.sub("", text[slice(*tagged[:2])]) == ARTICLE.sub("", text[slice(*spelt[:2])])
+    if not (tagged.start <= spelt.start and spelt.end <= tagged.end):
+        return False
+    longer = tagged.end - tagged.start > spelt.end - spelt.start
+    return longer or tagged.label == spelt.label
+
+
+def _trimmed(text: str, span: TaggedSpan) -> TaggedSpan:
+    """Return a date or time without the small words that no date starts or ends with."""
+    if span.label not in ("DATE", "TIME"):
+        return span
+    start, end = span.start, span.end
+    while (lead := EDGE.search(text[start:end])) is not None:
+        start += lead.end()
+    while (tail := TAIL.search(text[start:end])) is not None:
+        end = start + tail.start()
+    return span._replace(start=start, end=end)
+
+
+MASK = "[UNK]"
+LEADING_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
+
+
+def mark_statements(
+    statements: Iterable[Statement], tagger: Tagger
+) -> tuple[list[Marked], list[Statement]]:
+    """Return the statements that have context, with keywords and mask, and those that have none."""
+    given = [Statement(statement.id, statement.statement.strip()) for statement in statements]
+    marked, left = [], []
+    for statement, tagged in zip(
+        given, tagger.find([statement.statement for statement in given]), strict=True
+    ):
+        entities = tuple(
+            Entity(statement.statement[span.start : span.end], span.label)
+            for span in tagged.entities
+        )
+        if not context_of(entities):
+            left.append(statement)
+            continue
+        keywords = keywords_of(statement.statement, tagged.entities, tagged.nouns)
+        masked = mask(statement.statement, keywords)
+        marked.append(Marked(statement.id, statement.statement, entities, keywords, masked))
+    return marked, left
+
+
+def keywords_of(
+    text: str, entities: Sequence[TaggedSpan], nouns: Sequence[TaggedSpan]
+) -> tuple[str, ...]:
+    """Return the entities in order, then the nouns outside of them, each spelling once."""
+    free = [
+        noun
+        for noun in nouns
+        if not any(entity.start < noun.end and noun.start < entity.end for entity in entities)
+    ]
+    spelt = (text[span.start : span.end] for span in (*entities, *free))
+    return tuple(dict.fromkeys(spelt))
+
+
+def mask(text: str, keywords: Sequence[str]) -> str:
+    """Return a sentence with a mark for every keyword, as whole words, wherever it stands.
+
+    >>> mask("July is hot in Spain, not in Spanish Fork.", ["Spain", "July"])
+    '[UNK] is hot in [UNK], not in Spanish Fork.'
+    """
+    for keyword in keywords:
+        text = re.sub(rf"(?<![\w\[]){re.escape(keyword)}(?!\w)", MASK, text)
+    return text
+
 
 LABELS = ("GPE", "DATE", "TIME", "EVENT", "NAME", "NUMBER")
 """``NAME`` stands for every other name (people, groups, regions, works), ``NUMBER`` for numbers,

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.protocols import SteerableLM
+    from grice_tasks.steering.dialogue import Labelled, Sampling
     from grice_tasks.steering.guide import TokenSpace
-    from grice_tasks.steering.samples import Labelled, Sampling
 
     Array: TypeAlias = NDArray[np.float32]
     from pathlib import Path

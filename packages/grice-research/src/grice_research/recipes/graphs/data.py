@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 
 from grice.records import Triple
 from grice_research.training_texts import normalised
-from grice_tasks.explagraphs.baselines import nonsense_graph
-from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.reader import read_graph
-from grice_tasks.explagraphs.wording import phrases
+from grice_tasks.explagraphs.graph import Graph, read_graph
+from grice_tasks.explagraphs.wording import nonsense_graph, phrases
 
 CONCEPTNET = {
     "AtLocation": "at location",

@@ -25,13 +25,18 @@ from grice_research.recipes.graphs.data import (
 )
 from grice_research.recipes.graphs.encode import encoder
 from grice_research.recipes.graphs.space import WORK, Kept, fit_kernel
-from grice_tasks.explagraphs.candidates import origin, phrase_row, place_in
-from grice_tasks.explagraphs.features import Features, Reading, texts_of
-from grice_tasks.explagraphs.generator import GraphGenerator
+from grice_tasks.explagraphs.classifiers import KernelHead
+from grice_tasks.explagraphs.features import Features, Reading, texts_of, with_one
+from grice_tasks.explagraphs.generator import (
+    GraphGenerator,
+    Slot,
+    Template,
+    Templates,
+    origin,
+    phrase_row,
+    place_in,
+)
 from grice_tasks.explagraphs.graph import Graph, depth_first
-from grice_tasks.explagraphs.informativeness import with_one
-from grice_tasks.explagraphs.kernel import KernelHead
-from grice_tasks.explagraphs.templates import Slot, Template, Templates
 from grice_tasks.explagraphs.wording import opposite, phrases, relation_names
 
 

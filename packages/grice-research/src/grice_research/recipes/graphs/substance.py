@@ -44,10 +44,14 @@ from grice_research.recipes.graphs.space import (
     topics,
 )
 from grice_research.recipes.options import parser_of
-from grice_tasks.explagraphs.features import Features, Reading
+from grice_tasks.explagraphs.classifiers import KernelHead
+from grice_tasks.explagraphs.features import (
+    Features,
+    Reading,
+    fact_logits,
+    informativeness_features,
+)
 from grice_tasks.explagraphs.graph import Graph, depth_first
-from grice_tasks.explagraphs.informativeness import fact_logits, informativeness_features
-from grice_tasks.explagraphs.kernel import KernelHead
 
 SETTINGS = {"width": 0.35, "ridge": 1.0, "features": 1536}
 

@@ -31,9 +31,9 @@ from grice_research.recipes.graphs.space import (
 )
 from grice_research.recipes.options import parser_of
 from grice_research.training_texts import record_texts
+from grice_tasks.explagraphs.classifiers import KernelHead
 from grice_tasks.explagraphs.features import Features, Reading
 from grice_tasks.explagraphs.graph import Graph
-from grice_tasks.explagraphs.kernel import KernelHead
 from grice_tasks.explagraphs.wording import fact_text, opposite
 
 LABELS = {"support": 0, "counter": 1, "incorrect": 2}

@@ -19,12 +19,10 @@ from grice_research.places import work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import rows_of as rows
 from grice_research.recipes.situated.corpora import evaluated, normalise, sentences_of
-from grice_tasks.situatedgen.clauses import ClauseFinder
-from grice_tasks.situatedgen.contrast import without
-from grice_tasks.situatedgen.dates import spelt_spans
+from grice_tasks.situatedgen.models import without
 from grice_tasks.situatedgen.records import Question, contexts_in
-from grice_tasks.situatedgen.statements import to_statements
-from grice_tasks.situatedgen.tagger import ContextTagger, Names
+from grice_tasks.situatedgen.statements import ClauseFinder, to_statements
+from grice_tasks.situatedgen.tagger import ContextTagger, Names, spelt_spans
 
 WORK = work_folder("situated")
 LETTERS = "abcde"

@@ -23,12 +23,11 @@ from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.situated.encode import encode_all
+from grice_tasks.situatedgen.build import alike, mine_pairs
 from grice_tasks.situatedgen.examples import samples_of
-from grice_tasks.situatedgen.marking import mark_statements
-from grice_tasks.situatedgen.mining import alike, mine_pairs
 from grice_tasks.situatedgen.recompose import pair_features
 from grice_tasks.situatedgen.records import Marked, Statement
-from grice_tasks.situatedgen.tagger import ContextTagger
+from grice_tasks.situatedgen.tagger import ContextTagger, mark_statements
 
 WORK = work_folder("situated")
 LONGEST = 16

@@ -26,8 +26,7 @@ from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
 from grice_research.places import work_folder
-from grice_tasks.situatedgen.dates import merge_spans
-from grice_tasks.situatedgen.tagger import CITIES, LABELS, Names, token_features
+from grice_tasks.situatedgen.tagger import CITIES, LABELS, Names, merge_spans, token_features
 
 WORK = work_folder("situated")
 LABELLED = ("labels.jsonl", "labels_second.jsonl", "labels_third.jsonl")

@@ -18,10 +18,9 @@ from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice_research.places import work_folder
 from grice_tasks.situatedgen.frames import named
-from grice_tasks.situatedgen.marking import MASK, mark_statements
 from grice_tasks.situatedgen.recompose import Template
 from grice_tasks.situatedgen.records import CONTEXTS, Marked, Statement
-from grice_tasks.situatedgen.tagger import ContextTagger
+from grice_tasks.situatedgen.tagger import MASK, ContextTagger, mark_statements
 
 WORK = work_folder("situated")
 LONGEST = 16

@@ -23,11 +23,10 @@ from grice_research.places import TASK_MODELS, work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.weak import nouns_of
 from grice_research.training_texts import record_texts
-from grice_tasks.cider.connectives import RELATIONS
 from grice_tasks.cider.find import fitting, near_pairs
-from grice_tasks.cider.heads import LinkHead, Sides
+from grice_tasks.cider.models import LinkHead, Sides
 from grice_tasks.cider.reading import layout_of
-from grice_tasks.cider.span_candidates import informative
+from grice_tasks.cider.span_candidates import RELATIONS, informative
 
 WORK = work_folder("triplets")
 CARD = """name = "triplets"

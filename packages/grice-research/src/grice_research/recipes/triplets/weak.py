@@ -26,9 +26,8 @@ from grice.records import Conversation, Turn
 from grice_research.places import work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.surface import published
-from grice_tasks.cider.connectives import Nouns
 from grice_tasks.cider.reading import read_texts
-from grice_tasks.cider.span_candidates import find_candidates, join_turns, slices
+from grice_tasks.cider.span_candidates import Nouns, find_candidates, join_turns, slices
 
 WORK = work_folder("triplets")
 SOURCES = (

@@ -27,10 +27,9 @@ from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.data import Vectors
 from grice_research.recipes.relevance.corpora import normalise
 from grice_research.recipes.triplets.weak import knowledge, nouns_of
-from grice_tasks.cider.connectives import explicit_links
+from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.reading import layout_of, structure
-from grice_tasks.cider.records import cider_schema
-from grice_tasks.cider.span_candidates import Joined
+from grice_tasks.cider.span_candidates import Joined, explicit_links
 
 WORK = work_folder("triplets")
 SCHEMA = cider_schema()

@@ -14,10 +14,9 @@ from grice_research.metrics.accent import PROMPTS, extraction_source
 from grice_research.metrics.comet import query
 from grice_research.published_models.graphs import sequence_prompt, stance_input
 from grice_research.published_models.keyword_writer import prompt
-from grice_tasks.cider.records import cider_schema
+from grice_tasks.cider.files import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
-from grice_tasks.explagraphs.graph import depth_first
-from grice_tasks.explagraphs.reader import read_graph, write_graph
+from grice_tasks.explagraphs.graph import depth_first, read_graph, write_graph
 from grice_tasks.lines import read_lines
 from grice_tasks.situatedgen.records import read_samples
 
