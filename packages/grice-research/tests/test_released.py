@@ -82,7 +82,7 @@ def rated_with(metas):
         Item(Conversation(str(i), (Turn("A", "Hi"),), meta=meta), {"overall": (1.0,)}, None, str(i))
         for i, meta in enumerate(metas)
     )
-    return Rated(known_sets()["fed_turn"], items, (), grouped=False, fingerprint="made")
+    return Rated(known_sets()["fed_turn"], items, (), "made")
 
 
 def test_fields_of_the_records_are_scores_too():
@@ -102,7 +102,7 @@ def judged(ratings, **more):
         )
         for i in range(len(ratings))
     )  # fmt: skip
-    return Rated(known_sets()["fed_turn"], items, (), grouped=True, fingerprint="made")
+    return Rated(known_sets()["fed_turn"], items, (), "made")
 
 
 RATINGS = [(1, 2), (2, 2), (3, 5), (4, 3), (5, 4), (2, 1), (3, 3), (1, 1)]

@@ -218,7 +218,8 @@ class BenchContext:
         if (metric, name) not in self._columns:
             rated = self.rated(name)
             grader, signatures = self.grader(metric)
-            column = score_table(grader, signatures, rated).column(metric, rated)
+            talks = [item.conversation for item in rated.items]
+            column = score_table(grader, signatures, talks).column(metric, rated)
             self._columns[metric, name] = list(column.values)
         return self._columns[metric, name]
 

@@ -71,7 +71,7 @@ class Column(NamedTuple):
 def read_replies(context: BenchContext, name: str) -> Replies:
     """Return the replies of a rated set."""
     rated: Rated = context.rated(name)
-    human = [item.human(ASPECT) for item in rated.items]
+    human = rated.human(ASPECT)
     if None in human:
         raise InputError(f"{name}: a reply has no rating of its events")
     return Replies(

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.pairs import read_pairs
 from grice.files import write_text
 from grice.models.bundle import open_bundle
 
@@ -144,7 +143,7 @@ def _evaluated(data: Path) -> Iterator[tuple[str, Sequence[Conversation]]]:
     readers: dict[str, Callable[[], Sequence[Conversation]]] = {
         name: partial(_rated, entry, data) for name, entry in known_sets().items()
     }
-    readers[damaged.SET] = lambda: _talks(read_pairs(damaged.SET, data).rated)
+    readers[damaged.SET] = lambda: damaged.talks_of(damaged.read_pairs(data))
     readers["abc_eval"] = lambda: abc_eval.read_marked(data).talks
     readers["dbdc3"] = lambda: breakdowns.read_voted(data).talks
     for name in contradictions.SETS:

@@ -153,7 +153,7 @@ def all_alike(rows):
         ({"conversation": "c999"}, r"l:41: conversation: there is no score"),
         ({"turn": 7}, r"l:41: turn: .*no score of conversation 'c0', turn 7"),
         ({"turn": None}, r"l:41: turn: line 1 rates a turn, this one a conversation"),
-        ({"turn": -1}, r"l:41: turn: a turn is counted from 0"),
+        ({"turn": -1}, r"l:41: turn: expected the number of a turn, counted from 0"),
         ({"rating": "good"}, r"l:41: rating: expected a number, found 'good'"),
         ({"rating": ...}, r"l:41: .*found conversation, turn; understood is"),
     ],

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.pairs import EVERY, read_pairs
+from grice.errors import InputError
+from grice.evaluation.perturbed import EVERY, Pair
+from grice.readers import read
+from grice.records import Conversation
 from grice.stats import mean
 from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
@@ -20,30 +23,70 @@ from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from grice.evaluation.datasets import Level
-    from grice.evaluation.pairs import Pair, PairedSet
     from grice_research.context import BenchContext
 
 TITLE = "Conversations damaged on purpose, beside their originals"
 PAPER = "github.com/e0397123/comp-analysis (GPL-3.0), from conversations of FED and of DECODE"
 SET = "robust_dialogues"
 LEVEL: Level = "dialogue"
+FILE = f"rated/{SET}.jsonl.gz"
+BROKEN = ("repeat_self",)
+"""Kinds whose stated original is not what they were made from."""
+
+
+def read_pairs(folder: Path) -> list[Pair]:
+    """Read perturbed conversations with known originals, without those of the same text."""
+    if not (folder / FILE).is_file():
+        raise InputError(f"{SET} is not there (looked for {FILE}); its source is {PAPER}")
+    records = [record for record in read(folder / FILE) if isinstance(record, Conversation)]
+    originals = {
+        record.meta.get("origin"): record
+        for record in records
+        if record.meta.get("kind") == "original"
+    }
+    consistent = {
+        record.id.replace("consistent", "contradiction"): record
+        for record in records
+        if record.meta.get("kind") == "decode_consistent"
+    }
+    pairs = []
+    for record in records:
+        kind = str(record.meta.get("kind"))
+        if kind in ("original", "decode_consistent"):
+            continue
+        origin = originals.get(record.meta.get("origin")) if kind not in BROKEN else None
+        # A conversation of DECODE is the consistent one gone on until it contradicts itself.
+        origin = consistent.get(record.id, origin)
+        if origin is not None and _texts(origin) != _texts(record):
+            pairs.append(Pair(kind, origin.id, origin, record))
+    if not pairs:
+        raise InputError(f"{folder / FILE}: there is no pair in it")
+    return pairs
+
+
+def _texts(talk: Conversation) -> list[str]:
+    return [turn.text for turn in talk.turns]
+
+
+def talks_of(pairs: Sequence[Pair]) -> list[Conversation]:
+    """Return all conversations of pairs, each once."""
+    return list({talk.id: talk for pair in pairs for talk in pair[2:]}.values())
 
 
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how often each metric and baseline is right, over all pairs and by kind of damage."""
-    paired = read_pairs(SET, context.folder)
+    pairs = read_pairs(context.folder)
     metrics = quality_metrics(JUDGED[LEVEL])
-    right = {name: _right(context, name, paired) for name in (*metrics, *BASELINES[LEVEL])}
+    right = {name: _right(context, name, pairs) for name in (*metrics, *BASELINES[LEVEL])}
     trained = {name: context.trained_share(name, SET) for name in metrics}
-    kinds = dict.fromkeys(pair.kind for pair in paired.pairs)
+    kinds = dict.fromkeys(pair.kind for pair in pairs)
     for kind in (EVERY, *kinds):
-        rows = [i for i, pair in enumerate(paired.pairs) if kind in (EVERY, pair.kind)]
+        rows = [i for i, pair in enumerate(pairs) if kind in (EVERY, pair.kind)]
         chosen = {name: [values[i] for i in rows] for name, values in right.items()}
-        yield from _of_kind(
-            context, f"{SET}:{kind}", [paired.pairs[i] for i in rows], chosen, trained
-        )
+        yield from _of_kind(context, f"{SET}:{kind}", [pairs[i] for i in rows], chosen, trained)
 
 
 def _of_kind(
@@ -80,12 +123,11 @@ def _of_kind(
             )
 
 
-def _right(context: BenchContext, metric: str, paired: PairedSet) -> list[float]:
+def _right(context: BenchContext, metric: str, pairs: Sequence[Pair]) -> list[float]:
     """Return of each pair whether the original scores higher: 1, 0, or 0.5 for a tie."""
     grader, _ = context.grader(metric)
-    talks = [item.conversation for item in paired.rated.items]
-    scores = {score.conversation: score.value for score in grader.score(talks)}
-    values = [(scores[pair.original.id], scores[pair.damaged.id]) for pair in paired.pairs]
+    scores = {score.conversation: score.value for score in grader.score(talks_of(pairs))}
+    values = [(scores[pair.original.id], scores[pair.perturbed.id]) for pair in pairs]
     return [
         0.5 if good is None or bad is None or good == bad else float(good > bad)
         for good, bad in values

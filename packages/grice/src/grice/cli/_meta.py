@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import LONGEST, plural
-from grice.evaluation.pairs import DamagedBlock
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.evaluation.agreement import Block, Confound, Row
+    from grice.evaluation.meta import Block, Confound, Row
+    from grice.evaluation.perturbed import PerturbedBlock
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
 
-def block_view(block: Block | DamagedBlock) -> View:
-    """Yield one table of a meta-evaluation with what stands around it."""
-    yield from _pairs(block) if isinstance(block, DamagedBlock) else _rated(block)
-    yield Lines([""])
-
-
-def _rated(block: Block) -> View:
+def block_view(block: Block) -> View:
     """Yield one set and aspect: correlations, partial ones, systems."""
     yield Lines([f"{block.data} · {block.aspect}"], style="bold")
     yield Lines(_about(block), "dim", longest=LONGEST)
@@ -37,27 +31,24 @@ def _rated(block: Block) -> View:
         kept = ((row.metric, *map(_kept, row.confounds)) for row in rows)
         yield Table(("controlling for", *given), kept)
     yield from _systems(block)
+    yield Lines([""])
 
 
-def _pairs(block: DamagedBlock) -> View:
-    """Yield one collection of damaged texts: how often each metric sees the damage, by kind."""
-    yield Lines([f"{block.data} · original scored above its damaged version"], style="bold")
-    drawn = "" if block.pairs == block.of else f" (drawn from {block.of:,})"
+def perturbed_view(block: PerturbedBlock) -> View:
+    """Yield the share of originals scored above their perturbed version, by kind."""
+    yield Lines([f"{block.data} · original scored above its perturbed version"], style="bold")
     about = (
-        f"{block.level} level, {plural(block.pairs, 'pair')}{drawn} of "
-        f"{plural(block.sources, 'source')} "
-        f"({sum(block.same.values())} of one text left out); ties count half, chance is .500; "
-        "in brackets 95 % intervals"
+        f"{plural(block.pairs, 'pair')} of {plural(block.sources, 'conversation')}; ties count "
+        "half, chance is .500; in brackets 95 % intervals"
     )
     yield Lines([about], "dim", longest=LONGEST)
     for row in block.rows:
-        name = f"{row.metric} (trivial)" if row.trivial else row.metric
         rows = [(f"  {kind}", f"{hits.n:,}", _estimate(hits)) for kind, hits in row.kinds.items()]
-        dim = frozenset(range(len(rows))) if row.trivial else frozenset()
-        yield Table((name, "pairs", "share"), rows, dim=dim)
+        yield Table((row.metric, "pairs", "share"), rows)
         left = [f"ties {row.ties:.1%}"]
         left += [f"{plural(row.failed, 'pair')} failed"] * (row.failed > 0)
         yield Lines(["; ".join(left)], "dim", 2, LONGEST)
+    yield Lines([""])
 
 
 def _about(block: Block) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""From a few ratings of people: scores on the human scale, each with a band.
+"""Map scores to the scale of human ratings, each with a prediction band, from a few ratings.
 
-A map is fitted per metric, and a blend of the metrics if it comes nearer to people than the best
-of them; the map is a file, applied to as many scores as there are.
+A map is fitted per metric, and one for a blend of the metrics if its error is below that of the
+best single one. The map is a file that can be applied to further scores.
 """
 
 from __future__ import annotations
@@ -10,14 +10,25 @@ import hashlib
 import math
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, os_reason, plural
-from grice.evaluation.scores import ScoreLine, read_score_groups
-from grice.evaluation.table import Aligned, Unit, align
+from grice.evaluation.table import (
+    FAILED,
+    NOTHING,
+    OK,
+    STATUSES,
+    TURN_BITS,
+    Aligned,
+    MetricScores,
+    Unit,
+    align,
+    read_table,
+    turn_of,
+)
 from grice.records import Status
 from grice.stats import weighted
 from grice.stats.correlations import correlation
@@ -28,34 +39,34 @@ from grice.stats.resample import resampled_estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 BLEND = "blend"
-"""Name under which calibrated scores of the blend are written."""
+"""Metric name of calibrated scores of the blend."""
 LEAST = 30
-"""A blend needs so many items at least; with fewer its gain cannot be told."""
+"""Least number of items for a blend."""
 PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0)
 FOLDS = 5
 
 
 class Linear(NamedTuple):
-    """``intercept + values @ weights``, of values as the metrics give them."""
+    """A linear model: ``intercept + values @ weights``."""
 
     weights: Floats
     intercept: float
 
     def at(self, values: Floats) -> Floats:
-        """Return the sum for rows of values."""
+        """Return the prediction for rows of values."""
         return np.asarray(values @ self.weights + self.intercept, np.float64)
 
 
 class Blended(NamedTuple):
-    """A fitted blend and what it is worth.
+    """A fitted blend.
 
     Attributes:
-        gain: By how much the squared error of an unseen item falls against the best single
-            metric; worth having if its interval lies above zero.
+        gain: Fall of the squared error of an unseen item against the best single metric.
         out_of_fold: Prediction for each item by a blend fitted without its conversation's fold.
+        single: Index of the best single metric.
     """
 
     linear: Linear
@@ -75,11 +86,7 @@ class MetricMap(msgspec.Struct, frozen=True):
 
 
 class Blend(msgspec.Struct, frozen=True):
-    """A weighted sum of metrics on the human scale.
-
-    Attributes:
-        gain: Fall of the squared error of an unseen item against the best single metric.
-    """
+    """A weighted sum of metrics on the human scale; ``gain`` as in :class:`Blended`."""
 
     weights: dict[str, float]
     intercept: float
@@ -103,8 +110,8 @@ class Calibrated(msgspec.Struct, frozen=True):
     """A score on the human scale.
 
     Attributes:
-        low: Lower end of the band that holds a person's rating with probability ``level``.
-        status: ``abstained`` or ``failed`` as the score, or where no reply was judged.
+        low: Lower end of the band that holds a human rating with probability ``level``.
+        score: The value on the scale of the metric.
     """
 
     conversation: str
@@ -128,17 +135,10 @@ def calibrate(
     level: float = 0.9,
     seed: int = 0,
 ) -> Calibration:
-    """Fit maps from metrics to the ratings of people.
+    """Fit maps from metrics to human ratings of the same items.
 
-    Args:
-        labels: Ratings; see :func:`grice.evaluation.table.align`.
-        scores: Scores of the same items.
-        metrics: Which metrics; by default all that score what was rated.
-        scale: Lowest and highest possible rating; by default the lowest and highest given.
-        level: Share of new items whose rating the band shall hold.
-
-    Raises:
-        InputError: If there are too few ratings, or all are alike.
+    By default all metrics that score the rated unit, and a scale from the lowest to the highest
+    rating. InputError if there are too few ratings, or all are alike.
     """
     aligned = align(labels, scores, metrics)
     says = list(aligned.remarks)
@@ -162,8 +162,7 @@ def _map(
     seed: int,
     says: list[str],
 ) -> MetricMap:
-    column = aligned.columns[name]
-    rated = aligned.rated
+    column, rated = aligned.columns[name], aligned.rated
     places = rated[~np.isnan(column.values[rated])]
     if len(places) < FEW:
         raise InputError(
@@ -182,7 +181,7 @@ def _map(
     fitted = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
     if fitted.radius is None:
         says.append(f"{name}: too few items for a band of {level:.0%}; the band is the whole scale")
-    return MetricMap(name, column.signature, fitted, agreement, len(places))
+    return MetricMap(name, column.signatures[0], fitted, agreement, len(places))
 
 
 def _blend(
@@ -196,7 +195,7 @@ def _blend(
     table = np.stack([aligned.columns[name].values[rated] for name in names], axis=1)
     kept = ~np.isnan(table).any(axis=1)
     values, ratings = table[kept], aligned.ratings[rated][kept]
-    conversations = aligned.conversations[rated[kept]]
+    conversations = aligned.items[rated[kept]] >> TURN_BITS
     if len(values) < LEAST or len(np.unique(conversations)) < FEW or np.ptp(ratings) == 0:
         says.append(
             f"no blend: {plural(len(values), 'item')} of "
@@ -214,7 +213,7 @@ def _blend(
         says.append(f"no blend: {falls}, an interval that includes zero")
         return None
     says.append(f"blend: {falls}")
-    # The band is set on what the blend says of items it was not fitted to.
+    # The band is fitted on predictions of items that the blend was not fitted to.
     human = fit_human_scale(
         fitted.out_of_fold,
         ratings,
@@ -243,75 +242,61 @@ def read_calibration(file: str) -> Calibration:
 def apply(
     calibration: Calibration, scores: str, *, across_signatures: bool = False
 ) -> Iterator[Calibrated]:
-    """Yield the scores of a file on the human scale, in its order, conversation by conversation."""
-    maps = {fitted.metric: fitted for fitted in calibration.maps}
-    fingerprint = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
-    blend = calibration.blend
-    met = False
-    for group in read_score_groups(scores):
-        known = [line for line in group if line.metric in maps]
-        for line in known:
-            if not across_signatures and line.signature != maps[line.metric].signature:
+    """Yield the scores of a file on the human scale, conversation by conversation."""
+    table = read_table(scores)
+    fitted = {each.metric: each for each in calibration.maps}
+    columns = {name: table.metrics[name] for name in table.metrics if name in fitted}
+    if not columns:
+        raise InputError(f"{scores}: no scores of {', '.join(fitted)}, which the map is for")
+    for name, column in columns.items():
+        for signature in column.signatures:
+            if not across_signatures and signature != fitted[name].signature:
                 raise InputError(
-                    f"{scores}: {line.metric} was computed otherwise than for the map\n"
-                    f"  map:  {maps[line.metric].signature}\n  here: {line.signature}\n"
+                    f"{scores}: {name} was computed otherwise than for the map\n"
+                    f"  map:  {fitted[name].signature}\n  here: {signature}\n"
                     "  fit a new map, or give --across-signatures"
                 )
-        met = met or bool(known)
-        for turn, lines in _units(known, calibration.unit).items():
-            judged = [(name, *lines[name], maps[name].map, maps[name].signature) for name in lines]
-            if blend is not None:
-                judged.append((BLEND, *_summed(blend, lines), blend.map, BLEND))
-            for name, value, status, human, signature in judged:
-                band = human.at(value) if status == "ok" and value is not None else None
-                yield Calibrated(
-                    group[0].conversation,
-                    turn,
-                    name,
-                    band.value if band else None,
-                    band.low if band else None,
-                    band.high if band else None,
-                    human.level,
-                    value,
-                    status,
-                    f"{signature}|human:{fingerprint}",
-                )
-    if not met:
-        raise InputError(f"{scores}: no scores of {', '.join(maps)}, which the map is for")
+    units = {name: column.per_unit(calibration.unit) for name, column in columns.items()}
+    items = np.unique(np.concatenate([column.items for column in units.values()]))
+    maps = {name: (fitted[name].map, fitted[name].signature) for name in units}
+    placed = {name: column.on(items) for name, column in units.items()}
+    blend = calibration.blend
+    if blend is not None:
+        placed[BLEND] = _blended(blend, placed, items)
+        maps[BLEND] = blend.map, BLEND
+    fingerprint = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
+    names = table.ids.names()
+    for place, item in enumerate(items.tolist()):
+        for name, column in placed.items():
+            status = int(column.statuses[place])
+            if status < 0:
+                continue
+            value = float(column.given[place])
+            human, signature = maps[name]
+            band = human.at(value) if status == OK else None
+            yield Calibrated(
+                names[item >> TURN_BITS],
+                turn_of(item),
+                name,
+                band.value if band else None,
+                band.low if band else None,
+                band.high if band else None,
+                human.level,
+                None if math.isnan(value) else value,
+                STATUSES[status],
+                f"{signature}|human:{fingerprint}",
+            )
 
 
-Judged: TypeAlias = dict[str, tuple[float | None, Status]]
-"""Value and status of each metric."""
-
-
-def _units(lines: Sequence[ScoreLine], unit: Unit) -> dict[int | None, Judged]:
-    """Return what each metric says by turn, or of the conversation as a whole."""
-    by_turn: dict[int | None, Judged] = {}
-    if unit == "turn":
-        for line in lines:
-            if line.turn is not None:
-                by_turn.setdefault(line.turn, {})[line.metric] = (line.value, line.status)
-        return by_turn
-    by_metric: dict[str, list[ScoreLine]] = {}
-    for line in lines:
-        by_metric.setdefault(line.metric, []).append(line)
-    whole: Judged = {}
-    for name, group in by_metric.items():
-        values = [line.value for line in group if line.status == "ok" and line.value is not None]
-        statuses: set[Status] = {line.status for line in group}
-        lost: Status = "failed" if "failed" in statuses else "abstained"
-        whole[name] = (math.fsum(values) / len(values), "ok") if values else (None, lost)
-    return {None: whole} if whole else {}
-
-
-def _summed(blend: Blend, lines: Judged) -> tuple[float | None, Status]:
-    total = blend.intercept
+def _blended(blend: Blend, columns: Mapping[str, MetricScores], items: Integers) -> MetricScores:
+    """Return the blend of metrics on items; a missing score counts as failed."""
+    total, statuses = np.full(len(items), blend.intercept), np.full(len(items), OK, np.int8)
     for name, weight in blend.weights.items():
-        value, status = lines.get(name, (None, "failed"))
-        if status != "ok" or value is None:
-            return None, status if status != "ok" else "failed"
-        total += weight * value
-    return total, "ok"
+        part = columns[name] if name in columns else NOTHING.on(items)
+        lost = np.where(part.statuses < 0, FAILED, part.statuses).astype(np.int8)
+        statuses = np.where(statuses == OK, lost, statuses)
+        total += weight * part.given
+    return MetricScores(items, np.where(statuses == OK, total, np.nan), statuses, ())
 
 
 def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -> Blended:

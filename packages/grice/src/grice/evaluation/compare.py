@@ -1,8 +1,8 @@
-"""Two files of scores: differences, their significance, and the replies that moved most."""
+"""Two score files: differences, their significance, and the replies that moved most."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from grice.errors import InputError, plural
 from grice.evaluation.scores import read_scores
-from grice.evaluation.table import STATUSES, Ids, MetricScores, ScoreTable, metric_range, read_table
+from grice.evaluation.table import (
+    STATUSES,
+    TURN_BITS,
+    ConversationNames,
+    Ids,
+    MetricScores,
+    ScoreTable,
+    metric_range,
+    read_table,
+)
 from grice.readers import read
 from grice.records import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
 from grice.stats.comparison import Comparison, Ranking, holm, verdict
@@ -22,18 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.records import Evidence, Triple
-    from grice.stats.inputs import Floats, Integers
-
 
 ITEMS = 3
-"""How many items are shown of a conversation that moved."""
+"""Items shown of a conversation that moved."""
 CHANGES = 5
-"""How many changes of evidence are kept per item."""
+"""Changes of evidence kept per item."""
 NAMED = 5
-"""How many items that stand in one file only are named."""
+"""Items of one file only that are named."""
 BASELINE, OTHER = "baseline", "other"
 DIFFERENT = {"first higher": "higher than", "second higher": "lower than"}
-"""The verdicts on a difference that is surely not zero, in words."""
+Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
+"""The scores of each metric in the first and in the second file."""
 
 
 class EvidenceChange(msgspec.Struct, frozen=True):
@@ -46,11 +54,7 @@ class EvidenceChange(msgspec.Struct, frozen=True):
 
 
 class MovedItem(msgspec.Struct, frozen=True):
-    """One item whose score changed.
-
-    Attributes:
-        changes: Differences of its evidence, the largest first.
-    """
+    """An item whose score changed, with the largest changes of its evidence."""
 
     turn: int | None
     baseline: float
@@ -60,158 +64,20 @@ class MovedItem(msgspec.Struct, frozen=True):
 
 
 class MovedConversation(msgspec.Struct, frozen=True):
-    """One of the conversations that moved most.
-
-    Attributes:
-        difference: Mean of its scores in the second file less that in the first.
-    """
+    """One of the conversations that moved most, with its mean difference."""
 
     conversation: str
     difference: float
     items: tuple[MovedItem, ...]
 
 
-class Joined(NamedTuple):
-    """The items of one metric that are ``ok`` in both files."""
-
-    items: Integers
-    conversations: Integers
-    baseline: Floats
-    other: Floats
-
-    @property
-    def units(self) -> int:
-        """How many conversations the items come from."""
-        return len(np.unique(self.conversations))
-
-    def furthest(self, most: int) -> list[tuple[int, float]]:
-        """Return number and mean difference of the conversations that moved most."""
-        if not len(self.items):
-            return []
-        numbers, codes = np.unique(self.conversations, return_inverse=True)
-        means = np.bincount(codes, self.other - self.baseline) / np.bincount(codes)
-        order = np.argsort(-np.abs(means), kind="stable")[:most]
-        return [(int(numbers[i]), float(means[i])) for i in order if means[i] != 0]
-
-
-def join(baseline: MetricScores, other: MetricScores) -> Joined:
-    """Return the items that are ``ok`` on both sides."""
-    items, a, b = np.intersect1d(
-        baseline.items, other.items, assume_unique=True, return_indices=True
-    )
-    both = ~(np.isnan(baseline.values[a]) | np.isnan(other.values[b]))
-    items, a, b = items[both], a[both], b[both]
-    return Joined(items, baseline.conversations[a], baseline.values[a], other.values[b])
-
-
-def moved_conversations(
-    files: Sequence[str], joins: Mapping[str, Joined], ids: Ids, most: int, texts: str | None
-) -> dict[str, tuple[MovedConversation, ...]]:
-    """Return the conversations that moved most, by metric, furthest first."""
-    furthest = {name: joined.furthest(most) for name, joined in joins.items()}
-    wanted = {(name, number) for name, moved in furthest.items() for number, _ in moved}
-    names = ids.names()
-    evidence = [
-        {
-            (score.metric, ids.item(score.conversation, score.turn)): score
-            for _, score in read_scores(file)
-            if (score.metric, ids.number(score.conversation)) in wanted
-        }
-        for file in files
-    ]
-    turns = {} if texts is None else _texts(texts, {names[number] for _, number in wanted})
-    return {
-        name: tuple(
-            MovedConversation(
-                names[number],
-                gap,
-                tuple(_items(name, joins[name], number, evidence, turns.get(names[number], ()))),
-            )
-            for number, gap in moved
-        )
-        for name, moved in furthest.items()
-    }
-
-
-def _texts(file: str, wanted: set[str]) -> dict[str, tuple[str, ...]]:
-    """Return the turns of conversations, by id."""
-    kept = {
-        record.id: tuple(turn.text for turn in record.turns)
-        for record in read(file)
-        if isinstance(record, Conversation) and record.id in wanted
-    }
-    if wanted and not kept:
-        raise InputError(
-            f"{file}: none of the conversations that moved is in it, such as "
-            f"{min(wanted)!r}; give the file that was scored"
-        )
-    return kept
-
-
-def _items(
-    metric: str,
-    joined: Joined,
-    number: int,
-    evidence: Sequence[Mapping[tuple[str, int], Score]],
-    turns: Sequence[str],
-) -> list[MovedItem]:
-    places = np.flatnonzero(joined.conversations == number)
-    change = joined.other[places] - joined.baseline[places]
-    items = []
-    for place in places[np.argsort(-np.abs(change), kind="stable")][:ITEMS]:
-        before, after = (scores[metric, int(joined.items[place])] for scores in evidence)
-        items.append(
-            MovedItem(
-                before.turn,
-                float(joined.baseline[place]),
-                float(joined.other[place]),
-                evidence_changes(before.evidence, after.evidence),
-                "" if before.turn is None or before.turn >= len(turns) else turns[before.turn],
-            )
-        )
-    return items
-
-
-def evidence_changes(
-    baseline: Sequence[Evidence], other: Sequence[Evidence]
-) -> tuple[EvidenceChange, ...]:
-    """Return the pieces whose value differs or that one side alone has, largest change first."""
-    first, second = (dict(map(_measured, side)) for side in (baseline, other))
-    changes = [
-        EvidenceChange(*key, first.get(key), second.get(key))
-        for key in {**first, **second}
-        if first.get(key) != second.get(key)
-    ]
-
-    def size(change: EvidenceChange) -> float:
-        return abs((change.other or 0.0) - (change.baseline or 0.0))
-
-    return tuple(sorted(changes, key=size, reverse=True)[:CHANGES])
-
-
-def _measured(piece: Evidence) -> tuple[tuple[str, str], float]:
-    match piece:
-        case TripleEvidence(plausibility=plausibility):
-            return (worded(piece.triple), "plausibility"), plausibility
-        case TurnEvidence(turn=turn, effect=effect):
-            return (f"turn {turn}", "effect"), effect
-        case FeatureEvidence(name=name, value=value, effect=effect):
-            return ((name, "value"), value) if effect is None else ((name, "effect"), effect)
-
-
-def worded(triple: Triple) -> str:
-    """Return a triple in words."""
-    return f"{triple.head} —{triple.relation}→ {triple.tail}"
-
-
 class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One metric in two files.
 
     Attributes:
-        baseline: Mean over the shared items in the first file; None if it cannot be told.
+        baseline: Mean over the shared items in the first file; None if undefined.
         comparison: Second less first, p-value corrected over the metrics; None likewise.
-        power: How many conversations more it would take; None unless the difference is not
-            distinguishable from zero.
+        power: Further conversations needed; None unless the difference is not significant.
         pairs: Items with a value in both files.
         unpaired: Items by their two statuses, such as ``ok/abstained``, if not both are ``ok``.
     """
@@ -232,11 +98,7 @@ class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompareResult(msgspec.Struct, frozen=True):
-    """Two files of scores.
-
-    Attributes:
-        paired: Whether the same items were compared; if not, means over other conversations each.
-    """
+    """Two score files; if not ``paired``, means over different conversations."""
 
     baseline: str
     other: str
@@ -258,70 +120,92 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
 ) -> CompareResult:
-    """Compare two files that ``grice score`` wrote, item by item.
+    """Compare two score files item by item.
 
-    If they share no conversation, means over the conversations of each are compared instead.
+    Files without a common conversation are compared by their means over conversations.
 
     Args:
+        baseline: The first file.
         other: The second file; differences are second less first.
-        across_signatures: Compare also where the two files were not computed alike.
+        across_signatures: Compare scores of different signatures as well.
         difference: The smallest difference worth finding, for the number of conversations that
             would be needed; by default the one that was found.
-        moved: How many conversations to name that moved most.
-        texts: File of the scored conversations, to show what was judged where it moved.
+        moved: Number of conversations to name that moved most.
+        texts: File of the scored conversations, to show the text of what moved.
+        level: Confidence level.
+        seed: Of permutations and resamples.
 
     Raises:
-        InputError: If the files share no metric, share conversations but no item of them, or were
-            not computed alike.
+        InputError: If the files share no metric, share conversations but no item of them, or have
+            different signatures.
     """
     if "-" in (baseline, other):
         raise InputError("compare reads its files twice; standard input can be read once only")
     ids = Ids()
-    first, second = (read_table(file, ids).check_unique() for file in (baseline, other))
+    tables = first, second = read_table(baseline, ids), read_table(other, ids)
     sides = _shared_metrics(first, second, across_signatures=across_signatures)
     paired = any(len(np.intersect1d(a.items, b.items)) for a, b in sides.values())
-    if paired:
-        joins = {name: join(a, b) for name, (a, b) in sides.items()}
-        tests = _corrected(
-            {
-                name: compare_systems(
-                    {BASELINE: joined.baseline, OTHER: joined.other},
-                    groups=joined.conversations,
-                    baseline=BASELINE,
-                    bounds=metric_range(
-                        name, sides[name][0].signatures[0], joined.baseline, joined.other
-                    ),
-                    level=level,
-                    seed=seed,
-                )
-                for name, joined in joins.items()
-                if joined.units > 1
-            },
-            level,
-        )
-        furthest = moved_conversations((baseline, other), joins, ids, moved, texts)
-        metrics = [
-            _paired(name, joined, (first, second), tests.get(name), furthest[name], difference)
-            for name, joined in joins.items()
-        ]
-    else:
-        _check_apart(first, second, sides)
-        tests = _corrected(_unpaired_tests(sides, level), level)
-        metrics = [
-            _difference(name, a, b, tests.get(name), _unpaired_says(name, tests.get(name)))
-            for name, (a, b) in sides.items()
-        ]
     left_out = tuple(
         f"{name}: {have.source} alone has it"
         for have, lack in ((first, second), (second, first))
         for name in have.metrics
         if name not in lack.metrics
     )
-    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed, paired)
-
-
-Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
-"""The scores of each metric in the first and in the second file."""
+    if not paired:
+        _check_apart(first, second, sides)
+        tests = _corrected(_unpaired_tests(sides, level), level)
+        metrics = [
+            _difference(name, a, b, tests.get(name), _says(name, tests.get(name), paired=False))
+            for name, (a, b) in sides.items()
+        ]
+        return CompareResult(baseline, other, tuple(metrics), left_out, level, seed, paired=False)
+    joined = {name: _both_ok(a, b) for name, (a, b) in sides.items()}
+    tests = {}
+    for name, (a, b) in joined.items():
+        if len(np.unique(a.conversations)) > 1:
+            tests[name] = compare_systems(
+                {BASELINE: a.given, OTHER: b.given},
+                groups=a.conversations,
+                baseline=BASELINE,
+                bounds=metric_range(name, a.signatures[0], a.given, b.given),
+                level=level,
+                seed=seed,
+            )
+    tests = _corrected(tests, level)
+    furthest = _moved((baseline, other), joined, ids, moved, texts)
+    metrics = []
+    for name, (a, b) in joined.items():
+        test, power = tests.get(name), None
+        if test and test.comparisons[0].verdict not in DIFFERENT:
+            gap = test.comparisons[0].difference
+            if size := difference or abs(gap.value):
+                power = items_needed(
+                    b.given, a.given, difference=size, groups=a.conversations, level=gap.level
+                )
+        if test is None:
+            says = (
+                f"{name}: {plural(len(a.items), 'item')} of "
+                f"{plural(len(np.unique(a.conversations)), 'conversation')} with a value in both "
+                "files; nothing can be said of a difference with fewer than two conversations"
+            )
+        else:
+            says = _says(name, test, paired=True, power=power, given=difference is not None)
+        only = [np.setdiff1d(x.items, y.items) for x, y in (sides[name], sides[name][::-1])]
+        metrics.append(
+            replace(
+                _difference(name, *sides[name], test, says),
+                power=power,
+                pairs=len(a.items),
+                unpaired=_statuses(*sides[name]),
+                named=tuple(
+                    f"{ids.describe(item)} only in {table.source}"
+                    for table, items in zip(tables, only, strict=True)
+                    for item in items[:NAMED].tolist()
+                ),
+                moved=furthest[name],
+            )
+        )
+    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed)
 
 
 def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> Sides:
@@ -350,7 +234,7 @@ def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures:
 
 
 def _check_apart(first: ScoreTable, second: ScoreTable, sides: Sides) -> None:
-    """Refuse runs over the same conversations of which other turns were judged."""
+    """Refuse runs over the same conversations in which different turns were judged."""
     shared = np.intersect1d(
         np.concatenate([a.conversations for a, _ in sides.values()]),
         np.concatenate([b.conversations for _, b in sides.values()]),
@@ -362,8 +246,23 @@ def _check_apart(first: ScoreTable, second: ScoreTable, sides: Sides) -> None:
         )
 
 
+def _both_ok(a: MetricScores, b: MetricScores) -> tuple[MetricScores, MetricScores]:
+    """Return the rows of the items that are ``ok`` in both files."""
+    a, b = a.at(~np.isnan(a.values)), b.at(~np.isnan(b.values))
+    return a.at(np.isin(a.items, b.items)), b.at(np.isin(b.items, a.items))
+
+
+def _statuses(a: MetricScores, b: MetricScores) -> dict[str, int]:
+    """Count the shared items by their two statuses, without those that are ``ok`` in both."""
+    a, b = a.at(np.isin(a.items, b.items)), b.at(np.isin(b.items, a.items))
+    codes = a.statuses.astype(np.int64) * len(STATUSES) + b.statuses
+    pairs = [f"{one}/{two}" for one in STATUSES for two in STATUSES]
+    counts = zip(pairs, np.bincount(codes, minlength=len(pairs)).tolist(), strict=True)
+    return {pair: count for pair, count in counts if count and pair != "ok/ok"}
+
+
 def _unpaired_tests(sides: Sides, level: float) -> dict[str, Ranking]:
-    """Return the test of each metric over other conversations on each side, if there is one."""
+    """Return the test of each metric over different conversations on each side."""
     tests = {}
     for name, (baseline, other) in sides.items():
         given = [side.values[np.isfinite(side.values)] for side in (baseline, other)]
@@ -378,7 +277,7 @@ def _unpaired_tests(sides: Sides, level: float) -> dict[str, Ranking]:
 
 
 def _corrected(tests: Mapping[str, Ranking], level: float) -> dict[str, Ranking]:
-    """Return tests with p-values and verdicts that allow for the number of metrics."""
+    """Return tests with p-values and verdicts corrected for the number of metrics."""
     p_values = holm([test.comparisons[0].p_single for test in tests.values()])
     decided = {}
     for (name, test), p in zip(tests.items(), p_values, strict=True):
@@ -392,7 +291,6 @@ def _corrected(tests: Mapping[str, Ranking], level: float) -> dict[str, Ranking]
 def _difference(
     name: str, a: MetricScores, b: MetricScores, test: Ranking | None, says: str
 ) -> MetricDifference:
-    """Return what paired and unpaired comparisons have in common."""
     return MetricDifference(
         metric=name,
         says=says,
@@ -405,96 +303,132 @@ def _difference(
     )
 
 
-def _paired(
-    name: str,
-    joined: Joined,
-    tables: tuple[ScoreTable, ScoreTable],
-    test: Ranking | None,
-    moved: tuple[MovedConversation, ...],
-    worth: float | None,
-) -> MetricDifference:
-    a, b = (table.metrics[name] for table in tables)
-    power = None
-    if test and test.comparisons[0].verdict not in DIFFERENT:
-        gap = test.comparisons[0].difference
-        if size := worth or abs(gap.value):
-            sides = (joined.other, joined.baseline)
-            groups = joined.conversations
-            power = items_needed(*sides, difference=size, groups=groups, level=gap.level)
-    _, at, bt = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
-    codes = a.statuses[at].astype(np.int64) * len(STATUSES) + b.statuses[bt]
-    counts = np.bincount(codes, minlength=len(STATUSES) ** 2)
-    only = np.setdiff1d(a.items, b.items), np.setdiff1d(b.items, a.items)
-    return replace(
-        _difference(name, a, b, test, _says(name, joined, test, power, given=worth is not None)),
-        power=power,
-        pairs=len(joined.items),
-        unpaired={
-            f"{STATUSES[code // len(STATUSES)]}/{STATUSES[code % len(STATUSES)]}": int(count)
-            for code, count in enumerate(counts)
-            if code and count
-        },
-        named=tuple(
-            f"{table.ids.describe(int(item))} only in {table.source}"
-            for table, items in zip(tables, only, strict=True)
-            for item in items[:NAMED]
-        ),
-        moved=moved,
-    )
-
-
 def _says(
-    name: str, joined: Joined, test: Ranking | None, power: Power | None, *, given: bool
+    name: str,
+    test: Ranking | None,
+    *,
+    paired: bool,
+    power: Power | None = None,
+    given: bool = False,
 ) -> str:
-    if test is None:
-        return (
-            f"{name}: {plural(len(joined.items), 'item')} of "
-            f"{plural(joined.units, 'conversation')} with a value in both files; "
-            "nothing can be said of a difference with fewer than two conversations"
-        )
-    [comparison] = test.comparisons
-    gap = comparison.difference
-    units = f"{gap.groups} conversations"
-    figures = (
-        f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, n {gap.n} in {units}"
-    )
-    rough = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
-    if comparison.verdict not in DIFFERENT:
-        return (
-            f"{name}: not distinguishable at this n ({figures}){_more(power, given=given)}{rough}"
-            f"{_why_not(comparison)}"
-        )
-    return f"{name}: {DIFFERENT[comparison.verdict]} the baseline ({figures}){rough}"
-
-
-def _more(power: Power | None, *, given: bool) -> str:
-    if power is None:
-        return ""
-    size = f"a difference of {power.difference:.3g}" if given else "a difference of this size"
-    if power.more == 0:
-        return f"; the {power.now:,} {power.unit} would show {size} with {power.power:.0%} power"
-    return f"; about {power.more:,} more {power.unit} would be needed to find {size}"
-
-
-def _unpaired_says(name: str, test: Ranking | None) -> str:
+    """Return a comparison in words."""
     if test is None:
         return f"{name}: fewer than two conversations with a value on a side: nothing can be said"
     [comparison] = test.comparisons
     gap = comparison.difference
-    baseline, other = test.estimates[BASELINE], test.estimates[OTHER]
-    sides = f"{baseline.groups} and {other.groups} conversations"
-    figures = f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, {sides}"
-    outcome = DIFFERENT.get(comparison.verdict, "not distinguishable at this n from")
-    rough = f"; {gap.note}" if gap.note else ""
-    rough += _why_not(comparison)
-    return f"{name}: {outcome} the baseline ({figures}), unpaired{rough}"
+    figures = f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, "
+    if paired:
+        figures += f"n {gap.n} in {gap.groups} conversations"
+        few = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
+    else:
+        units = [test.estimates[side].groups for side in (BASELINE, OTHER)]
+        figures += f"{units[0]} and {units[1]} conversations"
+        few = f"; {gap.note}" if gap.note else ""
+    unpaired = "" if paired else ", unpaired"
+    if comparison.verdict in DIFFERENT:
+        outcome = DIFFERENT[comparison.verdict]
+        return f"{name}: {outcome} the baseline ({figures}){unpaired}{few}"
+    more = why = ""
+    if power is not None:
+        size = f"a difference of {power.difference:.3g}" if given else "a difference of this size"
+        more = f"; about {power.more:,} more {power.unit} would be needed to find {size}"
+        if power.more == 0:
+            more = (
+                f"; the {power.now:,} {power.unit} would show {size} with {power.power:.0%} power"
+            )
+    if gap.side(0) in ("above", "below"):
+        why = "; the interval leaves out 0, the permutation test does not reject"
+        if comparison.p_single <= 1 - gap.level:
+            why = "; the interval alone leaves out 0, the p-value is corrected over all metrics"
+    than = "" if paired else " from the baseline"
+    return f"{name}: not distinguishable at this n{than} ({figures}){unpaired}{more}{few}{why}"
 
 
-def _why_not(comparison: Comparison) -> str:
-    """Return why a difference is not distinguishable although its interval leaves out 0."""
-    gap = comparison.difference
-    if comparison.verdict in DIFFERENT or gap.side(0) not in ("above", "below"):
-        return ""
-    if comparison.p_single <= 1 - gap.level:
-        return "; the interval alone leaves out 0, the p-value is corrected over all metrics"
-    return "; the interval leaves out 0, the permutation test does not reject"
+def _moved(
+    files: Sequence[str],
+    joined: Sides,
+    ids: Ids,
+    most: int,
+    texts: str | None,
+) -> dict[str, tuple[MovedConversation, ...]]:
+    """Return the conversations that moved most, by metric, furthest first."""
+    furthest: dict[str, list[tuple[int, float]]] = {}
+    for name, (a, b) in joined.items():
+        numbers, codes = np.unique(a.conversations, return_inverse=True)
+        means = np.bincount(codes, b.given - a.given) / np.bincount(codes)
+        order = np.argsort(-np.abs(means), kind="stable")[:most]
+        furthest[name] = [(int(numbers[i]), float(means[i])) for i in order if means[i] != 0]
+    wanted = {(name, number) for name, moved in furthest.items() for number, _ in moved}
+    names = ids.names()
+    evidence: list[dict[tuple[str, int], Score]] = []
+    for file in files if wanted else ():
+        found = {}
+        known = ConversationNames()
+        for _, score in read_scores(file):
+            conversation = known.name(score.conversation, score.meta.get("file"))
+            item = ids.item(conversation, score.turn)
+            if (score.metric, item >> TURN_BITS) in wanted:
+                found[score.metric, item] = score
+        evidence.append(found)
+    turns: dict[str, tuple[str, ...]] = {}
+    if texts is not None and wanted:
+        chosen = {names[number] for _, number in wanted}
+        for record in read(texts):
+            if isinstance(record, Conversation) and record.id in chosen:
+                turns[record.id] = tuple(turn.text for turn in record.turns)
+        if not turns:
+            raise InputError(
+                f"{texts}: none of the conversations that moved is in it, such as "
+                f"{min(chosen)!r}; give the file that was scored"
+            )
+
+    def items(name: str, number: int) -> list[MovedItem]:
+        a, b = joined[name]
+        rows = np.flatnonzero(a.conversations == number)
+        change = np.abs(b.given[rows] - a.given[rows])
+        spoken = turns.get(names[number], ())
+        moved = []
+        for row in rows[np.argsort(-change, kind="stable")][:ITEMS]:
+            before, after = (scores[name, int(a.items[row])] for scores in evidence)
+            text = "" if before.turn is None else "".join(spoken[before.turn : before.turn + 1])
+            changes = _evidence_changes(before.evidence, after.evidence)
+            values = float(a.given[row]), float(b.given[row])
+            moved.append(MovedItem(before.turn, *values, changes, text))
+        return moved
+
+    return {
+        name: tuple(
+            MovedConversation(names[number], gap, tuple(items(name, number)))
+            for number, gap in moved
+        )
+        for name, moved in furthest.items()
+    }
+
+
+def _evidence_changes(
+    baseline: Sequence[Evidence], other: Sequence[Evidence]
+) -> tuple[EvidenceChange, ...]:
+    """Return the pieces that differ or that one side alone has, largest change first."""
+    first, second = (dict(map(_measured, side)) for side in (baseline, other))
+    changes = [
+        EvidenceChange(*key, first.get(key), second.get(key))
+        for key in {**first, **second}
+        if first.get(key) != second.get(key)
+    ]
+    changes.sort(key=lambda change: -abs((change.other or 0.0) - (change.baseline or 0.0)))
+    return tuple(changes[:CHANGES])
+
+
+def _measured(piece: Evidence) -> tuple[tuple[str, str], float]:
+    match piece:
+        case TripleEvidence(plausibility=plausibility):
+            return (worded(piece.triple), "plausibility"), plausibility
+        case TurnEvidence(turn=turn, effect=effect):
+            return (f"turn {turn}", "effect"), effect
+        case FeatureEvidence(name=name, value=value, effect=effect):
+            return ((name, "value"), value) if effect is None else ((name, "effect"), effect)
+
+
+def worded(triple: Triple) -> str:
+    """Return a triple in words."""
+    return f"{triple.head} —{triple.relation}→ {triple.tail}"

@@ -1,8 +1,8 @@
-"""Sets of replies and conversations that people rated, and where they are found.
+"""Rated sets of replies and conversations.
 
-The sets are not part of the package: most may not be passed on. They are looked for in the
-folder that ``--data`` names, then in the one that ``GRICE_DATA`` names. What is known of each
-stands in ``rated_sets.toml``; a file of the user's own works as well.
+The sets are not part of the package: most may not be redistributed. They are looked up in the
+folder of ``--data``, else in that of ``GRICE_DATA``; ``rated_sets.toml`` describes each. A file of
+the user works as well.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers import read
@@ -30,22 +31,21 @@ if TYPE_CHECKING:
 Level: TypeAlias = Literal["turn", "dialogue"]
 VARIABLE = "GRICE_DATA"
 OWN = "a file of your own"
-"""The source of a set that grice does not know."""
+"""Source of a set that is no known one."""
 FIELDS = ("ratings", "rating", "human_ratings", "human_rating", "human", "scores", "score", "label")
 """Fields of ratings; of several the first counts."""
 RATER = re.compile(r"(?:rater|annotator|judge|rating|score|worker)s?[ _-]?(\d+)", re.IGNORECASE)
 OVERALL = "overall"
 NONE = frozenset({"", "-", "n/a", "na", "nan", "none", "null", "?"})
-"""Texts that stand for no rating."""
+"""Texts for no rating."""
 UNDERSTOOD = (
     "`rating` or `ratings` with a number, a list of numbers (one per judge), or an object of them "
     'by aspect, as in {"overall": [4, 5]}; or a column for each judge: `rater1`, `rater2`, …'
 )
-"""Layouts of ratings that are read, for messages."""
 
 
 class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Metadata of a rated set; see ``rated_sets.toml`` for the fields."""
+    """Metadata of a rated set; ``rated_sets.toml`` explains the fields."""
 
     file: str
     also: tuple[str, ...] = ()
@@ -71,11 +71,6 @@ class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return {**{aspect: f"ratings.{aspect}" for aspect in self.aspects}, **self.ratings}
 
     @property
-    def is_own(self) -> bool:
-        """Whether it is a file of the user's own."""
-        return self.source == OWN
-
-    @property
     def all_aspects(self) -> tuple[str, ...]:
         """Every aspect that can be asked for."""
         return (*self.paths, *self.means)
@@ -86,7 +81,7 @@ class Item(NamedTuple):
 
     Attributes:
         conversation: The rated conversation; of a reply, the turns before it and itself as target.
-        ratings: Ratings by aspect, one per judge, None for N/A; a mean stands alone.
+        ratings: Ratings by aspect, one per annotator, None for N/A; or their mean alone.
     """
 
     conversation: Conversation
@@ -94,46 +89,49 @@ class Item(NamedTuple):
     system: str | None
     group: str
 
-    def human(self, aspect: str) -> float | None:
-        """Return the mean over the judges, N/A left out; None if nobody gave a number."""
-        given = [value for value in self.ratings.get(aspect, ()) if value is not None]
-        return sum(given) / len(given) if given else None
-
 
 class Rated(NamedTuple):
-    """A rated set that was read.
+    """A rated set with its items and the records that could not be read.
 
     Attributes:
-        fingerprint: Its name with a hash of its file.
+        fingerprint: Its name with a hash of its files.
     """
 
     set: RatedSet
     items: tuple[Item, ...]
     problems: tuple[str, ...]
-    grouped: bool
     fingerprint: str
 
+    @property
+    def grouped(self) -> bool:
+        """Whether items share conversations or contexts."""
+        return len({item.group for item in self.items}) < len(self.items)
+
     def human(self, aspect: str) -> list[float | None]:
-        """Return the mean rating of each item."""
-        return [item.human(aspect) for item in self.items]
+        """Return the mean rating of each item without N/A; None if there is no rating."""
+        means: list[float | None] = []
+        for item in self.items:
+            given = [value for value in item.ratings.get(aspect, ()) if value is not None]
+            means.append(sum(given) / len(given) if given else None)
+        return means
 
 
 class Wanted(NamedTuple):
-    """A set, or a file of the user's own, and the aspects asked for."""
+    """A known set, or the path of a file, and the aspects asked for."""
 
     set: RatedSet | Path
     aspects: tuple[str, ...]
 
 
 def known_sets() -> dict[str, RatedSet]:
-    """Return the rated sets that grice knows, by name."""
+    """Return the known rated sets by name."""
     text = (resources.files("grice.evaluation") / "rated_sets.toml").read_bytes()
     entries = msgspec.toml.decode(text, type=dict[str, RatedSet])
-    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
+    return {name: replace(entry, name=name) for name, entry in entries.items()}
 
 
 def data_folder(stated: Path | None = None) -> Path | None:
-    """Return the folder of data sets, stated or of ``GRICE_DATA``; None if neither is."""
+    """Return the stated folder of rated sets, or that of ``GRICE_DATA``."""
     named = stated or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     if named is not None and not named.is_dir():
         origin = "--data" if stated else VARIABLE
@@ -142,69 +140,55 @@ def data_folder(stated: Path | None = None) -> Path | None:
 
 
 def wanted_sets(words: Sequence[str]) -> list[Wanted]:
-    """Return what words such as ``fed_turn``, ``fed_turn:relevant,fluent`` or ``all`` ask for.
+    """Parse words such as ``fed_turn``, ``fed_turn:relevant,fluent``, ``own.jsonl`` or ``all``.
 
-    A word may also be the path of a file. Behind a colon stand aspects, or ``all`` of them;
-    without, it is the default aspect.
+    Aspects come after a colon, ``all`` for all of them; without, it is the default aspect.
     """
     known = known_sets()
-    wanted = []
+    wanted: list[Wanted] = []
     for word in words:
         if word == "all":
             wanted += [Wanted(entry, (entry.default,)) for entry in known.values()]
             continue
-        name, colon, asked = word.rpartition(":") if not Path(word).exists() else (word, "", "")
-        if not colon:
+        name, colon, asked = word.rpartition(":")
+        if Path(word).exists() or not colon:
             name, asked = word, ""
         aspects = tuple(part.strip() for part in asked.split(",") if part.strip())
-        if name in known:
-            wanted.append(Wanted(known[name], _checked(known[name], aspects)))
-        elif Path(name).exists():
+        if name not in known:
+            if not Path(name).exists():
+                raise InputError(
+                    f"no rated set {name!r}{did_you_mean(name, known)}; a file of your own is "
+                    "named by its path"
+                )
             wanted.append(Wanted(Path(name), aspects))
-        else:
-            raise InputError(
-                f"no rated set {name!r}{did_you_mean(name, known)}; a file of your own is named "
-                "by its path"
-            )
+            continue
+        entry = known[name]
+        if aspects == ("all",):
+            aspects = entry.all_aspects
+        for aspect in aspects:
+            if aspect not in entry.all_aspects:
+                near = did_you_mean(aspect, entry.all_aspects)
+                raise InputError(f"{name}: no ratings of {aspect!r}{near}")
+        wanted.append(Wanted(entry, aspects or (entry.default,)))
     return wanted
 
 
-def _checked(entry: RatedSet, aspects: tuple[str, ...]) -> tuple[str, ...]:
-    if aspects == ("all",):
-        return entry.all_aspects
-    for aspect in aspects:
-        if aspect not in entry.all_aspects:
-            near = did_you_mean(aspect, entry.all_aspects)
-            raise InputError(f"{entry.name}: nobody rated {aspect!r}{near}")
-    return aspects or (entry.default,)
-
-
 def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
-    """Return the items of a known set, or of a file of the user's own.
+    """Read a known set from the data folder, or a file of the user.
 
-    Args:
-        wanted: The set, or a path. A file has its ratings in one of the shapes that
-            :mod:`grice.evaluation.datasets` understands.
-        folder: The folder of known sets.
-
-    Raises:
-        InputError: If the file is missing or holds no rating.
+    InputError if the file is missing or holds no rating.
     """
     if isinstance(wanted, Path):
-        return _own(wanted)
+        return _read(_own(wanted), [wanted])
     files = (wanted.file, *wanted.also)
-    if folder is None or not all((folder / file).is_file() for file in files):
-        raise _missing(wanted, folder)
-    return _read(wanted, [folder / file for file in files])
-
-
-def _missing(wanted: RatedSet, folder: Path | None) -> InputError:
+    if folder is not None and all((folder / file).is_file() for file in files):
+        return _read(wanted, [folder / file for file in files])
     looked = "nowhere" if folder is None else str(folder / wanted.file)
     at = ", ".join(dict.fromkeys(wanted.ratings.values()))
     if wanted.aspects:
         at = f"ratings, an object with {', '.join(wanted.aspects)}"
     shape = "turns" if wanted.level == "dialogue" else "context and response"
-    return InputError(
+    raise InputError(
         f"{wanted.name} is not there (looked for {looked}); give its folder with --data, or in "
         f"{VARIABLE}\n"
         f"  source:  {wanted.source}\n"
@@ -216,43 +200,42 @@ def _missing(wanted: RatedSet, folder: Path | None) -> InputError:
 
 def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     items, problems = [], []
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.read_bytes())
-        for record in read(path):
-            if isinstance(record, RecordError):
-                problems.append(str(record))
-            elif all(
-                record.meta.get(field) == value for field, value in entry.only.items()
-            ) and all(record.meta.get(field) != value for field, value in entry.without.items()):
-                items.append(_item(entry, record))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    for record in (record for path in paths for record in read(path)):
+        if isinstance(record, RecordError):
+            problems.append(str(record))
+        elif all(record.meta.get(field) == value for field, value in entry.only.items()) and all(
+            record.meta.get(field) != value for field, value in entry.without.items()
+        ):
+            items.append(_item(entry, record))
     if not items:
         first = f"; the first problem is: {problems[0]}" if problems else ""
         raise InputError(f"{paths[0]}: no record of {entry.name} could be read{first}")
-    grouped = len({item.group for item in items}) < len(items)
-    fingerprint = f"{entry.name}@{digest.hexdigest()[:8]}"
-    return Rated(entry, tuple(items), tuple(problems), grouped, fingerprint)
+    return Rated(entry, tuple(items), tuple(problems), f"{entry.name}@{digest[:8]}")
 
 
 def _item(entry: RatedSet, conversation: Conversation) -> Item:
     meta = conversation.meta
-    if entry.is_own:
+    if entry.source == OWN:
         given = ratings_of(meta)
         ratings = {aspect: given.get(aspect, ()) for aspect in entry.paths}
     else:
-        ratings = {aspect: numbers(_at(meta, path)) for aspect, path in entry.paths.items()}
+        ratings = {aspect: _numbers(_at(meta, path)) for aspect, path in entry.paths.items()}
     for aspect, parts in entry.means.items():
-        ratings[aspect] = _mean_of([ratings[part] for part in parts])
+        # Of each annotator; None where an aspect is missing.
+        by_annotator = zip(*(ratings[part] for part in parts), strict=False)
+        ratings[aspect] = tuple(
+            None if None in values else sum(filter(None, values)) / len(values)
+            for values in by_annotator
+        )
+    turns = conversation.turns
+    if entry.level == "dialogue" and entry.judged:
+        targets = tuple(i for i, turn in enumerate(turns) if turn.speaker == entry.judged)
+        conversation = replace(conversation, targets=targets)
+    elif entry.level == "turn" and conversation.targets is None:
+        conversation = replace(conversation, targets=(len(turns) - 1,))
     system = meta.get(entry.system)
     group = meta.get(entry.group) if entry.group else None
-    if entry.level == "dialogue" and entry.judged:
-        targets = tuple(
-            i for i, turn in enumerate(conversation.turns) if turn.speaker == entry.judged
-        )
-        conversation = msgspec.structs.replace(conversation, targets=targets)
-    elif entry.level == "turn" and conversation.targets is None:
-        last = (len(conversation.turns) - 1,)
-        conversation = msgspec.structs.replace(conversation, targets=last)
     return Item(
         conversation,
         ratings,
@@ -268,16 +251,8 @@ def _at(meta: Mapping[str, Json], path: str) -> Json:
     return value
 
 
-def _mean_of(parts: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
-    """Return the mean over aspects of each judge; None where one of them is missing."""
-    by_judge = zip(*parts, strict=False)
-    return tuple(
-        None if None in values else sum(filter(None, values)) / len(values) for values in by_judge
-    )
-
-
-def _own(path: Path) -> Rated:
-    """Return the items of a user's own file, with all aspects that its records rate."""
+def _own(path: Path) -> RatedSet:
+    """Describe a user's file, with all aspects that its records rate."""
     fields: dict[str, None] = {}
     aspects: dict[str, None] = {}
     level: Level | None = None
@@ -291,21 +266,20 @@ def _own(path: Path) -> Rated:
             level = level or ("dialogue" if record.targets is None else "turn")
     if level is None:
         raise InputError(f"{path}: no record has ratings; {understood(fields)}")
-    entry = RatedSet(
+    return RatedSet(
         name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
         file=str(path),
         level=level,
         ratings=dict.fromkeys(aspects, ""),
-        default="overall" if "overall" in aspects else next(iter(aspects)),
+        default=OVERALL if OVERALL in aspects else next(iter(aspects)),
         group="group",
         source=OWN,
         licence="",
     )
-    return _read(entry, [path])
 
 
 def ratings_of(fields: Mapping[str, Json]) -> dict[str, tuple[float | None, ...]]:
-    """Return the ratings of a record by aspect, one per judge, None where there is none.
+    """Return the ratings of a record by aspect, one per annotator, None for N/A.
 
     >>> ratings_of({"rating": "4"}), ratings_of({"rater2": 5, "rater1": ""})
     ({'overall': (4.0,)}, {'overall': (None, 5.0)})
@@ -316,25 +290,17 @@ def ratings_of(fields: Mapping[str, Json]) -> dict[str, tuple[float | None, ...]
     for name in FIELDS:
         given = _unpacked(fields[by_name[name]]) if name in by_name else None
         if isinstance(given, dict):
-            return {aspect: numbers(value) for aspect, value in given.items() if "." not in aspect}
+            return {aspect: _numbers(value) for aspect, value in given.items() if "." not in aspect}
         if given not in (None, ""):
-            return {OVERALL: numbers(given)}
+            return {OVERALL: _numbers(given)}
     raters = sorted(
         (int(match[1]), name) for name in fields if (match := RATER.fullmatch(name.strip()))
     )
-    if raters:
-        return {OVERALL: tuple(_number(fields[name]) for _, name in raters)}
-    return {}
-
-
-def numbers(value: Json) -> tuple[float | None, ...]:
-    """Return ratings as numbers; whatever is no number is N/A."""
-    value = _unpacked(value)
-    return tuple(map(_number, value if isinstance(value, list) else [value]))
+    return {OVERALL: tuple(_number(fields[name]) for _, name in raters)} if raters else {}
 
 
 def odd_text(ratings: Json) -> str | None:
-    """Return the first text among ratings that is no number and does not stand for none.
+    """Return the first text among ratings that is neither a number nor one for N/A.
 
     >>> odd_text("4"), odd_text(["n/a", ""]), odd_text([3, "good"])
     (None, None, 'good')
@@ -350,12 +316,17 @@ def odd_text(ratings: Json) -> str | None:
 
 
 def understood(fields: Iterable[str]) -> str:
-    """Return what fields there are and which are understood, for messages."""
+    """Return the fields found and those understood, for messages."""
     return f"found {', '.join(fields) or 'no field'}; understood is {UNDERSTOOD}"
 
 
+def _numbers(value: Json) -> tuple[float | None, ...]:
+    value = _unpacked(value)
+    return tuple(map(_number, value if isinstance(value, list) else [value]))
+
+
 def _unpacked(value: Json) -> Json:
-    """Return a list or an object that stands as text, as tables have them."""
+    """Decode a list or an object in a cell of a table."""
     if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
         try:
             unpacked: Json = msgspec.json.decode(value)
@@ -374,9 +345,3 @@ def _number(value: Json) -> float | None:
         except ValueError:
             return None
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-
-
-def hashed(text: str, seed: int) -> int:
-    """Return 64 bits that look random and are the same everywhere."""
-    data = f"{seed} {text}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")

@@ -1,45 +1,41 @@
-"""Thresholds for scores: does a run pass, fail, or say too little?
+"""Thresholds for scores: does a run pass, fail, or allow no decision?
 
 A check passes only if the whole 95 % interval lies on the good side of its threshold, so that a
-build neither passes nor fails by luck. If the figure is good but its interval reaches across it,
-or there are fewer than ten conversations, the check is *uncertain*, which counts as failed unless
-it is allowed. How many scores failed or abstained is no estimate but a fact of the run; its
-threshold is held against the figure itself.
+build neither passes nor fails by chance. If the value is good but its interval includes the
+threshold, or there are fewer than ten conversations, the check is *uncertain*, which counts as
+failed unless it is allowed. The shares of failed and abstained scores are facts of the run: their
+thresholds are compared with the share itself.
 """
 
 from __future__ import annotations
 
 import math
-from array import array
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
+import numpy as np
 
-from grice.errors import InputError, did_you_mean, plural
-from grice.evaluation.scores import read_score_groups
-from grice.evaluation.table import metric_range
+from grice.errors import InputError, plural
+from grice.evaluation.table import STATUSES, metric_range, read_table, table_of
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from grice.evaluation.scores import ScoreLine
-    from grice.records import Score, Status
-    from grice.stats.clusters import Bounds
-
-    Scored: TypeAlias = Score | ScoreLine
+    from grice.evaluation.table import MetricScores, ScoreTable
+    from grice.records import Score
 
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 EVERY = "every metric"
-"""Name under which shares of statuses over all metrics are checked."""
+"""Key of thresholds for all metrics together."""
 
 
 class ShareBelow(msgspec.Struct, frozen=True):
-    """At most so large a share of the items may score below a value."""
+    """The largest share of items that may score below a value."""
 
     metric: str
     below: float
@@ -50,13 +46,13 @@ class Rules(msgspec.Struct, frozen=True):
     """Thresholds of a run.
 
     Attributes:
-        minimum: Least mean by metric, held against the low end of its interval.
-        share_below: Largest shares, held against the high end of the interval of the share.
+        minimum: Least mean by metric, compared with the low end of its interval.
+        share_below: Largest shares, compared with the high end of the interval of the share.
         max_failed: Largest share of failed scores by metric, or of :data:`EVERY`.
         max_abstained: Largest share of abstained scores likewise.
-        allow_uncertain: Let checks pass that a larger sample might decide either way.
+        allow_uncertain: Let uncertain checks pass.
         max_drop: Largest drop of the mean against a baseline, by metric, or of :data:`EVERY` one
-            that both have; held against the low end of the interval of the difference.
+            that both have; compared with the low end of the interval of the difference.
     """
 
     minimum: dict[str, float] = {}
@@ -66,45 +62,9 @@ class Rules(msgspec.Struct, frozen=True):
     allow_uncertain: bool = False
     max_drop: dict[str, float] = {}
 
-    def metrics(self) -> set[str]:
-        """Return the metrics that the rules name."""
-        statuses = (*self.max_failed.items(), *self.max_abstained.items())
-        below = [(rule.metric, rule.below) for rule in self.share_below]
-        shares = [(rule.metric, rule.share) for rule in self.share_below]
-        for metric, value in (*self.minimum.items(), *below):
-            if not math.isfinite(value):
-                raise InputError(f"{metric}: a threshold is a finite number, found {value}")
-        for metric, value in (*statuses, *shares):
-            if not 0 <= value <= 1:
-                raise InputError(f"{metric}: a share lies between 0 and 1, found {value}")
-        for metric, value in self.max_drop.items():
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"{metric}: a drop is 0 or more, found {value}")
-        drops = self.max_drop.items()
-        named = {metric for metric, _ in (*self.minimum.items(), *statuses, *shares, *drops)}
-        if not named:
-            raise InputError(
-                "nothing to check: give a least mean (--min), a largest share below a value "
-                "(--max-share-below), a largest share of failed or abstained scores "
-                "(--max-failed, --max-abstained), or a largest drop against an earlier run "
-                "(--baseline, --max-drop)"
-            )
-        return named - {EVERY}
-
-    def check_reachable(self, ranges: Mapping[str, Bounds]) -> None:
-        """Refuse thresholds that no score can miss, or none can reach."""
-        below = [(rule.metric, rule.below) for rule in self.share_below]
-        for metric, value in (*self.minimum.items(), *below):
-            low, high = ranges.get(metric, (-math.inf, math.inf))
-            if not low <= value <= high:
-                raise InputError(
-                    f"{metric}: its scores lie between {low:g} and {high:g}, a threshold of "
-                    f"{value:g} decides nothing"
-                )
-
 
 class Check(msgspec.Struct, frozen=True):
-    """One rule and how it came out."""
+    """One rule and its outcome."""
 
     metric: str
     what: str
@@ -126,48 +86,165 @@ class GateResult(msgspec.Struct, frozen=True):
     allow_uncertain: bool
 
 
-class _Tally:
-    """One metric, conversation by conversation: a few numbers each."""
-
-    def __init__(self, bounds: Bounds | None, thresholds: Iterable[float]) -> None:
-        self.mean = ClusteredMean(bounds)
-        self.sizes = array("q")
-        self.below = {threshold: array("q") for threshold in thresholds}
-        self.statuses: dict[Status, int] = {"ok": 0, "abstained": 0, "failed": 0}
-        self.conversations = 0
-        self.range = bounds or (-math.inf, math.inf)
-
-    def add(self, scores: Iterable[Scored]) -> None:
-        values = []
-        for score in scores:
-            self.statuses[score.status] += 1
-            if score.status == "ok" and score.value is not None:
-                values.append(score.value)
-                if not self.range[0] <= score.value <= self.range[1]:  # of another scale
-                    self.range = (-math.inf, math.inf)
-        self.mean.add(values)
-        self.conversations += 1
-        self.sizes.append(len(values))
-        for threshold, counts in self.below.items():
-            counts.append(sum(value < threshold for value in values))
-
-    @property
-    def total(self) -> int:
-        return sum(self.statuses.values())
-
-
 def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResult:
-    """Check a file that ``grice score`` wrote, in one pass."""
+    """Check a score file, and its drop against a baseline."""
     if (baseline is None) == bool(rules.max_drop):
         raise InputError("--baseline and --max-drop belong together: give both, or neither")
-    result = _checked(read_score_groups(file), rules, file)
-    if baseline is None:
-        return result
-    return _result((*result.checks, *_of_drops(rules, baseline, file)), rules)
+    named = _named(rules)
+    drops = () if baseline is None else _drops(rules, baseline, file)
+    return _gate(read_table(file), rules, named, drops)
 
 
-def _of_drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
-    from grice.evaluation.compare import compare  # which loads numpy and scipy
+def gate(scores: Iterable[Score], rules: Rules) -> GateResult:
+    """Check scores in memory, in any order.
+
+    Raises:
+        InputError: If a rule names a metric without scores.
+    """
+    return _gate(table_of(scores), rules, _named(rules))
+
+
+def _value_thresholds(rules: Rules) -> list[tuple[str, float]]:
+    """Return the thresholds that are compared with scores, by metric."""
+    return [*rules.minimum.items(), *((rule.metric, rule.below) for rule in rules.share_below)]
+
+
+def _named(rules: Rules) -> set[str]:
+    """Return the metrics that rules name; refuse impossible thresholds."""
+    shares = [(rule.metric, rule.share) for rule in rules.share_below]
+    shares += [*rules.max_failed.items(), *rules.max_abstained.items()]
+    wanted: tuple[tuple[Iterable[tuple[str, float]], Callable[[float], bool], str], ...] = (
+        (_value_thresholds(rules), math.isfinite, "a threshold is a finite number"),
+        (shares, lambda value: 0 <= value <= 1, "a share lies between 0 and 1"),
+        (rules.max_drop.items(), lambda value: 0 <= value < math.inf, "a drop is 0 or more"),
+    )
+    named = set()
+    for thresholds, possible, problem in wanted:
+        for metric, value in thresholds:
+            named.add(metric)
+            if not possible(value):
+                raise InputError(f"{metric}: {problem}, found {value}")
+    if not named:
+        raise InputError(
+            "nothing to check: give a least mean (--min), a largest share below a value "
+            "(--max-share-below), a largest share of failed or abstained scores "
+            "(--max-failed, --max-abstained), or a largest drop against an earlier run "
+            "(--baseline, --max-drop)"
+        )
+    return named - {EVERY}
+
+
+def _gate(
+    table: ScoreTable, rules: Rules, named: set[str], drops: Iterable[Check] = ()
+) -> GateResult:
+    if not table.metrics:
+        raise InputError(f"{table.source}: there is no score in it")
+    for metric in sorted(named):
+        table.named(metric)
+    for metric, value in _value_thresholds(rules):
+        scores = table.metrics[metric]
+        values = scores.values[~np.isnan(scores.values)]
+        low, high = metric_range(metric, scores.signatures[0], values) or (-math.inf, math.inf)
+        if not low <= value <= high:
+            raise InputError(
+                f"{metric}: its scores lie between {low:g} and {high:g}, a threshold of "
+                f"{value:g} decides nothing"
+            )
+    checks = (
+        *(_mean(metric, table.metrics[metric], least) for metric, least in rules.minimum.items()),
+        *(_share_below(rule, table.metrics[rule.metric]) for rule in rules.share_below),
+        *_statuses(rules, table),
+        *drops,
+    )
+    fine = {"passed", "uncertain"} if rules.allow_uncertain else {"passed"}
+    passed = all(check.verdict in fine for check in checks)
+    return GateResult(checks, passed, rules.allow_uncertain)
+
+
+def _mean(metric: str, scores: MetricScores, least: float) -> Check:
+    values = scores.values
+    mean = ClusteredMean(metric_range(metric, scores.signatures[0]))
+    starts = np.flatnonzero(np.diff(scores.conversations)) + 1
+    for cluster in np.split(values, starts):
+        mean.add(cluster[~np.isnan(cluster)].tolist())
+    estimate = mean.estimate()
+    if estimate is None:
+        return _nothing(metric, "mean", least, scores)
+    return _check(
+        metric,
+        "mean",
+        estimate,
+        least,
+        good=estimate.value >= least,
+        sure=estimate.low is not None and estimate.low >= least,
+        says=f"mean {with_interval(estimate)}, at least {least:g} wanted",
+    )
+
+
+def _share_below(rule: ShareBelow, scores: MetricScores) -> Check:
+    what = f"share below {rule.below:g}"
+    _, codes = np.unique(scores.conversations, return_inverse=True)
+    values = scores.values
+    hits, sizes = (np.bincount(codes, each) for each in (values < rule.below, ~np.isnan(values)))
+    below = proportion(hits.tolist(), sizes.astype(int).tolist())
+    if below is None:
+        return _nothing(rule.metric, what, rule.share, scores)
+    return _check(
+        rule.metric,
+        what,
+        below,
+        rule.share,
+        good=below.value <= rule.share,
+        sure=below.high is not None and below.high <= rule.share,
+        says=f"{what}: {with_interval(below, '.1%')}, at most {rule.share:.1%} wanted",
+    )
+
+
+def _check(
+    metric: str, what: str, figure: Estimate, threshold: float, *, good: bool, sure: bool, says: str
+) -> Check:
+    """Return the outcome of a rule on an estimate."""
+    conversations = figure.n if figure.groups is None else figure.groups
+    few = conversations < FEW
+    verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
+    why = ""
+    if good and few:
+        so_many = plural(conversations, "conversation is", "conversations are")
+        why = f"; {so_many} too few to tell ({FEW} needed)"
+    elif good and not sure:
+        why = "; the interval reaches across the threshold: more conversations are needed"
+    figures = (figure.value, figure.low, figure.high, threshold, figure.n, conversations)
+    return Check(metric, what, *figures, verdict, f"{says}{why}")
+
+
+def _nothing(metric: str, what: str, threshold: float, scores: MetricScores) -> Check:
+    counts = zip(STATUSES, _counts(scores), strict=True)
+    listed = ", ".join(f"{n:,} {status}" for status, n in counts if n)
+    says = f"{what}: no score with status ok ({listed}), so nothing can be held against"
+    return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
+
+
+def _counts(scores: MetricScores) -> list[int]:
+    """Return the number of scores of each status."""
+    counts: list[int] = np.bincount(scores.statuses, minlength=len(STATUSES)).tolist()
+    return counts
+
+
+def _statuses(rules: Rules, table: ScoreTable) -> Iterator[Check]:
+    for status, thresholds in (("failed", rules.max_failed), ("abstained", rules.max_abstained)):
+        for metric, most in thresholds.items():
+            chosen = [*table.metrics.values()] if metric == EVERY else [table.metrics[metric]]
+            n = sum(len(scores.items) for scores in chosen)
+            count = sum(_counts(scores)[STATUSES.index(status)] for scores in chosen)
+            units = max(len(np.unique(scores.conversations)) for scores in chosen)
+            verdict: Verdict = "passed" if count <= most * n else "failed"
+            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
+            what = f"share {status}"
+            yield Check(metric, what, count / n, None, None, most, n, units, verdict, says)
+
+
+def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
+    from grice.evaluation.compare import compare  # which loads scipy
 
     metrics = {metric.metric: metric for metric in compare(baseline, file, moved=0).metrics}
     every = rules.max_drop.get(EVERY)
@@ -193,154 +270,3 @@ def _of_drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
             says=f"{with_interval(gap, '+.3f')} against {baseline}, a drop of at most "
             f"{most:g} wanted",
         )
-
-
-def gate(scores: Iterable[Scored], rules: Rules) -> GateResult:
-    """Check scores that are at hand, in any order.
-
-    Raises:
-        InputError: If a rule names a metric without scores.
-    """
-    groups: dict[str, list[Scored]] = {}
-    for score in scores:
-        groups.setdefault(score.conversation, []).append(score)
-    return _checked(groups.values(), rules, "the scores")
-
-
-def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> GateResult:
-    named = rules.metrics()
-    tallies: dict[str, _Tally] = {}
-    for group in groups:
-        for metric, signature in {score.metric: score.signature for score in group}.items():
-            if metric not in tallies:
-                below = {rule.below for rule in rules.share_below if rule.metric == metric}
-                tallies[metric] = _Tally(metric_range(metric, signature), below)
-            tallies[metric].add(score for score in group if score.metric == metric)
-    if not tallies:
-        raise InputError(f"{where}: there is no score in it")
-    for metric in sorted(named):
-        if metric not in tallies:
-            near = did_you_mean(metric, tallies)
-            raise InputError(f"{where}: no scores of metric {metric!r}{near}")
-    rules.check_reachable({metric: tallies[metric].range for metric in named})
-    checks = (
-        *_of_means(rules, tallies),
-        *_of_shares(rules, tallies),
-        *_of_statuses(rules, tallies),
-    )
-    return _result(checks, rules)
-
-
-def _result(checks: tuple[Check, ...], rules: Rules) -> GateResult:
-    fine = {"passed", "uncertain"} if rules.allow_uncertain else {"passed"}
-    passed = all(check.verdict in fine for check in checks)
-    return GateResult(checks, passed, rules.allow_uncertain)
-
-
-def _of_means(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
-    for metric, least in rules.minimum.items():
-        tally = tallies[metric]
-        mean = tally.mean.estimate()
-        if mean is None:
-            yield _nothing(metric, "mean", least, tally)
-            continue
-        yield _check(
-            metric,
-            "mean",
-            mean,
-            least,
-            good=mean.value >= least,
-            sure=mean.low is not None and mean.low >= least,
-            says=f"mean {with_interval(mean)}, at least {least:g} wanted",
-        )
-
-
-def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
-    for rule in rules.share_below:
-        tally = tallies[rule.metric]
-        what = f"share below {rule.below:g}"
-        below = proportion(tally.below[rule.below], tally.sizes)
-        if below is None:
-            yield _nothing(rule.metric, what, rule.share, tally)
-            continue
-        yield _check(
-            rule.metric,
-            what,
-            below,
-            rule.share,
-            good=below.value <= rule.share,
-            sure=below.high is not None and below.high <= rule.share,
-            says=f"{what}: {with_interval(below, '.1%')}, at most {rule.share:.1%} wanted",
-        )
-
-
-def _check(
-    metric: str, what: str, figure: Estimate, threshold: float, *, good: bool, sure: bool, says: str
-) -> Check:
-    """Return how a rule comes out."""
-    conversations = figure.n if figure.groups is None else figure.groups
-    few = conversations < FEW
-    verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
-    why = ""
-    if good and few:
-        so_many = plural(conversations, "conversation is", "conversations are")
-        why = f"; {so_many} too few to tell ({FEW} needed)"
-    elif good and not sure:
-        why = "; the interval reaches across the threshold: more conversations are needed"
-    figures = (figure.value, figure.low, figure.high, threshold, figure.n, conversations)
-    return Check(metric, what, *figures, verdict, f"{says}{why}")
-
-
-def _of_statuses(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
-    wanted: list[tuple[Status, dict[str, float]]] = [
-        ("failed", rules.max_failed),
-        ("abstained", rules.max_abstained),
-    ]
-    for status, thresholds in wanted:
-        for metric, most in thresholds.items():
-            chosen = list(tallies.values()) if metric == EVERY else [tallies[metric]]
-            n = sum(tally.total for tally in chosen)
-            count = sum(tally.statuses[status] for tally in chosen)
-            units = max(tally.conversations for tally in chosen)
-            verdict: Verdict = "passed" if count <= most * n else "failed"
-            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
-            what = f"share {status}"
-            yield Check(metric, what, count / n, None, None, most, n, units, verdict, says)
-
-
-def _nothing(metric: str, what: str, threshold: float, tally: _Tally) -> Check:
-    counts = ", ".join(f"{n:,} {status}" for status, n in tally.statuses.items() if n)
-    says = f"{what}: no score with status ok ({counts}), so nothing can be held against"
-    return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
-
-
-def rules(
-    *,
-    minimum: Iterable[tuple[str, float]] = (),
-    share_below: Iterable[tuple[str, float, float]] = (),
-    max_failed: Iterable[tuple[str, float]] = (),
-    max_abstained: Iterable[tuple[str, float]] = (),
-    max_drop: Iterable[tuple[str, float]] = (),
-    allow_uncertain: bool = False,
-) -> Rules:
-    """Return rules from thresholds as a command line names them."""
-    return Rules(
-        _once("--min", minimum),
-        tuple(ShareBelow(*rule) for rule in share_below),
-        _once("--max-failed", max_failed),
-        _once("--max-abstained", max_abstained),
-        allow_uncertain,
-        _once("--max-drop", max_drop),
-    )
-
-
-def _once(flag: str, thresholds: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return thresholds by metric; of two for one metric none is dropped in silence."""
-    by_metric: dict[str, float] = {}
-    for metric, value in thresholds:
-        name = metric or EVERY
-        if name in by_metric:
-            pair = f"{by_metric[name]:g} and {value:g}"
-            raise InputError(f"{flag}: two thresholds for {name}, {pair}")
-        by_metric[name] = value
-    return by_metric

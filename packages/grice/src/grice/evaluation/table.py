@@ -1,13 +1,12 @@
-"""Scores as one table: items down, metrics across, whether they were read or just computed.
+"""One long table of scores: conversation, turn, name, value, status.
 
-Conversations are numbered once for all files that are evaluated together, so that an item is one
-integer and joining two files is joining two sorted columns: 17 bytes per score, whatever
-the order of the lines.
+Conversation and turn of a row are one integer, so that joining two columns is joining two sorted
+arrays; a row takes 17 bytes.
 """
 
 from __future__ import annotations
 
-import re
+import math
 from array import array
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from grice.errors import InputError, MetricError, RecordError, did_you_mean, plural
 from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
-from grice.evaluation.scores import ScoreLine, any_rows, read_score_lines
+from grice.evaluation.scores import any_rows, item_of, read_score_lines
 from grice.progress import track
 from grice.records import Status
 from grice.stats.estimate import FEW
@@ -27,19 +26,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.evaluation.datasets import Item, Rated
-    from grice.records import Conversation, Json, Score
+    from grice.evaluation.scores import ScoreLine
+    from grice.records import Conversation, Score
     from grice.stats.clusters import Bounds
 
 
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
-OK = STATUSES.index("ok")
+OK, ABSTAINED, FAILED = range(3)
 TURN_BITS = 32
 """Bits of an item's number that hold its turn."""
 STEP = 64
-"""Conversations scored at once: bounds what stands in memory beside the values."""
-
+"""Conversations scored at once."""
+NEAR = 1000
+"""Ids searched for one similar to an unknown one."""
+LABEL = "a rating with conversation, rating and, of a single reply, turn"
 Reduce: TypeAlias = Literal["mean", "min", "last"]
-"""How the scores of single replies become one of their conversation."""
+"""Reduction of the scores of replies to one of their conversation."""
+Unit: TypeAlias = Literal["turn", "conversation"]
+"""The rated unit: single turns, or whole conversations."""
 
 
 class Scores(Protocol):
@@ -51,18 +55,15 @@ class Scores(Protocol):
 
 
 class Ids:
-    """Numbers conversations in the order they are met."""
+    """Numbers of conversations, shared by the tables that are joined."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
 
-    def number(self, conversation: str) -> int:
-        """Return the number of a conversation, a new one if it was not met before."""
-        return self.numbers.setdefault(conversation, len(self.numbers))
-
     def item(self, conversation: str, turn: int | None) -> int:
-        """Return the number of an item."""
-        return (self.number(conversation) << TURN_BITS) + (0 if turn is None else turn + 1)
+        """Return the number of an item; an unknown conversation gets the next number."""
+        number = self.numbers.setdefault(conversation, len(self.numbers))
+        return (number << TURN_BITS) + (0 if turn is None else turn + 1)
 
     def names(self) -> list[str]:
         """Return the conversations by their numbers."""
@@ -70,9 +71,26 @@ class Ids:
 
     def describe(self, item: int) -> str:
         """Return an item in words."""
-        name = self.names()[item >> TURN_BITS]
-        turn = item & ((1 << TURN_BITS) - 1)
-        return f"conversation {name!r}" + (f", turn {turn - 1}" if turn else "")
+        name, turn = self.names()[item >> TURN_BITS], turn_of(item)
+        return f"conversation {name!r}" + ("" if turn is None else f", turn {turn}")
+
+
+def turn_of(item: int) -> int | None:
+    """Return the turn of an item; None for a whole conversation."""
+    turn = item & ((1 << TURN_BITS) - 1)
+    return turn - 1 if turn else None
+
+
+class ConversationNames:
+    """Ids of the conversations of one score file, apart for inputs that share an id."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, object] = {}
+
+    def name(self, conversation: str, file: object) -> str:
+        """Return the id of a conversation, with its file if another input had that id before."""
+        known = file is None or self._files.setdefault(conversation, file) == file
+        return conversation if known else f"{conversation} ({file})"
 
 
 class Column(NamedTuple):
@@ -80,8 +98,8 @@ class Column(NamedTuple):
 
     Attributes:
         values: One value per item: the neutral one where the metric abstained, None where it
-            failed or no score is there.
-        reduced: How scores of replies became one of a conversation; empty if they are one already.
+            failed or there is no score.
+        reduced: Reduction of reply scores to one of their conversation; empty if none was needed.
     """
 
     metric: str
@@ -94,13 +112,12 @@ class Column(NamedTuple):
 
 
 class MetricScores(NamedTuple):
-    """The scores of one metric, sorted by item.
+    """The rows of one metric, sorted by item.
 
     Attributes:
-        items: Numbers of the items, rising.
-        given: The values as they stand: the neutral one where the metric abstained, NaN where it
-            failed.
-        statuses: Index of each status in :data:`STATUSES`.
+        items: Numbers of the items.
+        given: Values: the neutral one where the metric abstained, NaN where it failed.
+        statuses: Index in :data:`STATUSES`; -1 where there is no score.
         signatures: Every signature that occurs.
     """
 
@@ -124,22 +141,45 @@ class MetricScores(NamedTuple):
         """Turn of each item; -1 for a whole conversation."""
         return (self.items & ((1 << TURN_BITS) - 1)) - 1
 
-    def of(self, conversation: int, targets: Sequence[int] | None = None) -> MetricScores:
-        """Return the scores of a conversation, of its target turns where those are named."""
-        start, end = np.searchsorted(
-            self.items, (conversation << TURN_BITS, (conversation + 1) << TURN_BITS)
+    def at(self, rows: slice | NDArray[np.bool_]) -> MetricScores:
+        """Return some of the rows."""
+        return MetricScores(
+            self.items[rows], self.given[rows], self.statuses[rows], self.signatures
         )
-        rows = slice(start, end)
-        items, given, statuses = self.items[rows], self.given[rows], self.statuses[rows]
-        part = MetricScores(items, given, statuses, self.signatures)
-        if targets is None:
-            return part
-        kept = np.isin(part.turns, (-1, *targets))
-        return MetricScores(items[kept], given[kept], statuses[kept], self.signatures)
+
+    def on(self, items: Integers) -> MetricScores:
+        """Return the rows of other sorted items, which include those here."""
+        places = np.searchsorted(items, self.items)
+        given, statuses = np.full(len(items), np.nan), np.full(len(items), -1, np.int8)
+        given[places], statuses[places] = self.given, self.statuses
+        return MetricScores(items, given, statuses, self.signatures)
+
+    def per_unit(self, unit: Unit) -> MetricScores:
+        """Return the scores of single turns, or one score per conversation.
+
+        That is the mean of its scores with status ``ok``, else of the neutral values of those
+        that abstained, and failed if a score failed and none is ``ok``.
+        """
+        if unit == "turn":
+            return self.at(self.turns >= 0)
+        numbers, codes = np.unique(self.conversations, return_inverse=True)
+        ok, failed = (np.bincount(codes, self.statuses == s) > 0 for s in (OK, FAILED))
+        statuses = np.select([ok, failed], [OK, FAILED], ABSTAINED).astype(np.int8)
+        given = np.where(ok, _means(codes, self.values), _means(codes, self.given))
+        return MetricScores(numbers << TURN_BITS, given, statuses, self.signatures)
+
+
+def _means(codes: Integers, column: Floats) -> Floats:
+    """Return the mean of each group without NaN; NaN where nothing is left."""
+    there = ~np.isnan(column)
+    n = int(codes.max(initial=-1)) + 1
+    counts = np.bincount(codes[there], minlength=n)
+    sums = np.bincount(codes[there], column[there], minlength=n)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 class ScoreTable(NamedTuple):
-    """Scores by item and metric."""
+    """Scores by metric and item."""
 
     source: str
     ids: Ids
@@ -153,7 +193,7 @@ class ScoreTable(NamedTuple):
         return self.metrics[metric]
 
     def signature(self, metric: str) -> str:
-        """Return what exactly was computed for a metric."""
+        """Return the one signature of a metric."""
         signatures = self.metrics[metric].signatures
         if len(signatures) > 1:
             raise InputError(
@@ -161,18 +201,6 @@ class ScoreTable(NamedTuple):
                 f"one run: {'; '.join(signatures)}"
             )
         return signatures[0]
-
-    def check_unique(self) -> ScoreTable:
-        """Return the table itself."""
-        for name, scores in self.metrics.items():
-            twice = np.flatnonzero(scores.items[1:] == scores.items[:-1])
-            if len(twice):
-                item = self.ids.describe(int(scores.items[twice[0]]))
-                raise InputError(
-                    f"{self.source}: {name} scores {item} more than once; give scores of one run "
-                    "over one input (score inputs with the same ids each alone)"
-                )
-        return self
 
     def column(self, metric: str, rated: Rated, reduce: Reduce = "mean") -> Column:
         """Return a metric's column on the items of a rated set."""
@@ -197,15 +225,25 @@ class ScoreTable(NamedTuple):
 
     def _on(self, metric: str, item: Item) -> MetricScores:
         """Return the scores of the rated reply, or of the judged turns, or of the whole."""
+        scores = self.metrics.get(metric, NOTHING)
         number = self.ids.numbers.get(item.conversation.id, -1)
-        return self.metrics.get(metric, NOTHING).of(number, item.conversation.targets)
+        ends = np.searchsorted(scores.items, (number << TURN_BITS, (number + 1) << TURN_BITS))
+        part, targets = scores.at(slice(*ends)), item.conversation.targets
+        return part if targets is None else part.at(np.isin(part.turns, (-1, *targets)))
+
+    def conversation_means(self, metric: str) -> dict[str, float]:
+        """Return the mean value of each conversation, neutral values included."""
+        names, scores = self.ids.names(), self.metrics[metric]
+        numbers, codes = np.unique(scores.conversations, return_inverse=True)
+        means = zip(numbers.tolist(), _means(codes, scores.given).tolist(), strict=True)
+        return {names[number]: mean for number, mean in means if not math.isnan(mean)}
 
 
 def _reduced(part: MetricScores, reduce: Reduce) -> tuple[float | None, str]:
     """Return the value of an item and its status."""
     if not len(part.items):
         return None, "missing"
-    # The neutral value of an abstained reply counts: the metric found nothing to say of it.
+    # Neutral values of abstained replies count.
     judged = ~np.isnan(part.given)
     if not judged.any():
         return None, "failed"
@@ -219,7 +257,7 @@ def _reduced(part: MetricScores, reduce: Reduce) -> tuple[float | None, str]:
 
 
 class _Rows:
-    """The scores of one metric while they come in."""
+    """Growing columns of one metric."""
 
     def __init__(self) -> None:
         self.items = array("q")
@@ -239,16 +277,20 @@ class _Rows:
 
 
 NOTHING = _Rows().sorted()
-"""The scores of a metric that is not there."""
 
 
 def _table(
-    lines: Iterable[ScoreLine | Score], source: str, ids: Ids, names: Iterable[str] = ()
+    lines: Iterable[tuple[ScoreLine | Score, object]],
+    source: str,
+    ids: Ids,
+    metrics: Iterable[str] = (),
 ) -> ScoreTable:
-    rows = {name: _Rows() for name in names}
-    for line in lines:
+    """Return the table of scores, each with the file of its conversation."""
+    rows = {name: _Rows() for name in metrics}
+    names = ConversationNames()
+    for line, file in lines:
         row = rows.setdefault(line.metric, _Rows())
-        row.items.append(ids.item(line.conversation, line.turn))
+        row.items.append(ids.item(names.name(line.conversation, file), line.turn))
         value = line.value if line.status != "failed" else None
         row.values.append(float("nan") if value is None else value)
         row.statuses.append(STATUSES.index(line.status))
@@ -257,19 +299,34 @@ def _table(
 
 
 def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
-    """Return what ``grice score`` wrote."""
-    lines = (line for _, line in read_score_lines(file))
-    return _table(lines, file, Ids() if ids is None else ids)
+    """Return the table of a score file, each item once per metric."""
+    lines = ((line, line.meta.file) for _, line in read_score_lines(file))
+    table = _table(lines, file, Ids() if ids is None else ids)
+    for name, scores in table.metrics.items():
+        twice = np.flatnonzero(scores.items[1:] == scores.items[:-1])
+        if len(twice):
+            item = table.ids.describe(int(scores.items[twice[0]]))
+            raise InputError(
+                f"{file}: {name} scores {item} more than once; give scores of one run "
+                "over one input (score inputs with the same ids each alone)"
+            )
+    return table
 
 
-def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) -> ScoreTable:
-    """Return the scores of loaded metrics on the items of a set."""
-    conversations = [item.conversation for item in rated.items]
+def table_of(scores: Iterable[Score], metrics: Iterable[str] = ()) -> ScoreTable:
+    """Return the table of scores in memory."""
+    lines = ((score, score.meta.get("file")) for score in scores)
+    return _table(lines, "the scores", Ids(), metrics)
+
+
+def score_table(
+    metrics: Scores, signatures: Mapping[str, str], conversations: Sequence[Conversation]
+) -> ScoreTable:
+    """Return the scores of loaded metrics on conversations."""
     starts = range(0, len(conversations), STEP)
     windows = (conversations[start : start + STEP] for start in starts)
     parts = track(windows, "conversations", len(conversations), len)
-    scores = (score for talks in parts for score in metrics.score(talks))
-    table = _table(scores, "", Ids(), signatures)
+    table = table_of((score for talks in parts for score in metrics.score(talks)), signatures)
     stated = {
         name: scores._replace(signatures=(signatures.get(name, ""),))
         for name, scores in table.metrics.items()
@@ -278,7 +335,7 @@ def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) ->
 
 
 def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
-    """Return the least and the greatest value of a metric, or of a blend of metrics.
+    """Return the range of values of a metric or blend.
 
     None if a metric is not installed here, or if a column has values of another scale.
     """
@@ -293,59 +350,26 @@ def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
     return (column.low, column.high) if inside else None
 
 
-Unit: TypeAlias = Literal["turn", "conversation"]
-"""The rated unit: single turns, or whole conversations."""
-
-NEAR = 1000
-"""How many ids are looked through for one that is nearly the unknown one."""
-
-
-CONVERSATION, TURN = ("conversation", "conversation_id", "id"), ("turn", "turn_index")
-
-Label: TypeAlias = tuple[str, int | None, tuple[float, ...]]
-"""Conversation, turn and ratings of a line of labels, one rating per judge."""
-LABEL = "a rating with conversation, rating and, of a single reply, turn"
-"""A line of labels in words, for messages."""
-
-
-class JoinedScores(NamedTuple):
-    """One metric over all items of a file of scores.
-
-    Attributes:
-        values: Its value; NaN unless ``ok``. Of a conversation, the mean over its replies.
-        given: Its value, the neutral one where it abstained; NaN where it failed.
-    """
-
-    values: Floats
-    given: Floats
-    signature: str
-
-
 class Aligned(NamedTuple):
     """Ratings and scores over the same items.
 
     Attributes:
-        items: Number of every item of the file of scores, rising.
-        ratings: Mean rating of each; NaN where nobody rated it.
+        items: Number of every item of the score file.
+        ratings: Mean rating of each; NaN where there is none.
     """
 
     unit: Unit
     ids: Ids
     items: Integers
     ratings: Floats
-    columns: dict[str, JoinedScores]
+    columns: dict[str, MetricScores]
     remarks: tuple[str, ...]
 
-    @property
-    def conversations(self) -> Integers:
-        """Number of the conversation of each item."""
-        return self.items >> TURN_BITS
-
     def groups(self, places: Integers) -> list[int] | None:
-        """Return the conversation of some items; None if each item is one of its own."""
+        """Return the conversations of some items; None if each item is one of its own."""
         if self.unit == "conversation":
             return None
-        return [int(number) for number in self.conversations[places]]
+        return [int(item) >> TURN_BITS for item in self.items[places]]
 
     @property
     def rated(self) -> Integers:
@@ -354,46 +378,35 @@ class Aligned(NamedTuple):
 
 
 def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
-    """Join a file of ratings with a file that ``grice score`` wrote."""
-    ids = Ids()
-    table = read_table(scores, ids).check_unique()
-    unit, rated, numbers = _read_labels(labels, ids)
-    wanted = {name: table.named(name) for name in metrics} if metrics else table.metrics
-    numbered = np.unique(np.concatenate([_numbers(each, unit) for each in wanted.values()]))
-    items = np.asarray(numbered[numbered >= 0], np.int64)
+    """Join a file of ratings with a score file."""
+    table = read_table(scores)
+    rated = _read_labels(labels, table.ids)
+    unit = rated.unit
     columns, remarks = {}, []
-    for name, metric_scores in wanted.items():
+    for name in metrics or table.metrics:
+        column = table.named(name)
         table.signature(name)
-        if unit == "turn" and not (metric_scores.turns >= 0).any():
+        if unit == "turn" and not (column.turns >= 0).any():
             remarks.append(f"{name} scores whole conversations, turns were rated: left out")
         else:
-            numbers_of = _numbers(metric_scores, unit)
-            kept = numbers_of >= 0
-            places = np.searchsorted(items, numbers_of[kept])
-            columns[name] = JoinedScores(
-                _means(places, metric_scores.values[kept], len(items)),
-                _means(places, metric_scores.given[kept], len(items)),
-                metric_scores.signatures[0],
-            )
+            columns[name] = column.per_unit(unit)
     if not columns:
         raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
-    for item, number in numbers.items():
-        place = np.searchsorted(items, item)
-        if place == len(items) or items[place] != item:
-            raise RecordError(
-                f"{scores} has no score of {ids.describe(item)}; turns are "
-                "counted from 0, and it holds only turns that were judged",
-                file=labels,
-                line=number,
-                field=unit,
-            )
-    missing = sum(not values for values in rated.values())
-    if missing:
+    items = np.unique(np.concatenate([column.items for column in columns.values()]))
+    unknown = np.flatnonzero(~np.isin(list(rated.lines), items))
+    if len(unknown):
+        item = list(rated.lines)[unknown[0]]
+        problem = (
+            f"{scores} has no score of {table.ids.describe(item)}; turns are counted from 0, and "
+            "it holds only turns that were judged"
+        )
+        raise RecordError(problem, file=labels, line=rated.lines[item], field=unit)
+    if missing := sum(not values for values in rated.ratings.values()):
         remarks.append(
             f"{plural(missing, 'item')} of {labels} without a rating: taken as not rated"
         )
     ratings = np.full(len(items), np.nan)
-    for item, values in rated.items():
+    for item, values in rated.ratings.items():
         if values:
             ratings[np.searchsorted(items, item)] = sum(values) / len(values)
     there = ratings[~np.isnan(ratings)]
@@ -408,83 +421,54 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
             f"{labels}: every rating is {there[0]:g}; nothing can be learned from ratings that "
             "never change"
         )
-    return Aligned(unit, ids, items, ratings, columns, tuple(remarks))
+    placed = {name: column.on(items) for name, column in columns.items()}
+    return Aligned(unit, table.ids, items, ratings, placed, tuple(remarks))
 
 
-def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dict[int, int]]:
-    """Return what was rated, the ratings of each item, and the line that first names it."""
-    rated: dict[int, list[float]] = {}
-    numbers: dict[int, int] = {}
+class _Labels(NamedTuple):
+    """Ratings of each item, and the line that names it first."""
+
+    unit: Unit
+    ratings: dict[int, list[float]]
+    lines: dict[int, int]
+
+
+def _read_labels(file: str, ids: Ids) -> _Labels:
+    ratings: dict[int, list[float]] = {}
+    lines: dict[int, int] = {}
     units: dict[Unit, int] = {}
-    known = len(ids.numbers)
-    for number, fields in any_rows(file, LABEL):
-        conversation, turn, ratings = _label(fields, file, number)
-        if turn is not None and turn < 0:
-            raise RecordError("a turn is counted from 0", file=file, line=number, field="turn")
+    for number, row in any_rows(file, LABEL):
+        problem = field = ""
+        conversation, turn = item_of(row, file, number)
         unit: Unit = "conversation" if turn is None else "turn"
-        unlike = "turn" if turn is None else "conversation"
         units.setdefault(unit, number)
-        if len(units) > 1:
-            raise RecordError(
-                f"line {min(units.values())} rates a {unlike}, this one a {unit}; give them in two "
-                "files",
-                file=file,
-                line=number,
-                field="turn",
+        given = ratings_of(row)
+        names = [name for name in row if name.strip().casefold() in FIELDS]
+        raters = [name for name in row if RATER.fullmatch(name.strip())]
+        odd = {name: odd_text(row[name]) for name in (*names, *raters)}
+        if conversation not in ids.numbers:
+            near = did_you_mean(conversation, list(ids.numbers)[:NEAR])
+            near = near if near.startswith("; did") else ""
+            problem = (
+                f"there is no score of conversation {conversation!r}{near}; score the "
+                "conversations that were rated, or drop this label"
             )
-        if ids.number(conversation) >= known:
-            near = did_you_mean(conversation, list(ids.numbers)[: min(known, NEAR)])
-            raise RecordError(
-                f"there is no score of conversation {conversation!r}"
-                f"{near if near.startswith('; did') else ''}; score the conversations that were "
-                "rated, or drop this label",
-                file=file,
-                line=number,
-                field="conversation",
-            )
+            field = "conversation"
+        elif len(units) > 1:
+            [(first, line), _] = units.items()
+            problem = f"line {line} rates a {first}, this one a {unit}; give them in two files"
+            field = "turn"
+        elif wrong := [name for name, text in odd.items() if text is not None]:
+            problem = f"expected a number, found {odd[wrong[0]]!r}; {LABEL} is expected"
+            field = wrong[0]
+        elif len(given) > 1:
+            problem, field = f"one rating is expected, found {', '.join(given)}", "ratings"
+        elif not given and not names:
+            problem, field = f"{understood(row)}; {LABEL} is expected", "rating"
+        if problem:
+            raise RecordError(problem, file=file, line=number, field=field)
         item = ids.item(conversation, turn)
-        numbers.setdefault(item, number)
-        rated.setdefault(item, []).extend(ratings)
-    return next(iter(units)), rated, numbers
-
-
-def _label(fields: Mapping[str, Json], file: str, line: int) -> Label:
-
-    def refuse(problem: str, field: str) -> RecordError:
-        return RecordError(f"{problem}; {LABEL} is expected", file=file, line=line, field=field)
-
-    conversation = next((fields[name] for name in CONVERSATION if name in fields), None)
-    if isinstance(conversation, bool) or not isinstance(conversation, str | int):
-        raise refuse(f"missing or no text; found {', '.join(fields) or 'no field'}", "conversation")
-    turn = next((fields[name] for name in TURN if name in fields), None)
-    if isinstance(turn, str) and re.fullmatch(r"\s*-?\d+\s*", turn):
-        turn = int(turn)
-    if turn == "":
-        turn = None
-    if isinstance(turn, bool) or not isinstance(turn, int | None):
-        raise refuse(f"expected a whole number, found {turn!r}", "turn")
-    ratings = ratings_of(fields)
-    for name, value in fields.items():
-        is_rating = name.strip().casefold() in FIELDS or RATER.fullmatch(name.strip())
-        if is_rating and (odd := odd_text(value)) is not None:
-            raise refuse(f"expected a number, found {odd!r}", name)
-    if len(ratings) > 1:
-        raise refuse(f"one rating is expected, found {', '.join(ratings)}", "ratings")
-    if not ratings and not any(name.strip().casefold() in FIELDS for name in fields):
-        raise refuse(understood(fields), "rating")
-    [given] = ratings.values() or [()]
-    return str(conversation), turn, tuple(value for value in given if value is not None)
-
-
-def _numbers(scores: MetricScores, unit: Unit) -> Integers:
-    """Return the item that each score counts for; -1 for one that counts for none."""
-    if unit == "conversation":
-        return scores.conversations << TURN_BITS
-    return np.where(scores.turns >= 0, scores.items, -1)
-
-
-def _means(places: Integers, column: Floats, n: int) -> Floats:
-    there = ~np.isnan(column)
-    counts = np.bincount(places[there], minlength=n)
-    sums = np.bincount(places[there], column[there], minlength=n)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        lines.setdefault(item, number)
+        known = [value for values in given.values() for value in values if value is not None]
+        ratings.setdefault(item, []).extend(known)
+    return _Labels(next(iter(units)), ratings, lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import sys
 from contextlib import ExitStack
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from grice.errors import InputError, RecordError
-from grice.evaluation.datasets import hashed
 from grice.files import check_not_input, destination, streaming
 from grice.readers import SilenceError, check_arrow, read, records_of
 from grice.scoring.api import load
@@ -200,6 +200,12 @@ def _records(readings: Sequence[Reading], bad_records: BadRecords) -> Records:
         yield record
 
 
+def _hashed(text: str, seed: int) -> int:
+    """Return 64 pseudorandom bits, the same on every machine."""
+    data = f"{seed} {text}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+
+
 def _drawn(records: Records, sample: int, seed: int) -> tuple[Records, Sampled]:
     """Draw conversations, those whose hashed ids are lowest; unreadable records come first."""
     broken: list[RecordError] = []
@@ -209,7 +215,7 @@ def _drawn(records: Records, sample: int, seed: int) -> tuple[Records, Sampled]:
         if isinstance(record, RecordError):
             broken.append(record)
             continue
-        entry = (-hashed(record.id, seed), record.id, seen, record)
+        entry = (-_hashed(record.id, seed), record.id, seen, record)
         seen += 1
         if len(heap) < sample:
             heapq.heappush(heap, entry)

@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 from msgspec.structs import replace
 
 import grice
-from grice.evaluation.pairs import EVERY
 from grice.files import write_text
 from grice.records import to_json
 from grice.report.html import evaluation_page
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice.evaluation.agreement import Block, Row
     from grice.evaluation.gate import Check, GateResult
-    from grice.evaluation.meta import Results
-    from grice.evaluation.pairs import DamagedBlock, DamagedRow
+    from grice.evaluation.meta import Block, Results, Row
     from grice.stats.estimate import Estimate
 
 SIDES = ("", "_low", "_high")
@@ -35,7 +32,7 @@ FIGURES = ("spearman", "pearson", "kendall", "accuracy")
 WHENCE = ("ceiling", "why", "caveats", "signature")
 FIELDS = (
     *(*ABOUT, *LEFT_OUT, *(f"{figure}{side}" for figure in FIGURES for side in SIDES)),
-    *("ties", "baseline", *(f"difference{side}" for side in SIDES)),
+    *("baseline", *(f"difference{side}" for side in SIDES)),
     *("p_value", "cluster", "kept_given", *WHENCE),
 )
 
@@ -49,47 +46,43 @@ def write_results(
     command: str = "",
 ) -> None:
     """Write a meta-evaluation to files."""
-    tables = results.blocks, results.damaged
     if csv is not None:
-        write_text(csv, as_csv(*tables))
+        write_text(csv, as_csv(results.blocks))
     if latex is not None:
-        write_text(latex, as_latex(*tables))
+        write_text(latex, as_latex(results.blocks))
     if html is not None:
-        title = "Metrics against human ratings" if results.blocks else "Metrics on damaged texts"
+        title = "Metrics against human ratings"
         made = f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}"
         page = evaluation_page(
-            *tables, title=title, command=command, made=made, shared=results.shared
+            results.blocks, title=title, command=command, made=made, shared=results.shared
         )
         write_text(html, page)
 
 
 def as_json(results: Results) -> str:
     """Return the tables as a JSON array, without the single values, which scores hold."""
-    blocks = (
-        replace(block, rows=tuple(replace(row, points=()) for row in block.rows))
-        for block in results.blocks
+    return to_json(
+        [
+            replace(block, rows=tuple(replace(row, points=()) for row in block.rows))
+            for block in results.blocks
+        ]
     )
-    return to_json([*blocks, *results.damaged])
 
 
-def as_csv(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
+def as_csv(blocks: Sequence[Block]) -> str:
     """Return one line per metric and set, and one per metric and set at the level of systems.
 
-    Of damaged texts there is one per metric and kind of damage, which stands as the aspect; the
-    groups are the originals, and accuracy is the share of pairs with the original scored higher.
-    Of systems it is the share of pairs of systems in the order of the ratings.
+    Accuracy is the share of pairs of systems in the order of the ratings.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
-    for record in _records(blocks, damaged):
+    for record in _records(blocks):
         writer.writerow({name: _no_formula(cell) for name, cell in record.items()})
     return text.getvalue()
 
 
-def _records(
-    blocks: Sequence[Block], damaged: Sequence[DamagedBlock]
-) -> Iterator[dict[str, object]]:
+def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
     for block in blocks:
         for row in block.rows:
             yield _record(block, row)
@@ -102,9 +95,6 @@ def _records(
                 | _bounds("pearson", entry.pearson)
                 | _bounds("accuracy", entry.accuracy)
             )
-    for pairs in damaged:
-        for judged in pairs.rows:
-            yield from _kinds(pairs, judged)
 
 
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
@@ -116,23 +106,6 @@ def _no_formula(cell: object) -> object:
     if not isinstance(cell, str) or NUMBER.fullmatch(cell) or not FORMULA.match(cell):
         return cell
     return f"'{cell}"
-
-
-def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:
-    whole = {
-        "data": block.data,
-        "level": block.level,
-        "metric": row.metric,
-        "trivial": "yes" if row.trivial else "no",
-        "signature": row.signature,
-    }
-    if row.every is None:
-        yield whole | {"aspect": EVERY, "n": 0, "failed": row.failed, "why": "every pair failed"}
-    for kind, accuracy in row.kinds.items():
-        # What is counted over all pairs stands beside their figure only.
-        counted = {"failed": row.failed, "ties": _number(row.ties)} if kind == EVERY else {}
-        groups = {"aspect": kind, "n": accuracy.n, "groups": accuracy.groups or ""}
-        yield whole | groups | counted | _bounds("accuracy", accuracy)
 
 
 def _record(block: Block, row: Row) -> dict[str, object]:
@@ -186,37 +159,26 @@ _SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textas
 _SPECIAL |= {char: f"\\{char}" for char in "&%$#_{}"}
 
 
-def as_latex(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
-    """Return a table per set, for the package ``booktabs``."""
-    lines = [line for block in blocks for line in _of_ratings(block)]
-    lines += [line for block in damaged for line in _of_pairs(block)]
-    return "\n".join(lines)
-
-
-def _framed(
-    columns: str, head: str, body: Sequence[str], caption: str, size: str = ""
-) -> list[str]:
-    """Return the lines of a table under a head, with a blank line behind it."""
-    return [
-        "\\begin{table}",
-        f"\\centering{size}",
-        f"\\begin{{tabular}}{{{columns}}}",
-        "\\toprule",
-        f"{head} \\\\",
-        "\\midrule",
-        *(f"{line} \\\\" for line in body),
-        "\\bottomrule",
-        "\\end{tabular}",
-        f"\\caption{{{caption}}}",
-        "\\end{table}",
-        "",
-    ]
-
-
-def _of_ratings(block: Block) -> list[str]:
-    """Return a table with a line per metric."""
+def as_latex(blocks: Sequence[Block]) -> str:
+    """Return a table per set, a line per metric, for the package ``booktabs``."""
     head = "metric & Spearman & 95\\,\\% & Pearson & difference to the baseline & $n$"
-    return _framed("lrlrlr", head, [*map(_line, block.rows)], _caption(block))
+    lines: list[str] = []
+    for block in blocks:
+        lines += [
+            "\\begin{table}",
+            "\\centering",
+            "\\begin{tabular}{lrlrlr}",
+            "\\toprule",
+            f"{head} \\\\",
+            "\\midrule",
+            *(f"{_line(row)} \\\\" for row in block.rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+            f"\\caption{{{_caption(block)}}}",
+            "\\end{table}",
+            "",
+        ]
+    return "\n".join(lines)
 
 
 def _line(row: Row) -> str:
@@ -228,44 +190,6 @@ def _line(row: Row) -> str:
         f"{_named(row)} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
         f"{row.pearson.value:.3f} & {versus} & {row.n}"
     )
-
-
-def _of_pairs(block: DamagedBlock) -> list[str]:
-    """Return a table with a line per kind of damage and a column per metric."""
-    body = []
-    for kind in block.kinds:
-        accuracies = [row.kinds.get(kind) for row in block.rows]
-        most = max(accuracy.n for accuracy in accuracies if accuracy is not None)
-        cells = ["--" if accuracy is None else _share(accuracy) for accuracy in accuracies]
-        body.append(" & ".join([_tex(kind), str(most), *cells]))
-    head = " & ".join(["kind of damage", "$n$", *map(_stacked, block.rows)])
-    columns = f"lr{'c' * len(block.rows)}"
-    return _framed(columns, head, body, _caption_pairs(block), "\\small")
-
-
-def _stacked(row: DamagedRow) -> str:
-    """Return the name of a metric, one word over the other, to keep its column narrow."""
-    words = [_tex(word) for word in row.metric.split("_")]
-    words = [f"\\emph{{{word}}}" for word in words] if row.trivial else words
-    stack = r"\\".join(words)
-    return f"\\shortstack{{{stack}}}"
-
-
-def _share(accuracy: Estimate) -> str:
-    return f"\\shortstack{{{accuracy.value:.3f}\\\\{{\\scriptsize {bracketed(accuracy)}}}}}"
-
-
-def _caption_pairs(block: DamagedBlock) -> str:
-    drawn = "" if block.pairs == block.of else f" (drawn from {block.of})"
-    parts = [
-        f"{_tex(block.data)}, {block.level} level, {block.pairs} pairs{drawn} of {block.sources} "
-        "originals, whose versions the 95\\,\\% intervals take together",
-        "Share of pairs in which the original is scored above its damaged version; a tie counts "
-        "half. Emphasised: trivial baselines",
-    ]
-    failed = [f"{_tex(row.metric)} {row.failed}" for row in block.rows if row.failed]
-    parts += [f"Pairs a metric failed on are left out: {', '.join(failed)}"] * bool(failed)
-    return ". ".join(parts) + "."
 
 
 def _named(row: Row) -> str:

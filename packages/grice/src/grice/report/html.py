@@ -14,9 +14,8 @@ from grice.text.markdown import as_read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.evaluation.agreement import Block
     from grice.evaluation.compare import CompareResult
-    from grice.evaluation.pairs import DamagedBlock
+    from grice.evaluation.meta import Block
 
 PACKAGE = "grice.report"
 
@@ -51,7 +50,6 @@ def difference_page(result: CompareResult) -> str:
 
 def evaluation_page(
     blocks: Sequence[Block],
-    damaged: Sequence[DamagedBlock] = (),
     *,
     title: str,
     command: str,
@@ -60,7 +58,6 @@ def evaluation_page(
 ) -> str:
     """Return the page of a meta-evaluation: one file that asks for nothing else."""
     signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
-    signatures += [(row.metric, row.signature) for block in damaged for row in block.rows]
     template = environment().get_template("meta.html.j2")
     return template.render(
         title=title,
@@ -69,7 +66,5 @@ def evaluation_page(
         shared=shared,
         head=head(title, style=asset("meta.css")),
         blocks=blocks,
-        damaged=damaged,
-        # Each once: on damaged texts a metric has another signature.
         signatures=list(dict.fromkeys(signatures)),
     )

@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     flags.add_metrics(parser)
     flags.add_scale(parser)
-    flags.add_number(parser, "--next", "N", "conversations to suggest", 10, type=int)
     flags.add_level(parser, 0.95)
-    flags.add_seed(parser, "the suggestions")
     flags.add_json(parser)
     flags.add_extras(parser, "stats")
 
@@ -45,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.scores,
         metrics=names(arguments.metrics),
         scale=None if arguments.scale is None else tuple(arguments.scale),
-        suggest=arguments.next,
         level=arguments.level,
-        seed=arguments.seed,
     )
     emit(result, _view(result), as_json=arguments.json)
     return 0
@@ -65,10 +61,3 @@ def _view(result: EstimateResult) -> View:
     yield Table(("mean rating", "", f"{alone.level:.0%} interval", "labels saved", "weight"), rows)
     yield Lines(line for metric in result.metrics for line in metric.says)
     yield Lines([*([alone.note] if alone.note else []), *result.remarks], style="yellow")
-    if result.next:
-        yield Lines(["", f"to label next, by {result.by}"], style="bold")
-        suggested = (
-            f"{item.conversation}  ({item.low:.3f} – {item.high:.3f})" for item in result.next
-        )
-        yield Lines(suggested, indent=2)
-        yield Lines([result.rule], style="dim")

@@ -69,17 +69,17 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
-    from grice.evaluation.gate import gate_file, rules
+    from grice.evaluation.gate import Rules, ShareBelow, gate_file
     from grice.files import write_text
     from grice.report.exports import junit, markdown
 
-    wanted = rules(
-        minimum=arguments.min,
-        share_below=arguments.max_share_below,
-        max_failed=arguments.max_failed,
-        max_abstained=arguments.max_abstained,
-        max_drop=arguments.max_drop,
-        allow_uncertain=arguments.allow_uncertain,
+    wanted = Rules(
+        _by_metric("--min", arguments.min),
+        tuple(ShareBelow(*rule) for rule in arguments.max_share_below),
+        _by_metric("--max-failed", arguments.max_failed),
+        _by_metric("--max-abstained", arguments.max_abstained),
+        arguments.allow_uncertain,
+        _by_metric("--max-drop", arguments.max_drop),
     )
     result = gate_file(arguments.scores, wanted, arguments.baseline)
     if arguments.junit is not None:
@@ -94,6 +94,21 @@ def _view(result: GateResult) -> View:
     for check in result.checks:
         style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]
         yield Lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=style)
+
+
+def _by_metric(flag: str, thresholds: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return thresholds by metric; two for one metric are refused."""
+    from grice.errors import InputError
+    from grice.evaluation.gate import EVERY
+
+    by_metric: dict[str, float] = {}
+    for metric, value in thresholds:
+        name = metric or EVERY
+        if name in by_metric:
+            pair = f"{by_metric[name]:g} and {value:g}"
+            raise InputError(f"{flag}: two thresholds for {name}, {pair}")
+        by_metric[name] = value
+    return by_metric
 
 
 def _minimum(text: str) -> tuple[str, float]:

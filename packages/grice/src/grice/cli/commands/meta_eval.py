@@ -55,13 +55,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     parser.add_argument("--baseline", metavar="METRIC", help="the trivial baseline to compare with")
     flags.add_switch(parser, "--kendall", "Kendall's tau-b too")
-    flags.add_number(
-        parser,
-        "--most",
-        "N",
-        "draw so many of the pairs of a collection of damaged texts; default all",
-    )
-    flags.add_seed(parser, "the pairs of --most, and resamples")
+    flags.add_seed(parser, "resamples")
     flags.add_json(parser)
     for form in ("CSV", "LaTeX"):
         flags.add_path(parser, f"--{form.lower()}", "FILE", f"write {form}")
@@ -98,7 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
         reduce=arguments.reduce,
         baseline=arguments.baseline,
         kendall=arguments.kendall,
-        most=arguments.most,
         seed=arguments.seed,
         report=(lambda _: None) if arguments.json else (lambda block: show(block_view(block))),
         warn=warn,
@@ -116,9 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _sets() -> list[dict[str, object]]:
     from grice.evaluation.datasets import known_sets
-    from grice.evaluation.pairs import DAMAGED
 
-    rated: list[dict[str, object]] = [
+    return [
         {
             "set": entry.name,
             "level": entry.level,
@@ -128,25 +120,15 @@ def _sets() -> list[dict[str, object]]:
         }
         for entry in known_sets().values()
     ]
-    damaged: list[dict[str, object]] = [
-        {"set": entry.name, "level": entry.level, "licence": entry.licence}
-        for entry in DAMAGED.values()
-    ]
-    return [*rated, *damaged]
 
 
 def _sets_view() -> View:
     from grice.evaluation.datasets import known_sets
-    from grice.evaluation.pairs import DAMAGED
 
     rated = [
         (entry.name, entry.level, _aspects(entry), entry.licence) for entry in known_sets().values()
     ]
-    damaged = [
-        (entry.name, entry.level, "pairs: damaged, original", entry.licence)
-        for entry in DAMAGED.values()
-    ]
-    yield Table(("set", "level", "aspects", "licence"), [*rated, *damaged], words=4)
+    yield Table(("set", "level", "aspects", "licence"), rated, words=4)
     yield Lines(["* taken unless told otherwise"])
 
 

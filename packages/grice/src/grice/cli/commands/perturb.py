@@ -101,17 +101,14 @@ def _score(
     sound: Sequence[Conversation],
     material: Material,
 ) -> None:
-    from grice.cli._meta import block_view
-    from grice.evaluation.pairs import judge_pairs, perturbed_pairs
-    from grice.evaluation.table import score_table
+    from grice.cli._meta import perturbed_view
+    from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
 
     name = ", ".join(arguments.files)
     pairs = perturbed_pairs(name, sound, kinds, seed=arguments.seed, material=material)
     with load_grader(arguments, arguments.speaker) as grader:
-        table = score_table(grader, grader.signatures, pairs.rated)
-        columns = [table.column(name, pairs.rated) for name in grader.signatures]
-    block = judge_pairs(pairs, columns, (), f",seed:{arguments.seed}")
-    emit(block, block_view(block), as_json=arguments.json)
+        block = judge_pairs(name, pairs, grader, f",seed:{arguments.seed}")
+    emit(block, perturbed_view(block), as_json=arguments.json)
 
 
 def _lines(

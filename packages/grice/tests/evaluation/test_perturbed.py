@@ -1,0 +1,94 @@
+"""The share of pairs whose original scores above its perturbed version."""
+
+import gzip
+import json
+
+import pytest
+
+from grice.cli import main
+from grice.evaluation.perturbed import EVERY, Pair, accuracy, judge_pairs
+from grice.records import Conversation, Turn
+from grice.scoring import load
+
+
+def share_of(values, versions):
+    """Return the accuracy of a metric with these values, and 0 on the original."""
+    talks = [Conversation(str(i), ()) for i in range(len(values))]
+    whole = Conversation("whole", ())
+    pairs = [Pair("k", str(i // versions), whole, talk) for i, talk in enumerate(talks)]
+    return accuracy(
+        pairs, {"whole": 0.0, **{talk.id: v for talk, v in zip(talks, values, strict=True)}}
+    )
+
+
+def test_the_share_is_over_pairs_and_its_interval_over_sources():
+    # Ten versions of each of four sources, all right or all wrong together, are four facts.
+    values = [-1.0] * 20 + [1.0] * 10 + [-1.0] * 10
+    together, apart = (share_of(values, versions).kinds[EVERY] for versions in (10, 1))
+    assert together.value == apart.value == 0.75
+    assert together.n == apart.n == 40
+    assert together.high - together.low > 2 * (apart.high - apart.low)
+
+
+def test_a_tie_counts_half_and_a_missing_value_not_at_all():
+    tied = share_of([0.0, 0.0, 0.0], 1)
+    assert (tied.kinds[EVERY].value, tied.ties) == (0.5, 1.0)
+    whole, other = Conversation("whole", ()), Conversation("other", ())
+    row = accuracy([Pair("k", "s", whole, other)], {"whole": 1.0})
+    assert (row.kinds, row.failed) == ({}, 1)
+
+
+def test_perturb_prints_the_share_of_broken_conversations_that_score_lower(tmp_path, capsys):
+    texts = ["Do you have a dog?", "Yes, a small one. It is brown.", "Is it old?", "It is ten."]
+    lines = [
+        json.dumps({"id": "same", "turns": [f"{text} {i}" for text in texts]}) for i in range(6)
+    ]
+    file = tmp_path / "talks.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    words = ["perturb", str(file), "--kind", "half-swap", "--kind", "turn-order"]
+    assert main([*words, "--score", "turn_count,log_length", "--json", "--no-cache"]) == 0
+    block = json.loads(capsys.readouterr().out)
+    assert block["pairs"] == 12
+    assert block["sources"] == 6, "the ids of records may be the same"
+    rows = {row["metric"]: row for row in block["rows"]}
+    count = rows["turn_count"]
+    assert set(count["kinds"]) == {EVERY, "half-swap", "turn-order"}
+    share = count["kinds"]["half-swap"]
+    assert (share["value"], share["n"], count["ties"]) == (0.5, 6, 1.0)
+    assert share["low"] < 0.5 < share["high"]
+    broken = tmp_path / "broken.jsonl"
+    assert main([*words, "--score", "turn_count", "-o", str(broken), "--no-cache"]) == 0
+    assert "chance is .500" in capsys.readouterr().out
+    assert len(broken.read_text().splitlines()) == 12
+
+
+def test_perturb_refuses_conversations_that_cannot_be_perturbed(tmp_path, capsys):
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"turns": ["Hi."]}\n')
+    assert main(["perturb", str(file), "--kind", "half-swap", "--score", "log_length"]) == 2
+    assert "no conversation could be broken" in capsys.readouterr().err
+
+
+@pytest.mark.data
+def test_trivial_baselines_get_the_recomputed_shares_of_every_kind(golden, data_folder):
+    def talk(name, context, reply):
+        turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate([*context, reply]))
+        return Conversation(name, turns, targets=(len(context),))
+
+    expected = golden("robust_pairs_golden")["values"]
+    pairs = []
+    with gzip.open(data_folder / "rated" / "robust_turn_pairs.jsonl.gz", "rt") as file:
+        for number, row in enumerate(map(json.loads, file)):
+            texts = row["context"], row["response"]
+            changed = row.get("context_perturbed") or row["context"], row["response_perturbed"]
+            if texts != changed and changed[1] is not None:
+                versions = talk(f"{number}", *texts), talk(f"{number}*", *changed)
+                pairs.append(Pair(row["kind"], "\n".join(row["context"]), *versions))
+    with load("log_length", "overlap_last_turn") as grader:
+        rows = {row.metric: row.kinds for row in judge_pairs("pairs", pairs, grader).rows}
+    for metric, feature in (("log_length", "log_words"),
+                            ("overlap_last_turn", "overlap_last_turn")):  # fmt: skip
+        assert set(rows[metric]) - {EVERY} == set(expected)
+        for kind, figures in expected.items():
+            assert rows[metric][kind].n == figures["n"]
+            assert rows[metric][kind].value == pytest.approx(figures[feature], abs=5e-7)
