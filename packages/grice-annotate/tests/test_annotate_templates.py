@@ -8,11 +8,9 @@ from collections import Counter
 
 import pytest
 
-from grice.cli import main
 from grice.errors import GriceError
 from grice_annotate.agreement import agreement_of
 from grice_annotate.study import Study
-from grice_tasks.cider.files import read_brat
 from grice_tasks.explagraphs.check import check_graph
 from studio import ask, studio_of, talks, write
 
@@ -149,11 +147,7 @@ def test_triplets_are_validated_by_two_others_and_a_third_where_they_differ(tmp_
     assert record["triplets"][0][:3] == ["forgot to water", "Causes", "died 🌱"]
     assert [verdict["kind"] for verdict in record["validated"]] == ["implicit"]
     dialogues = write(tmp_path / "dialogues.jsonl", record)
-    folder = tmp_path / "brat"
-    assert main(["cider", "convert", dialogues, "-o", str(folder)]) == 0
-    [dialogue] = read_brat(folder).dialogues
-    assert dialogue.triplets[0].relation == "Causes"
-    with studio_of(tmp_path / "b.db", "triplets", [str(folder)], names) as studio:
+    with studio_of(tmp_path / "b.db", "triplets", [dialogues], names) as studio:
         assert [len(task.proposal) for task in studio.study.tasks()] == [1]
 
 

@@ -78,9 +78,9 @@ def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
 
 
 def _annotated(file: str) -> list[Dialogue] | None:
-    """Return the dialogues of a folder of brat's or a file of CIDER's; None if it is neither."""
+    """Return the dialogues of a file of CIDER's; None if it is another file."""
     path = Path(file)
-    if not (path.is_dir() and any(path.glob("*.ann"))) and not _has_utterances(path):
+    if not _has_utterances(path):
         return None
     return read_annotated([path], invalid="skip")[0]
 

@@ -1,7 +1,6 @@
 """``grice cider``: the commonsense links of your conversations, as JSON lines or drawn.
 
-``grice cider stats`` counts annotated links, ``grice cider convert`` brings them from and to
-brat's stand-off files. A file of conversations with one of these names is ``./stats``.
+``grice cider stats`` counts annotated links. A file of conversations with that name is ``./stats``.
 """
 
 from __future__ import annotations
@@ -25,29 +24,25 @@ if TYPE_CHECKING:
 
     from grice.errors import RecordError
     from grice.tables import View
-    from grice_tasks.cider.files import Dialogue
     from grice_tasks.cider.find import ConversationLinks
     from grice_tasks.cider.statistics import Counted, Value
 
 HELP = "find explicit and implicit commonsense links within a conversation"
 
 MODEL = "bundle:triplets"
-ACTIONS = ("stats", "convert")
+ACTIONS = ("stats",)
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments: those of links, or those of the action that is named first."""
     named = next(iter([word for word in words if not word.startswith("-")][1:2]), "")
     if named in ACTIONS:
-        _configure_annotated(parser, named)
+        _configure_stats(parser)
         return
     near = did_you_mean(named, ACTIONS)
     if near.startswith("; did") and not os.path.exists(named):  # noqa: PTH110 - may be any text
         parser.error(f"{named}: no such file, and no action{near}")
-    parser.epilog = (
-        "grice cider stats FILE counts annotated links beside the published counts; "
-        "grice cider convert FILE -o OUT brings them from and to brat."
-    )
+    parser.epilog = "grice cider stats FILE counts annotated links beside the published counts."
     flags.add_files(parser, "your conversations")
     flags.add_input(parser)
     parser.add_argument(
@@ -79,7 +74,7 @@ def _fraction(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 4 if records could not be read."""
     if "action" in arguments:
-        return _run_annotated(arguments)
+        return _run_stats(arguments)
     from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.files import write_lines, write_text
@@ -137,49 +132,38 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         yield from track(linked, "conversations", part=partial(part_read, readings))
 
 
-def _configure_annotated(parser: argparse.ArgumentParser, action: str) -> None:
-    """Declare the arguments of an action."""
-    parser.add_argument("action", choices=(action,), help="count, or bring from and to brat")
+def _configure_stats(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``grice cider stats``."""
+    parser.add_argument("action", choices=ACTIONS, help="count annotated links")
     parser.add_argument(
         "files",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="CIDER's JSON lines, gzipped or not, or a folder of brat's .txt and .ann files",
+        help="CIDER's JSON lines, gzipped or not",
     )
     parser.add_argument(
         "--invalid",
         choices=("refuse", "skip"),
         default="refuse",
-        help="a triplet that cannot be ends the command (default), or is named and left out",
+        help="end the command at an invalid triplet (default), or name it and leave it out",
     )
-    if action == "stats":
-        flags.add_json(parser)
-        return
-    about = "dialogues under a name in .jsonl or .jsonl.gz, or a folder of brat's files"
-    flags.add_output(parser, "OUT", about, required=True)
+    flags.add_json(parser)
 
 
-def _run_annotated(arguments: argparse.Namespace) -> int:
-    """Run the action on annotated links; the exit status is 4 if triplets were left out."""
+def _run_stats(arguments: argparse.Namespace) -> int:
+    """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
     from grice.cli.terminal import warn
     from grice_tasks.cider.files import read_annotated
+    from grice_tasks.cider.statistics import compare_counts
 
     dialogues, problems = read_annotated(arguments.files, invalid=arguments.invalid)
     for problem in problems:
         warn(problem)
-    act = _print_counts if arguments.action == "stats" else _convert
-    act(arguments, dialogues)
-    return PARTIAL if problems else DONE
-
-
-def _print_counts(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
-    """Print every count beside the printed one."""
-    from grice_tasks.cider.statistics import compare_counts
-
     counts = compare_counts(dialogues)
     rows = (count._asdict() for count in counts)
     emit_rows(rows, _counts_view(counts), as_json=arguments.json)
+    return PARTIAL if problems else DONE
 
 
 def _counts_view(counts: Sequence[Counted]) -> View:
@@ -198,13 +182,3 @@ def _shown(value: Value | None) -> str:
     if isinstance(value, tuple):
         return "/".join(map(str, value))
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _convert(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
-    """Write annotated dialogues in the other form."""
-    from grice.cli.terminal import note
-    from grice_tasks.cider.files import write_annotated
-
-    write_annotated(arguments.output, dialogues)
-    triplets = plural(sum(len(dialogue.triplets) for dialogue in dialogues), "triplet")
-    note(f"{arguments.output}: {plural(len(dialogues), 'dialogue')}, {triplets}")
