@@ -15,25 +15,14 @@ QUESTIONS = (
 
 
 def test_questions_become_pairs_of_statements_that_differ_in_place_and_time(tmp_path, capsys):
-    paths = [tmp_path / f"{name}.jsonl" for name in ("questions", "statements", "marked", "pairs")]
-    paths[0].write_text("\n".join(map(json.dumps, QUESTIONS)) + "\n", "utf-8")
-    for action, source, result in zip(
-        ("statements", "mark", "mine"), paths[:-1], paths[1:], strict=True
-    ):
-        assert main(["situatedgen", action, str(source), "-o", str(result)]) == 0
-    _, statements, marked, pairs = (
-        [json.loads(line) for line in path.read_text("utf-8").splitlines()] for path in paths
-    )
-    assert [each["statement"] for each in statements[:2]] == [
-        "It is hot in Spain in July",
-        "It is cold in Chile in July",
-    ]
-    assert [each["keywords"] for each in marked] == [
-        ["Spain", "July"],
-        ["Chile", "July"],
-        ["Chile", "January"],
-    ]
-    assert [each["ids"] for each in pairs] == [["a", "c"]]
-    warned = capsys.readouterr().err
-    assert "1 statement without context" in warned
-    assert "2 pairs refused: shared entity" in warned
+    questions, folder = tmp_path / "questions.jsonl", tmp_path / "built"
+    questions.write_text("\n".join(map(json.dumps, QUESTIONS)) + "\n", "utf-8")
+    assert main(["situatedgen", "build", str(questions), "-o", str(folder), "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["counts"]
+    assert counts["statements with context"] == 3
+    assert counts["statement without context"] == 1
+    assert counts["pair refused: shared entity"] == 2
+    assert counts["pairs mined"] == 1
+    lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
+    assert [json.loads(line)["ids"] for line in lines] == [["a", "c"]]
+    assert json.loads(lines[0])["statements"][0] == "It is hot in Spain in July."

@@ -284,24 +284,6 @@ def test_broken_input_is_named(tmp_path, text, problem):
         read_given(file)
 
 
-def test_steps_as_commands_read_each_other(tmp_path, capsys):
-    pairs = tmp_path / "pairs.jsonl"
-    marks = tmp_path / "marks.jsonl"
-    pairs.write_text('{"ids": ["a", "b"], "score": 0.9, "context": ["GEO"]}\n')
-    rows = [
-        {"id": name, "statement": f"{place} is hot", "keywords": [place],
-         "entities": [{"text": place, "label": "GPE"}], "masked": "[UNK] is hot"}
-        for name, place in (("a", "Spain"), ("b", "Chile"))
-    ]  # fmt: skip
-    marks.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    folder = tmp_path / "out"
-    assert main(["situatedgen", "split", str(pairs), str(marks), "-o", str(folder)]) == 0
-    record = json.loads((folder / "train.jsonl").read_text())
-    assert record["statements"] == ["Spain is hot.", "Chile is hot."]
-    assert main(["situatedgen", "describe", str(folder / "train.jsonl"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pairs"] == 1
-
-
 def test_samples_are_described_in_a_table(tmp_path, capsys, july):
     path = tmp_path / "samples.jsonl"
     path.write_bytes(msgspec.json.encode(july) + b"\n")

@@ -182,34 +182,9 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
         default="shipped",
         help="drop pairs that do not depend on their context (default)",
     )
-    _add_folder(parser)
-    flags.add_json(parser)
-
-
-def _configure_statements(parser: argparse.ArgumentParser) -> None:
-    add_input(parser, QUESTIONS)
-
-
-def _configure_mark(parser: argparse.ArgumentParser) -> None:
-    add_file(parser, "what `statements` wrote")
-    flags.add_output(parser, *LINES)
-
-
-def _configure_mine(parser: argparse.ArgumentParser) -> None:
-    add_file(parser, "what `mark` wrote")
-    add_rules(parser, "paper")
-    flags.add_output(parser, *LINES)
-
-
-def _configure_split(parser: argparse.ArgumentParser) -> None:
-    add_file(parser, "what `mine` wrote")
-    parser.add_argument("marked", type=Path, metavar="MARKED", help="what `mark` wrote")
-    _add_folder(parser)
-
-
-def _add_folder(parser: argparse.ArgumentParser) -> None:
     flags.add_seed(parser, "splits and the order of keywords", SEED)
     flags.add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
+    flags.add_json(parser)
 
 
 def _build(arguments: argparse.Namespace) -> int:
@@ -236,80 +211,6 @@ def _build(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _statements(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.files import statements_of_file
-
-    with opened_shipped() as models:
-        statements, lost = statements_of_file(arguments.file, models.context.clauses)
-    warn_of(lost, "question", "without a statement: false claim or unknown form")
-    write_or_print_lines(statements, arguments.output)
-    return 0
-
-
-def _mark(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.records import Statement, read_records
-    from grice_tasks.situatedgen.tagger import mark_statements
-
-    with opened_shipped() as models:
-        statements = read_records(arguments.file, Statement)
-        marked, without = mark_statements(statements, models.context.tagger)
-    warn_of(len(without), "statement", "without context")
-    write_or_print_lines(marked, arguments.output)
-    return 0
-
-
-def _mine(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.files import mine_file
-
-    with opened_shipped() as models:
-        pairs, refused = mine_file(arguments.file, models.encoder, rules=arguments.rules)
-    for reason, count in sorted(refused.items()):
-        warn_of(count, "pair", f"refused: {reason}")
-    write_or_print_lines(pairs, arguments.output)
-    return 0
-
-
-def _split(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.files import split_files
-
-    between = split_files(arguments.file, arguments.marked, arguments.output, seed=arguments.seed)
-    warn_of(between, "pair", "between communities")
-    return 0
-
-
-def warn_of(count: int, noun: str, problem: str) -> None:
-    """Say how many of something have a problem, if any has."""
-    from grice.cli.terminal import note
-
-    if count:
-        note(f"{plural(count, noun)} {problem}")
-
-
-BUILD_ACTIONS = (
-    Action(
-        "build",
-        "a benchmark from your questions or statements, in one go",
-        _configure_build,
-        _build,
-    ),
-    Action(
-        "statements",
-        "step 1: statements from questions with answers",
-        _configure_statements,
-        _statements,
-    ),
-    Action(
-        "mark",
-        "step 2: context, keywords and masked sentences of statements",
-        _configure_mark,
-        _mark,
-    ),
-    Action("mine", "step 3: pairs of marked statements that are alike", _configure_mine, _mine),
-    Action("split", "step 4: samples in splits that share no statement", _configure_split, _split),
-)
-"""A benchmark in one go, and step by step."""
-
-
 HELP = "build, score and solve tests of contrasting sentences on place and time"
 
 
@@ -330,7 +231,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _configure_generate,
                 _generate,
             ),
-            *BUILD_ACTIONS,
+            Action(
+                "build",
+                "a benchmark from your questions or statements",
+                _configure_build,
+                _build,
+            ),
             Action(
                 "describe",
                 "tables 1 and 2 and figure 3 of a file of samples",

@@ -5,29 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-import numpy as np
 
-from grice.errors import InputError
 from grice.files import make_folder, write_lines, write_text
 from grice.models.protocols import Encoder
 from grice.records import json_line
-from grice_tasks.situatedgen.build import alike, build_benchmark, datasheet, mine_pairs, split_pairs
-from grice_tasks.situatedgen.examples import halved, samples_of, swapped
+from grice_tasks.situatedgen.build import build_benchmark, datasheet
+from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.models import ContextModels, ContrastModels, with_contexts
 from grice_tasks.situatedgen.recompose import KeywordLine
 from grice_tasks.situatedgen.records import (
-    Marked,
-    MinedPair,
     Output,
     Sample,
-    Statement,
     read_given,
     read_outputs,
     read_records,
     read_samples,
 )
 from grice_tasks.situatedgen.scores import score_outputs
-from grice_tasks.situatedgen.statements import to_statements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
     from grice_tasks.situatedgen.build import Built
     from grice_tasks.situatedgen.models import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
-    from grice_tasks.situatedgen.statements import Clauses
 
 
 class SituatedModels(NamedTuple):
@@ -150,38 +143,6 @@ def build_folder(
     sheet = datasheet(built, title=title, settings=command, sources=sources or [path.name])
     write_text(folder / "DATASHEET.md", sheet)
     return built
-
-
-def statements_of_file(path: Path, clauses: Clauses) -> tuple[list[Statement], int]:
-    """Return the statements of a file of questions, and how many questions gave none."""
-    given = read_given(path)
-    questions = [line for line in given if not isinstance(line, Statement)]
-    made = to_statements(questions, clauses)
-    stated = [line for line in given if isinstance(line, Statement)]
-    return [*stated, *made], len(questions) - len(made)
-
-
-def mine_file(
-    path: Path,
-    encoder: Encoder,
-    *,
-    rules: str = "paper",
-) -> tuple[list[MinedPair], dict[str, int]]:
-    """Return the pairs of a file of marked statements, and how many each rule refused."""
-    marked = list(read_records(path, Marked))
-    if not marked:
-        raise InputError(f"{path}: no statement")
-    vectors = np.stack(encoder.encode([statement.masked for statement in marked]))
-    return mine_pairs(marked, alike(vectors), rules)
-
-
-def split_files(pairs: Path, marked: Path, folder: Path, *, seed: int = 17) -> int:
-    """Write samples in splits that share no statement; return how many pairs lie between them."""
-    splits, between = split_pairs(list(read_records(pairs, MinedPair)), seed=seed)
-    statements = list(read_records(marked, Marked))
-    samples = {name: samples_of(part, statements, seed=seed) for name, part in splits.items()}
-    _write_splits(folder, samples)
-    return between
 
 
 def _write_splits(folder: Path, splits: Mapping[str, Sequence[Sample]]) -> None:
