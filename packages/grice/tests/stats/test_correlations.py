@@ -64,15 +64,6 @@ def test_spearman_interval_of_bonett_and_wright():
     assert estimate.high == pytest.approx(0.9638297, abs=1e-7)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40),
-)
-def test_agreeing_pairs_per_item_are_those_counted_one_by_one(pairs):
-    x, y = np.array(pairs, float).T
-    signs = np.sign(x[:, None] - x[None, :]) * np.sign(y[:, None] - y[None, :])
-    assert correlations.agreeing(x, y).tolist() == signs.sum(axis=1).tolist()
-
-
 def test_error_of_kendall_is_that_of_leaving_items_out():
     x, y = sample(400, 5)
     tau = SCIPY["kendall"](x, y)

@@ -14,7 +14,7 @@ import numpy as np
 
 from grice.errors import BundleError, InputError
 from grice.records import Triple
-from grice.stats.systems import mean
+from grice.stats import mean
 from grice_research.rows import Row
 from grice_research.triplets.cider import (
     answer_tasks,

@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError, InputError
+from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice.stats.systems import mean
 from grice_research.rows import Row
 from grice_tasks.situatedgen.captions import rouge_l
 from grice_tasks.situatedgen.examples import halved, swapped

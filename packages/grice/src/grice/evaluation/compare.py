@@ -22,9 +22,9 @@ from grice.evaluation.table import (
 )
 from grice.readers import read
 from grice.records import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
-from grice.stats.comparison import Comparison, Ranking, holm, verdict
+from grice.stats.comparison import Comparison, Ranking, compare_systems, holm, verdict
 from grice.stats.estimate import FEW, Estimate
-from grice.stats.systems import Power, Sample, compare_systems, compare_unpaired, items_needed
+from grice.stats.systems import Power, Sample, compare_unpaired, items_needed
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from grice.errors import InputError, plural
 from grice.evaluation.table import Aligned, Unit, align
+from grice.stats import mean
 from grice.stats.estimate import Estimate
 from grice.stats.inference import prediction_powered_mean
-from grice.stats.systems import mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers.roles import ASSISTANT, USER, role_of
 from grice.records import Conversation, Score, Turn
+from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice.stats.systems import mean
 
 if TYPE_CHECKING:
     from collections import Counter

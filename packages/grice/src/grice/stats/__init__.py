@@ -24,7 +24,9 @@ if TYPE_CHECKING:
         Comparison,
         Ranking,
         compare_correlations,
+        compare_systems,
         holm,
+        mean,
         significance_clusters,
     )
     from grice.stats.correlations import correlation, correlation_within, partial_correlation
@@ -38,20 +40,20 @@ if TYPE_CHECKING:
     from grice.stats.systems import (
         Power,
         SystemLevel,
-        compare_systems,
         items_needed,
-        mean,
         system_level,
     )
 
 # Names are imported when they are first used: `import grice.cli` must not load numpy.
 _NAMES = {
     "agreement": "ceiling cohen_kappa fleiss_kappa krippendorff_alpha leave_one_annotator_out",
-    "comparison": "Comparison Ranking compare_correlations holm significance_clusters",
+    "comparison": (
+        "Comparison Ranking compare_correlations compare_systems holm mean significance_clusters"
+    ),
     "correlations": "correlation correlation_within partial_correlation",
     "estimate": "Estimate",
     "inference": "HumanScale PoweredMean fit_human_scale prediction_powered_mean",
-    "systems": "Power SystemLevel compare_systems items_needed mean system_level",
+    "systems": "Power SystemLevel items_needed system_level",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

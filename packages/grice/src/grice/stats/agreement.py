@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,27 +32,34 @@ Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]
 may differ in length; the position identifies the annotator."""
 
 
-class Flat(NamedTuple):
-    """The ratings that can be paired: those of items with at least two.
+class Paired(NamedTuple):
+    """Ratings of the items that have at least two, one after the other.
 
     Attributes:
-        starts: Where each item's ratings begin.
+        table: Ratings, shape (items, annotators), NaN where there is none.
+        item: Index of the item of each rating.
+        value: The ratings.
+        starts: Index of the first rating of each item.
+        sizes: Ratings of each item.
+        groups: Conversation of each item.
     """
 
-    unit: Integers
+    table: Floats
+    item: Integers
     value: Floats
     starts: Integers
     sizes: Floats
     groups: Integers | None
 
-    @property
-    def items(self) -> int:
-        """Number of items."""
-        return len(self.sizes)
+    def estimate(self, statistic: Statistic, what: str, *, level: float, seed: int) -> Estimate:
+        """Return a coefficient of at most 1 with its interval."""
+        return resampled_estimate(
+            statistic, len(self.sizes), what, groups=self.groups, level=level, seed=seed,
+            bounded="by one",
+        )  # fmt: skip
 
 
-def matrix(ratings: Ratings) -> Floats:
-    """Return the ratings as an array (items, annotators), NaN where there is none."""
+def _matrix(ratings: Ratings) -> Floats:
     for i, row in enumerate(ratings):
         for j, value in enumerate(row):
             if value is not None and not isinstance(value, int | float | np.number):
@@ -67,26 +75,21 @@ def matrix(ratings: Ratings) -> Floats:
     return table
 
 
-def coded(labels: Sequence[Sequence[Hashable]]) -> Floats:
-    """Return labels of any kind as numbers, equal for equal labels, None staying missing."""
+def _coded(labels: Sequence[Sequence[Hashable]]) -> Floats:
+    """Return labels as numbers, equal for equal labels; None and NaN stay missing."""
     codes: dict[Hashable, float] = {}
 
     def code(label: Hashable) -> float | None:
-        # Not a number is not equal to itself.
-        missing = label is None or label != label
+        missing = label is None or label != label  # NaN is not equal to itself
         return None if missing else codes.setdefault(label, float(len(codes)))
 
-    return matrix([[code(label) for label in row] for row in labels])
+    return _matrix([[code(label) for label in row] for row in labels])
 
 
-def arranged(table: Floats, groups: Groups | None) -> tuple[Floats, Integers | None]:
-    """Return the items with at least two ratings, in an order of their own, and their groups.
-
-    Resampling numbers the items; so it does not depend on how they were listed.
-    """
-    present = ~np.isnan(table)
+def _paired(table: Floats, groups: Groups | None) -> Paired:
+    """Return the items with at least two ratings, in an order that does not depend on theirs."""
     codes = None if groups is None else group_codes(groups, len(table))
-    usable = present.sum(axis=1) >= 2
+    usable = (~np.isnan(table)).sum(axis=1) >= 2
     if not usable.any():
         raise InputError(
             f"none of {len(table)} items has two ratings: there is no agreement to measure"
@@ -95,28 +98,16 @@ def arranged(table: Floats, groups: Groups | None) -> tuple[Floats, Integers | N
     codes = None if codes is None else joined(codes[usable])
     keys = list(np.nan_to_num(table.T, nan=np.inf))
     order = np.lexsort(keys if codes is None else [*keys, codes])
-    return table[order], None if codes is None else codes[order]
-
-
-def flatten(table: Floats, codes: Integers | None) -> Flat:
-    """Return the ratings of what :func:`arranged` gave, one after the other."""
+    table = table[order]
     present = ~np.isnan(table)
-    unit, _ = np.nonzero(present)
     sizes = present.sum(axis=1)
-    return Flat(
-        unit.astype(np.int64),
+    return Paired(
+        table,
+        np.nonzero(present)[0].astype(np.int64),
         table[present],
-        np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        np.cumsum(sizes) - sizes,
         sizes.astype(np.float64),
-        codes,
-    )
-
-
-def agreement(statistic: Statistic, flat: Flat, what: str, *, level: float, seed: int) -> Estimate:
-    """Return a coefficient of at most 1 over flattened ratings, with its interval."""
-    n, groups = flat.items, flat.groups
-    return resampled_estimate(
-        statistic, n, what, groups=groups, level=level, seed=seed, bounded="by one"
+        None if codes is None else codes[order],
     )
 
 
@@ -149,22 +140,24 @@ def krippendorff_alpha(
         InputError: If no item has two ratings, or all ratings are the same.
     """
     check_level(level)
-    table = coded(ratings) if scale == "nominal" else matrix(ratings)  # type: ignore[arg-type]
-    flat = flatten(*arranged(table, groups))
-    if np.ptp(flat.value) == 0:
+    table = _coded(ratings) if scale == "nominal" else _matrix(ratings)  # type: ignore[arg-type]
+    paired = _paired(table, groups)
+    if np.ptp(paired.value) == 0:
         raise InputError(
-            f"all {len(flat.value)} ratings are the same: alpha is not defined without variation"
+            f"all {len(paired.value)} ratings are the same: alpha is not defined without variation"
         )
-    builders: dict[str, Callable[[Flat], Statistic]] = {
-        "nominal": _nominal_alpha,
+    if scale == "ratio" and paired.value.min() < 0 < paired.value.max():
+        raise InputError("scale='ratio' takes ratings of one sign; use 'interval'")
+    builders: dict[str, Callable[[Paired], Statistic]] = {
+        "nominal": partial(_table_alpha, _are_different),
         "ordinal": _ordinal_alpha,
-        "interval": interval_alpha,
-        "ratio": _ratio_alpha,
+        "interval": _interval_alpha,
+        "ratio": partial(_table_alpha, _ratio_distance),
     }
     if scale not in builders:
         raise InputError(f"scale={scale!r}{did_you_mean(scale, builders)}")
     what = f"Krippendorff's alpha ({scale})"
-    return agreement(builders[scale](flat), flat, what, level=level, seed=seed)
+    return paired.estimate(builders[scale](paired), what, level=level, seed=seed)
 
 
 def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
@@ -175,13 +168,12 @@ def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
     return values
 
 
-def interval_alpha(flat: Flat) -> Statistic:
-    """Return the statistic of alpha with squared differences."""
-    value = flat.value - flat.value.mean()
-    sums = np.add.reduceat(value, flat.starts)
-    squares = np.add.reduceat(value**2, flat.starts)
-    within = 2 * (flat.sizes * squares - sums**2) / (flat.sizes - 1)
-    moments = np.stack([flat.sizes, sums, squares, within], axis=1)
+def _interval_alpha(paired: Paired) -> Statistic:
+    value, sizes = paired.value - paired.value.mean(), paired.sizes
+    sums = np.add.reduceat(value, paired.starts)
+    squares = np.add.reduceat(value**2, paired.starts)
+    within = 2 * (sizes * squares - sums**2) / (sizes - 1)
+    moments = np.stack([sizes, sums, squares, within], axis=1)
 
     def statistic(weights: Floats) -> Floats:
         count, total, square, observed = (weights @ moments).T
@@ -191,50 +183,41 @@ def interval_alpha(flat: Flat) -> Statistic:
     return statistic
 
 
-def _ordinal_alpha(flat: Flat) -> Statistic:
+def _ordinal_alpha(paired: Paired) -> Statistic:
     # The ordinal distance of two ratings is the difference of their mid-ranks, so this is the
     # interval alpha of ranks, which every resample has of its own.
-    codes = np.unique(flat.value, return_inverse=True)[1]
+    codes = np.unique(paired.value, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    starts, sizes = paired.starts, paired.sizes
 
     def statistic(weights: Floats) -> Floats:
-        spread = weights[:, flat.unit]
-        held = np.add.reduceat(spread[:, order], begins, axis=1)
+        held = np.add.reduceat(weights[:, paired.item][:, order], begins, axis=1)
         count = held.sum(axis=1)
         ranks = np.cumsum(held, axis=1) - held / 2 - count[:, None] / 2
         expected = 2 * count * np.einsum("ij,ij->i", held, ranks**2) / (count - 1)
         value = ranks[:, codes]
-        sums = np.add.reduceat(value, flat.starts, axis=1)
-        squares = np.add.reduceat(value**2, flat.starts, axis=1)
-        within = 2 * (flat.sizes * squares - sums**2) / (flat.sizes - 1)
+        sums = np.add.reduceat(value, starts, axis=1)
+        squares = np.add.reduceat(value**2, starts, axis=1)
+        within = 2 * (sizes * squares - sums**2) / (sizes - 1)
         return _chance_corrected(np.einsum("ij,ij->i", weights, within), expected)
 
     return statistic
 
 
-def _nominal_alpha(flat: Flat) -> Statistic:
-    return _table_alpha(flat, lambda values: (values[:, None] != values[None, :]).astype(float))
+def _are_different(first: Floats, second: Floats) -> Floats:
+    return np.asarray(first != second, np.float64)
 
 
-def _ratio_alpha(flat: Flat) -> Statistic:
-    if flat.value.min() < 0 < flat.value.max():
-        raise InputError("scale='ratio' takes ratings of one sign; use 'interval'")
-
-    def distance(values: Floats) -> Floats:
-        total = values[:, None] + values[None, :]
-        gap = values[:, None] - values[None, :]
-        return np.asarray(np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2)
-
-    return _table_alpha(flat, distance)
+def _ratio_distance(first: Floats, second: Floats) -> Floats:
+    gap, total = first - second, first + second
+    return np.asarray(np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2)
 
 
-def _table_alpha(flat: Flat, distance: Callable[[Floats], Floats]) -> Statistic:
-    values, codes = np.unique(flat.value, return_inverse=True)
-    apart = distance(values)
-    counts = np.zeros((flat.items, len(values)))
-    np.add.at(counts, (flat.unit, codes), 1)
-    within = np.einsum("ij,ij->i", counts @ apart, counts) / (flat.sizes - 1)
+def _table_alpha(distance: Callable[[Floats, Floats], Floats], paired: Paired) -> Statistic:
+    values, counts = _counts(paired)
+    apart = distance(values[:, None], values[None, :])
+    within = np.einsum("ij,ij->i", counts @ apart, counts) / (paired.sizes - 1)
 
     def statistic(weights: Floats) -> Floats:
         held = weights @ counts
@@ -242,6 +225,14 @@ def _table_alpha(flat: Flat, distance: Callable[[Floats], Floats]) -> Statistic:
         return _chance_corrected(weights @ within, expected)
 
     return statistic
+
+
+def _counts(paired: Paired) -> tuple[Floats, Floats]:
+    """Return the distinct ratings, and how often each item has each, shape (items, values)."""
+    values, codes = np.unique(paired.value, return_inverse=True)
+    counts = np.zeros((len(paired.sizes), len(values)))
+    np.add.at(counts, (paired.item, codes), 1)
+    return values, counts
 
 
 def cohen_kappa(
@@ -274,40 +265,27 @@ def cohen_kappa(
     if not complete.any():
         raise InputError(f"none of {len(a)} items has both ratings")
     table[~complete] = np.nan
-    flat = flatten(*arranged(table, groups))
-    steps, codes = np.unique(flat.value, return_inverse=True)
+    paired = _paired(table, groups)
+    steps, codes = np.unique(paired.value, return_inverse=True)
     k = len(steps)
     if k == 1:
         raise InputError(f"both judges rate every item {steps[0]:g}: kappa is not defined")
+    powers = {"none": 0, "linear": 1, "quadratic": 2}
+    if weights not in powers:
+        raise InputError(f"weights={weights!r}{did_you_mean(weights, powers)}")
+    gap = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
+    penalty = np.where(gap > 0, gap ** powers[weights], 0.0)
     cells = codes.reshape(-1, 2) @ np.array([k, 1])
-    penalty = disagreement(k, weights)
 
-    def statistic(rows: Floats) -> Floats:
-        counts = [np.bincount(cells, row, k * k).astype(np.float64) for row in rows]
-        return _kappa(np.stack(counts).reshape(-1, k, k), penalty)
+    def statistic(resamples: Floats) -> Floats:
+        counts = [np.bincount(cells, row, k * k).astype(np.float64) for row in resamples]
+        tables = np.stack(counts).reshape(-1, k, k)
+        rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+        observed = (tables * penalty).sum(axis=(1, 2)) * tables.sum(axis=(1, 2))
+        return _chance_corrected(observed, np.einsum("bi,ij,bj->b", rows, penalty, columns))
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    return agreement(statistic, flat, what, level=level, seed=seed)
-
-
-def disagreement(k: int, weights: KappaWeights) -> Floats:
-    """Return what each disagreement among k ordered categories costs."""
-    steps = np.arange(k, dtype=np.float64)
-    gap = np.abs(steps[:, None] - steps[None, :])
-    if weights == "none":
-        return (gap > 0).astype(np.float64)
-    if weights == "linear":
-        return gap
-    if weights == "quadratic":
-        return np.asarray(gap**2)
-    known = ("none", "linear", "quadratic")
-    raise InputError(f"weights={weights!r}{did_you_mean(weights, known)}")
-
-
-def _kappa(tables: Floats, penalty: Floats) -> Floats:
-    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-    observed = (tables * penalty).sum(axis=(1, 2)) * tables.sum(axis=(1, 2))
-    return _chance_corrected(observed, np.einsum("bi,ij,bj->b", rows, penalty, columns))
+    return paired.estimate(statistic, what, level=level, seed=seed)
 
 
 def fleiss_kappa(
@@ -329,20 +307,18 @@ def fleiss_kappa(
         InputError: If items have different numbers of ratings, or all ratings are the same.
     """
     check_level(level)
-    table = coded(ratings)
+    table = _coded(ratings)
     sizes = {int(size) for size in (~np.isnan(table)).sum(axis=1)}
     if len(sizes) > 1:
         raise InputError(
             f"Fleiss' kappa needs as many ratings for every item, found {sorted(sizes)}; "
             "krippendorff_alpha(scale='nominal') takes missing ones"
         )
-    flat = flatten(*arranged(table, groups))
-    values, codes = np.unique(flat.value, return_inverse=True)
+    paired = _paired(table, groups)
+    values, counts = _counts(paired)
     if len(values) == 1:
         raise InputError("all ratings are the same: kappa is not defined")
-    counts = np.zeros((flat.items, len(values)))
-    np.add.at(counts, (flat.unit, codes), 1)
-    annotators = flat.sizes[0]
+    annotators = paired.sizes[0]
     agreeing = ((counts**2).sum(axis=1) - annotators) / (annotators * (annotators - 1))
 
     def statistic(weights: Floats) -> Floats:
@@ -351,7 +327,7 @@ def fleiss_kappa(
         chance = (share**2).sum(axis=1)
         return _chance_corrected(1 - (weights @ agreeing) / total, 1 - chance)
 
-    return agreement(statistic, flat, "Fleiss' kappa", level=level, seed=seed)
+    return paired.estimate(statistic, "Fleiss' kappa", level=level, seed=seed)
 
 
 def ceiling(
@@ -377,20 +353,20 @@ def ceiling(
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
     """
-    flat = flatten(*arranged(matrix(ratings), groups))
-    if np.ptp(flat.value) == 0:
+    paired = _paired(_matrix(ratings), groups)
+    if np.ptp(paired.value) == 0:
         raise InputError("all ratings are the same: their reliability is not defined")
-    count = int(flat.sizes.max()) if judges is None else judges
+    count = int(paired.sizes.max()) if judges is None else judges
     if count < 1:
         raise InputError(f"judges={judges}: at least one is needed")
-    alpha = interval_alpha(flat)
+    alpha = _interval_alpha(paired)
 
     def statistic(weights: Floats) -> Floats:
         positive = np.maximum(alpha(weights), 0.0)
         return np.asarray(np.sqrt(count * positive / (1 + (count - 1) * positive)))
 
     what = f"ceiling for the mean of {count} judges"
-    return agreement(statistic, flat, what, level=level, seed=seed)
+    return paired.estimate(statistic, what, level=level, seed=seed)
 
 
 def leave_one_annotator_out(
@@ -417,23 +393,18 @@ def leave_one_annotator_out(
     Raises:
         InputError: If no annotator's ratings and the others' vary on common items.
     """
-    table, codes = arranged(matrix(ratings), groups)
+    paired = _paired(_matrix(ratings), groups)
+    table = paired.table
     present = ~np.isnan(table)
     count = present.sum(axis=1, keepdims=True)
     total = np.where(present, table, 0).sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         others = np.where(count > 1, (total - table) / (count - 1), np.nan)
     usable = present & (count > 1)
-    if pool == "pairs":
-        item, annotator = np.nonzero(usable)
-        columns = [(item.astype(np.int64), table[item, annotator], others[item, annotator])]
-    elif pool == "judges":
-        columns = []
-        for j in range(table.shape[1]):
-            item = np.flatnonzero(usable[:, j])
-            columns.append((item.astype(np.int64), table[item, j], others[item, j]))
-    else:
+    if pool not in ("judges", "pairs"):
         raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
+    together = [usable] if pool == "pairs" else [usable & one for one in np.eye(len(table.T)) > 0]
+    columns = [(np.nonzero(part)[0], table[part], others[part]) for part in together]
     check_level(level)
     varying = [
         (item, weighted.correlations(x[:, None], y, kind))
@@ -455,5 +426,5 @@ def leave_one_annotator_out(
 
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
     return resampled_estimate(
-        statistic, n, what, groups=codes, level=level, seed=seed, bounded="correlation"
+        statistic, n, what, groups=paired.groups, level=level, seed=seed, bounded="correlation"
     )

@@ -47,15 +47,6 @@ class Moments(NamedTuple):
     nnnn: float = 0.0
 
 
-class _Spread(NamedTuple):
-    """What an interval is made of: the mean, its variance, Student's quantile, the skewness."""
-
-    mean: float
-    variance: float
-    quantile: float
-    skewness: float
-
-
 def mean_estimate(
     moments: Moments,
     level: float = 0.95,
@@ -90,13 +81,11 @@ def mean_estimate(
         nothing = "one alone says nothing of the spread"
         return Estimate(moments.s / n + origin, None, None, level, n, what, groups, nothing)
     what += " corrected for skewness (Hall)"
-    spread = _spread(moments, level)
-    error, skewness = math.sqrt(spread.variance), spread.skewness / math.sqrt(units)
-    low, high = (
-        spread.mean - error * _unskewed(t, skewness) for t in (spread.quantile, -spread.quantile)
-    )
-    low, high = min(low, spread.mean) + origin, max(high, spread.mean) + origin
-    mean = spread.mean + origin
+    centred, variance, quantile, skewness = _spread(moments, level)
+    error, skewness = math.sqrt(variance), skewness / math.sqrt(units)
+    low, high = (centred - error * _unskewed(t, skewness) for t in (quantile, -quantile))
+    low, high = min(low, centred) + origin, max(high, centred) + origin
+    mean = centred + origin
     if bounds is not None:
         least, most = bounds
         what += f", Wilson's where that leaves {least:g} to {most:g}"
@@ -104,14 +93,13 @@ def mean_estimate(
             low < least or high > most or _at_a_bound(mean, bounds)
         ):
             items = n**2 / moments.nn  # one cluster counts as one item
-            low, high = bounded_interval(
-                mean, spread.variance, spread.quantile, items, level, bounds
-            )
+            low, high = bounded_interval(mean, variance, quantile, items, level, bounds)
         low, high = max(low, least), min(high, most)
     return Estimate(mean, low, high, level, n, what, groups, few_units(units, unit))
 
 
-def _spread(moments: Moments, level: float) -> _Spread:
+def _spread(moments: Moments, level: float) -> tuple[float, float, float, float]:
+    """Return the mean, its variance, Student's quantile, and the skewness of the clusters."""
     units, n = moments.clusters, moments.values
     mean = moments.s / n
     # Squares and cubes of what each cluster's sum has beyond its share of the mean.
@@ -121,14 +109,14 @@ def _spread(moments: Moments, level: float) -> _Spread:
     raised = square * (1 - 2 / units) + 2 * sized / n
     scale = (max(square, 0.0) / units) ** 1.5  # 0 also where that is below the least number
     if not (raised > 0 and scale > 0):
-        return _Spread(mean, 0.0, 0.0, 0.0)
+        return mean, 0.0, 0.0, 0.0
     # Of three or four clusters nothing is known of how skewed they are. The skewness of a small
     # sample is too small; the factor that mends it for normal ones makes few clusters too wide.
     skewness = cube / units / scale if units > 4 else 0.0
     if units >= 10:
         skewness *= math.sqrt(units * (units - 1)) / (units - 2)
     quantile = student_quantile(0.5 + level / 2, _freedom(moments, mean))
-    return _Spread(mean, units / (units - 1) * raised / n**2, quantile, skewness)
+    return mean, units / (units - 1) * raised / n**2, quantile, skewness
 
 
 def _at_a_bound(mean: float, bounds: Bounds) -> bool:
@@ -252,15 +240,13 @@ def student_quantile(probability: float, freedom: float) -> float:
     if freedom in (1, 2) or probability <= 0.5:
         return known[round(freedom) - 1]
     # Lagrange's parabola of the logarithm over one by the degrees of freedom.
-    place, at = 1 / freedom, (1.0, 1 / 2, 1 / 3)
-    logarithm = 0.0
-    for i, value in enumerate(known):
-        part = math.log(value)
-        for j in range(3):
-            if j != i:
-                part *= (place - at[j]) / (at[i] - at[j])
-        logarithm += part
-    return math.exp(logarithm)
+    place, (a, b, c) = 1 / freedom, (1.0, 1 / 2, 1 / 3)
+    first, second, third = map(math.log, known)
+    return math.exp(
+        first * (place - b) * (place - c) / ((a - b) * (a - c))
+        + second * (place - a) * (place - c) / ((b - a) * (b - c))
+        + third * (place - a) * (place - b) / ((c - a) * (c - b))
+    )
 
 
 def _expanded(probability: float, freedom: float) -> float:

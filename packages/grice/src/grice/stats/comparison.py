@@ -14,12 +14,22 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
 from grice.stats import weighted
+from grice.stats.clusters import Bounds, Moments, mean_estimate
 from grice.stats.correlations import NAMES, complete, correlation_value
 from grice.stats.estimate import Estimate, scipy_module
-from grice.stats.inputs import Floats, Groups, Integers, Values, check_level
+from grice.stats.inputs import (
+    Floats,
+    Groups,
+    Integers,
+    Values,
+    check_bounds,
+    check_level,
+    complete_items,
+)
 from grice.stats.resample import BLOCK, differences, estimate, random_signs, resample
 
 if TYPE_CHECKING:
@@ -98,26 +108,10 @@ class Ranking(msgspec.Struct, frozen=True):
 
 
 def verdict(difference: float, p_value: float, level: float) -> Verdict:
-    """Return who is higher if the p-value is at most one less ``level``."""
+    """Return which is higher if the p-value is at most one less ``level``."""
     if p_value > 1 - level or difference == 0:
         return "no significant difference"
     return "first higher" if difference > 0 else "second higher"
-
-
-def compared(
-    names: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
-    gaps: Sequence[Estimate],
-    p_values: Sequence[float],
-    *,
-    test: str,
-    level: float,
-) -> list[Comparison]:
-    """Return the comparison of each pair of names."""
-    return [
-        Comparison(names[a], names[b], gap, p, single, test, "holm", verdict(gap.value, p, level))
-        for (a, b), gap, p, single in zip(pairs, gaps, holm(p_values), p_values, strict=True)
-    ]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -136,23 +130,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
-def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Return the pairs to compare: all, or each name with the baseline."""
-    if len(names) < 2:
-        raise InputError(f"at least two are needed for a comparison, found {[*names]}")
-    if baseline is None:
-        return list(itertools.combinations(range(len(names)), 2))
-    if baseline not in names:
-        raise InputError(f"no baseline {baseline!r}{did_you_mean(baseline, names)}")
-    second = list(names).index(baseline)
-    return [(i, second) for i in range(len(names)) if i != second]
-
-
-def permutations_needed(comparisons: int, level: float) -> int:
-    """Return how many random swaps can still show a difference after Holm's correction."""
-    return max(2000, math.ceil(10 * comparisons / (1 - level)))
-
-
 def significance_clusters(
     names: Sequence[str], values: Sequence[float], comparisons: Sequence[Comparison]
 ) -> tuple[tuple[str, ...], ...]:
@@ -169,24 +146,17 @@ def significance_clusters(
     Raises:
         InputError: If a pair is missing.
     """
-    higher = set()
-    seen = set()
-    for comparison in comparisons:
-        seen.add(frozenset((comparison.first, comparison.second)))
-        if comparison.verdict == "first higher":
-            higher.add((comparison.first, comparison.second))
-        elif comparison.verdict == "second higher":
-            higher.add((comparison.second, comparison.first))
+    higher = {(c.first, c.second) for c in comparisons if c.verdict == "first higher"}
+    higher |= {(c.second, c.first) for c in comparisons if c.verdict == "second higher"}
+    seen = {frozenset((c.first, c.second)) for c in comparisons}
     order = [names[i] for i in np.argsort(-np.asarray(values, np.float64), kind="stable")]
-    for i, a in enumerate(order):
-        for b in order[i + 1 :]:
-            if frozenset((a, b)) not in seen:
-                raise InputError(f"clusters need every pair compared; {a!r} with {b!r} is missing")
+    for a, b in itertools.combinations(order, 2):
+        if frozenset((a, b)) not in seen:
+            raise InputError(f"clusters need every pair compared; {a!r} with {b!r} is missing")
     clusters: list[tuple[str, ...]] = []
     start = 0
     for cut in range(1, len(order) + 1):
-        below = order[cut:]
-        if all((a, b) in higher for a in order[:cut] for b in below):
+        if all((a, b) in higher for a in order[:cut] for b in order[cut:]):
             clusters.append(tuple(order[start:cut]))
             start = cut
     return tuple(clusters)
@@ -195,70 +165,58 @@ def significance_clusters(
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 
-def permutation_test_of_means(
-    columns: Floats, codes: Integers | None, pairs: Pairs, *, permutations: int, seed: int
-) -> tuple[list[float], str]:
-    """Return the two-sided p-value of each pair's difference of means, and how it was made."""
+def _pairs(names: Sequence[str], baseline: str | None) -> Pairs:
+    """Return the pairs to compare: all, or each name with the baseline."""
+    if len(names) < 2:
+        raise InputError(f"at least two are needed for a comparison, found {[*names]}")
+    if baseline is None:
+        return list(itertools.combinations(range(len(names)), 2))
+    if baseline not in names:
+        raise InputError(f"no baseline {baseline!r}{did_you_mean(baseline, names)}")
+    second = list(names).index(baseline)
+    return [(i, second) for i in range(len(names)) if i != second]
 
-    def statistic(part: Pairs) -> Statistic:
-        gaps = _per_unit(columns[:, [a for a, _ in part]] - columns[:, [b for _, b in part]], codes)
-        return lambda signs: np.asarray(signs @ gaps)
 
-    return _p_values(statistic, len(columns), codes, pairs, permutations, seed)
-
-
-def permutation_test_of_correlations(
-    scores: Floats,
-    target: Floats,
-    codes: Integers | None,
+def _tested(
+    estimates: Mapping[str, Estimate],
     pairs: Pairs,
-    *,
-    kind: Kind,
-    permutations: int,
-    seed: int,
-) -> tuple[list[float], str]:
-    """Return the two-sided p-value of each pair's difference of correlations.
-
-    Columns are standardised before, for rank correlations ranked, so that a swapped column is
-    of one kind.
-    """
-    if kind != "pearson":
-        ranks = scipy_module("stats").rankdata
-        scores, target = ranks(scores, axis=0), ranks(target)
-    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    target = (target - target.mean()) / target.std()
-
-    def statistic(part: Pairs) -> Statistic:
-        x, z = scores[:, [a for a, _ in part]], scores[:, [b for _, b in part]]
-        if kind in ("pearson", "spearman"):
-            return permuted_moments(x, z, target, codes)
-        return _permuted_kendall(x, z, target, codes, kind)
-
-    return _p_values(statistic, len(target), codes, pairs, permutations, seed)
-
-
-def _p_values(
+    gaps: Sequence[Estimate],
     statistic: Callable[[Pairs], Statistic],
-    n: int,
     codes: Integers | None,
-    pairs: Pairs,
-    permutations: int,
+    *,
+    clustered: bool,
+    dropped: int,
+    level: float,
+    permutations: int | None,
     seed: int,
-) -> tuple[list[float], str]:
+) -> Ranking:
+    """Test the difference of each pair by swapping the two on items or conversations.
+
+    The statistic maps random signs, shape (rows, units), to the differences of some of the pairs.
+    """
+    names, n = list(estimates), gaps[0].n
     units = n if codes is None else int(codes.max()) + 1
-    unit = "items" if codes is None else "conversations"
+    # As many swaps as can still show a difference after Holm's correction.
+    permutations = permutations or max(2000, math.ceil(10 * len(pairs) / (1 - level)))
     # Pairs are taken in parts, so that their columns and outcomes fit into memory.
     step = max(1, 4 * BLOCK // max(n, permutations))
-    p_values: list[float] = []
+    single: list[float] = []
     how = ""
     for start in range(0, len(pairs), step):
-        part = pairs[start : start + step]
-        values, how = random_signs(statistic(part), units, permutations=permutations, seed=seed)
+        part = statistic(pairs[start : start + step])
+        values, how = random_signs(part, units, permutations=permutations, seed=seed)
         observed = np.abs(values[0])
         # Sums of the same terms in another order differ by rounding alone.
         extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
-        p_values += [float(p) for p in extreme.mean(axis=0)]
-    return p_values, f"paired permutation, {how} of {unit}"
+        single += [float(p) for p in extreme.mean(axis=0)]
+    test = f"paired permutation, {how} of {'items' if codes is None else 'conversations'}"
+    comparisons = tuple(
+        Comparison(names[a], names[b], gap, p, p_single, test, "holm", verdict(gap.value, p, level))
+        for (a, b), gap, p, p_single in zip(pairs, gaps, holm(single), single, strict=True)
+    )
+    means = [estimate.value for estimate in estimates.values()]
+    clusters = significance_clusters(names, means, comparisons) if clustered else ()
+    return Ranking(dict(estimates), comparisons, clusters, n, dropped)
 
 
 def _per_unit(values: Floats, codes: Integers | None) -> Floats:
@@ -269,47 +227,106 @@ def _per_unit(values: Floats, codes: Integers | None) -> Floats:
     return sums
 
 
-def permuted_moments(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
-    """Return the difference of Pearson correlations of swapped columns, from sums per unit.
+def mean(
+    values: Values,
+    *,
+    groups: Groups | None = None,
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Return the mean of the values that are there.
 
-    With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
-    moments are linear in the signs.
+    The interval is Student's t with corrections for skewed values and for few or uneven
+    conversations (:func:`~grice.stats.clusters.mean_estimate`).
+
+    >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
+    '5.500, 95 % [3.334, 7.666], n 10'
+    >>> str(mean([1, 1, 0], bounds=(0, 1)))
+    '0.667, 95 % [0.044, 0.989], n 3; fewer than 10 items: the interval is a rough guide'
+
+    Args:
+        values: One value per item; None or NaN where there is none.
+        groups: Conversation of each item.
+        bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
+            interval lies within them. Where Student's would not, it is Wilson's.
+        level: Confidence level.
+
+    Raises:
+        InputError: If there is no value, or one beyond the bounds.
     """
-    n = len(target)
-    total, gap = x + z, x - z
-    products, means, squares = (
-        _per_unit(part, codes) / n for part in (gap * target[:, None], gap, total * gap)
-    )
-    product = target @ total / n
-    mean = total.mean(axis=0)
-    square = (total**2 + gap**2).mean(axis=0) / 2
-
-    def statistic(signs: Floats) -> Floats:
-        moved = signs @ products, signs @ means, signs @ squares
-        correlation = []
-        for side in (1, -1):
-            covariance = (product + side * moved[0]) / 2
-            spread = (square + side * moved[2]) / 2 - ((mean + side * moved[1]) / 2) ** 2
-            correlation.append(covariance / np.sqrt(np.maximum(spread, 1e-12)))
-        return np.asarray(correlation[0] - correlation[1])
-
-    return statistic
+    check_level(level)
+    (column,), codes, _ = complete_items({"values": values}, groups, least=1)
+    check_bounds(column, bounds)
+    return _mean_of(column, codes, bounds, level, "mean")
 
 
-def _permuted_kendall(
-    x: Floats, z: Floats, target: Floats, codes: Integers | None, kind: Kind
-) -> Statistic:
-    def statistic(signs: Floats) -> Floats:
-        values = np.empty((len(signs), x.shape[1]))
-        for row, sign in enumerate(signs):
-            keep = (sign if codes is None else sign[codes]) > 0
-            for k in range(x.shape[1]):
-                first, other = np.where(keep, x[:, k], z[:, k]), np.where(keep, z[:, k], x[:, k])
-                values[row, k] = correlation_value(first, target, kind)
-                values[row, k] -= correlation_value(other, target, kind)
-        return values
+def _mean_of(
+    values: Floats, codes: Integers | None, bounds: Bounds | None, level: float, what: str
+) -> Estimate:
+    value = float(values.mean())
+    unit = "items" if codes is None else "conversations"
+    # Sums over conversations of values whose mean is about zero.
+    units, rest = np.arange(len(values)) if codes is None else codes, values - value
+    n, s = np.bincount(units).astype(np.float64), np.bincount(units, weights=rest)
+    sums = (rest**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
+    moments = Moments(len(n), len(rest), *(float(column.sum()) for column in sums))
+    hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
+    return replace(hall, value=value)
 
-    return statistic
+
+def compare_systems(
+    scores: Mapping[str, Values],
+    *,
+    groups: Groups | None = None,
+    baseline: str | None = None,
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+    permutations: int | None = None,
+    seed: int = 0,
+) -> Ranking:
+    """Return the mean of each system and which differences are significant.
+
+    The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
+    differences. The test swaps the values of two systems on random items, or conversations.
+
+    Args:
+        scores: One column per system, by name, over the same items in the same order.
+        groups: Conversation of each item; its items are swapped together.
+        baseline: Compare each system with this one alone.
+        bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
+        level: Confidence level; one less it is the level of the tests.
+        permutations: How many swaps; by default as many as Holm's correction asks for.
+        seed: Seed of the swaps.
+
+    Raises:
+        InputError: If there are fewer than two systems or two complete items, or a value lies
+            beyond the bounds.
+    """
+    check_level(level)
+    pairs = _pairs(list(scores), baseline)
+    each_column, codes, total = complete_items(scores, groups, least=2)
+    columns = np.stack(each_column, axis=1)
+    check_bounds(columns, bounds)
+    means = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
+    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    paired = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
+    gaps = [_mean_of(gap, codes, apart, level, "difference of means") for gap in paired.T]
+
+    def statistic(part: Pairs) -> Statistic:
+        sums = _per_unit(columns[:, [a for a, _ in part]] - columns[:, [b for _, b in part]], codes)
+        return lambda signs: np.asarray(signs @ sums)
+
+    ranking = _tested(
+        dict(zip(scores, means, strict=True)), pairs, gaps, statistic, codes,
+        clustered=baseline is None, dropped=total - len(columns), level=level,
+        permutations=permutations, seed=seed,
+    )  # fmt: skip
+    comparisons = []
+    for comparison, gap in zip(ranking.comparisons, paired.T, strict=True):
+        spread = float(gap.std(ddof=1))
+        d_z = comparison.difference.value / spread if spread > 0 else None
+        comparisons.append(replace(comparison, d_z=d_z, dominance=float(np.sign(gap).mean())))
+    return replace(ranking, comparisons=tuple(comparisons))
 
 
 def compare_correlations(
@@ -344,8 +361,7 @@ def compare_correlations(
             constant.
     """
     check_level(level)
-    names = list(metrics)
-    pairs = pairs_of(names, baseline)
+    pairs = _pairs(list(metrics), baseline)
     columns, codes = complete({"human": human, **metrics}, groups, least=4)
     target, scores = columns[0], np.stack(columns[1:], axis=1)
     n = len(target)
@@ -354,22 +370,67 @@ def compare_correlations(
     values = [correlation_value(column, target, kind) for column in scores.T]
     correlations = {
         name: estimate(drawn, i, level=level, what=what, value=values[i], bounded="correlation")
-        for i, name in enumerate(names)
+        for i, name in enumerate(metrics)
     }
     apart = differences(drawn, pairs)
     gaps = [
         estimate(apart, i, level=level, what=f"difference of {what}", value=values[a] - values[b])
         for i, (a, b) in enumerate(pairs)
     ]
-    p_values, how = permutation_test_of_correlations(
-        scores,
-        target,
-        codes,
-        pairs,
-        kind=kind,
-        permutations=permutations or permutations_needed(len(pairs), level),
-        seed=seed,
+    # Standardised, for rank correlations ranked, so that a swapped column is of one kind.
+    if kind != "pearson":
+        ranks = scipy_module("stats").rankdata
+        scores, target = ranks(scores, axis=0), ranks(target)
+    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    target = (target - target.mean()) / target.std()
+    swapped = _swapped_kendall if kind == "kendall" else _swapped_moments
+
+    def statistic(part: Pairs) -> Statistic:
+        first, second = scores[:, [a for a, _ in part]], scores[:, [b for _, b in part]]
+        return swapped(first, second, target, codes)
+
+    return _tested(
+        correlations, pairs, gaps, statistic, codes, clustered=baseline is None,
+        dropped=len(human) - n, level=level, permutations=permutations, seed=seed,
+    )  # fmt: skip
+
+
+def _swapped_moments(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
+    """Return the difference of Pearson correlations of swapped columns, from sums per unit.
+
+    With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
+    moments are linear in the signs.
+    """
+    n = len(target)
+    total, gap = x + z, x - z
+    products, means, squares = (
+        _per_unit(part, codes) / n for part in (gap * target[:, None], gap, total * gap)
     )
-    comparisons = compared(names, pairs, gaps, p_values, test=how, level=level)
-    clusters = () if baseline else significance_clusters(names, values, comparisons)
-    return Ranking(correlations, tuple(comparisons), clusters, n, len(human) - n)
+    product = target @ total / n
+    mean = total.mean(axis=0)
+    square = (total**2 + gap**2).mean(axis=0) / 2
+
+    def statistic(signs: Floats) -> Floats:
+        moved = signs @ products, signs @ means, signs @ squares
+        correlation = []
+        for side in (1, -1):
+            covariance = (product + side * moved[0]) / 2
+            spread = (square + side * moved[2]) / 2 - ((mean + side * moved[1]) / 2) ** 2
+            correlation.append(covariance / np.sqrt(np.maximum(spread, 1e-12)))
+        return np.asarray(correlation[0] - correlation[1])
+
+    return statistic
+
+
+def _swapped_kendall(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
+    def statistic(signs: Floats) -> Floats:
+        values = np.empty((len(signs), x.shape[1]))
+        for row, sign in enumerate(signs):
+            keep = (sign if codes is None else sign[codes]) > 0
+            for k in range(x.shape[1]):
+                first, other = np.where(keep, x[:, k], z[:, k]), np.where(keep, z[:, k], x[:, k])
+                values[row, k] = correlation_value(first, target, "kendall")
+                values[row, k] -= correlation_value(other, target, "kendall")
+        return values
+
+    return statistic

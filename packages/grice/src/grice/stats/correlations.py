@@ -24,7 +24,7 @@ from grice.stats.inputs import (
     complete_items,
     group_codes,
 )
-from grice.stats.resample import resampled_estimate
+from grice.stats.resample import BLOCK, resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
@@ -78,27 +78,20 @@ def correlation(
         method = f"{NAMES[kind]}, {how}"
         return Estimate(value, low, high, level, len(a), method, note=_small(len(a), value))
     drawn = resampled_estimate(
-        weighted.correlations(a[:, None], b, kind),
-        len(a),
-        NAMES[kind],
-        groups=codes,
-        level=level,
-        seed=seed,
-        value=value,
-        bounded="correlation",
-    )
+        weighted.correlations(a[:, None], b, kind), len(a), NAMES[kind], groups=codes, level=level,
+        seed=seed, value=value, bounded="correlation",
+    )  # fmt: skip
     if len(a) < 4:
         return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(len(a), value))
     kurtosis = max(_kurtosis(a), _kurtosis(b))
-    if kind == "pearson" and kurtosis > HEAVY:
-        note = (
-            f"heavy tails (kurtosis {kurtosis:.0f}): a few items decide Pearson's correlation; "
-            "see Spearman's"
-        )
-        if drawn.note is not None:
-            note = f"{drawn.note}; {note}"
-        return msgspec.structs.replace(drawn, note=note)
-    return drawn
+    if kind != "pearson" or kurtosis <= HEAVY:
+        return drawn
+    heavy = (
+        f"heavy tails (kurtosis {kurtosis:.0f}): a few items decide Pearson's correlation; "
+        "see Spearman's"
+    )
+    note = "; ".join(filter(None, (drawn.note, heavy)))
+    return msgspec.structs.replace(drawn, note=note)
 
 
 def complete(
@@ -112,7 +105,7 @@ def complete(
     for name, column in zip(named, items.columns, strict=True):
         if np.ptp(column) == 0:
             raise InputError(
-                f"{name} is {column[0]:g} on all {items.n} items: "
+                f"{name} is {column[0]:g} on all {len(column)} items: "
                 "a column that never changes has no correlation"
             )
     return items.columns, items.groups
@@ -245,35 +238,32 @@ def correlation_within(
     _check_kind(kind)
     a, b = columns_of(x=x, y=y)
     codes = group_codes(contexts, len(a))
-    complete_rows = ~(np.isnan(a) | np.isnan(b))
-    values = []
-    n = 0
     total = int(codes.max(initial=-1)) + 1
-    codes = np.where(complete_rows, codes, -1)
+    codes = np.where(np.isnan(a) | np.isnan(b), -1, codes)
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(total + 1))
+    values, n = [], 0
     for members in (order[start:end] for start, end in pairwise(ends)):
         if len(members) > 1 and np.ptp(a[members]) > 0 and np.ptp(b[members]) > 0:
             values.append(correlation_value(a[members], b[members], kind))
             n += len(members)
     if not values:
         raise InputError(f"none of {total} contexts has two items that differ in x and in y")
-    each = np.array(values)
-    mean = float(each.mean())
-    notes = []
-    if len(each) < total:
-        notes.append(f"{total - len(each)} of {total} contexts left out: a column is constant")
-    if few := few_units(len(each), "contexts"):
-        notes.append(few)
+    mean = float(np.mean(values))
     low = high = None
-    if len(each) > 1:
-        quantile = float(scipy_module("special").stdtrit(len(each) - 1, 0.5 + level / 2))
-        half = quantile * float(each.std(ddof=1)) / math.sqrt(len(each))
+    notes = [few_units(len(values), "contexts")]
+    if len(values) < total:
+        left_out = total - len(values)
+        notes.insert(0, f"{left_out} of {total} contexts left out: a column is constant")
+    if len(values) > 1:
+        quantile = float(scipy_module("special").stdtrit(len(values) - 1, 0.5 + level / 2))
+        half = quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     else:
         notes.append("one context alone says nothing of the spread")
-    what = f"mean over {len(each)} contexts of {NAMES[kind]}, Student's t"
-    return Estimate(mean, low, high, level, n, what, len(each), "; ".join(notes) or None)
+    what = f"mean over {len(values)} contexts of {NAMES[kind]}, Student's t"
+    note = "; ".join(filter(None, notes)) or None
+    return Estimate(mean, low, high, level, n, what, len(values), note)
 
 
 def _check_kind(kind: str) -> None:
@@ -300,7 +290,7 @@ def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
     The delta method on the per-item counts of agreeing and tied pairs (Brown and Benedetti, 1977).
     """
     n = len(x)
-    agree = agreeing(x, y)
+    agree = _agreeing(x, y)
     untied = []
     for column in (x, y):
         _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
@@ -311,37 +301,8 @@ def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
     return math.sqrt(float(influence @ influence) * n / (n - 1))
 
 
-def agreeing(x: Floats, y: Floats) -> Floats:
+def _agreeing(x: Floats, y: Floats) -> Floats:
     """Return for each item how many others agree with it in order, less those that disagree."""
-    a = np.unique(x, return_inverse=True)[1].astype(np.int64)
-    b = np.unique(y, return_inverse=True)[1].astype(np.int64)
-    counts = _below_left(a, b) + _below_left(-a, -b) - _below_left(a, -b) - _below_left(-a, b)
-    return counts.astype(np.float64)
-
-
-def _below_left(a: Integers, b: Integers) -> Integers:
-    """Return for each item how many others are strictly smaller in both columns.
-
-    Sorted by ``a``, with ``b`` falling among equal ``a``, these are the earlier items with a
-    smaller ``b``: counted by merging halves of doubling width, all halves of a width at once.
-    """
-    n = len(a)
-    order = np.lexsort((-b, a))
-    values = b[order] - b.min()
-    span = int(values.max()) + 1
-    counts = np.zeros(n, np.int64)
-    place = np.arange(n)
-    width = 1
-    while width < n:
-        pair = place // (2 * width)
-        right = (place // width) % 2 == 1
-        keys = pair * span + values
-        left_keys = np.sort(keys[~right])
-        # Smaller values of the same pair lie between the start of the pair and the own key.
-        own = np.searchsorted(left_keys, keys[right], side="left")
-        start = np.searchsorted(left_keys, pair[right] * span, side="left")
-        counts[right] += own - start
-        width *= 2
-    result = np.empty(n, np.int64)
-    result[order] = counts
-    return result
+    rows = np.array_split(np.arange(len(x)), 1 + len(x) ** 2 // BLOCK)
+    signs = (np.sign(x[part, None] - x) * np.sign(y[part, None] - y) for part in rows)
+    return np.concatenate([sign.sum(axis=1) for sign in signs])

@@ -1,4 +1,4 @@
-"""What every function of this room takes and gives: columns of numbers in, estimates out."""
+"""A number with its interval."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 
 import msgspec
 import numpy as np
@@ -137,13 +136,13 @@ def _codes(
         return np.arange(n), np.arange(n, n + others)
     if groups is None or unlabelled_groups is None:
         raise InputError("give both groups and unlabelled_groups, or neither")
-    labels: Sequence[Hashable] = [*groups, *unlabelled_groups]
-    if len(list(groups)) != n or len(list(unlabelled_groups)) != others:
+    first, second = list(groups), list(unlabelled_groups)
+    if (len(first), len(second)) != (n, others):
         raise InputError(
             f"one conversation per item is needed: {n} labelled and {others} unlabelled items, "
-            f"{len(list(groups))} and {len(list(unlabelled_groups))} conversations"
+            f"{len(first)} and {len(second)} conversations"
         )
-    codes = group_codes(labels, n + others)
+    codes = group_codes([*first, *second], n + others)
     return codes[:n], codes[n:]
 
 

@@ -1,8 +1,4 @@
-"""What every function of this room takes: columns of numbers over the same items, and groups.
-
-All checks of input are here; what an interval is made with is in
-:mod:`grice.stats.resample`.
-"""
+"""Input of the statistics: columns of numbers over the same items, and groups."""
 
 from __future__ import annotations
 
@@ -44,20 +40,11 @@ def check_bounds(columns: Floats, bounds: Bounds | None) -> None:
 
 
 class Complete(NamedTuple):
-    """The items that have all values.
-
-    Attributes:
-        columns: One array per name, in an order that depends on nothing but the items.
-    """
+    """The items that have all values: one array per name, their groups, and all items' number."""
 
     columns: list[Floats]
     groups: Integers | None
     total: int
-
-    @property
-    def n(self) -> int:
-        """Number of items."""
-        return len(self.columns[0])
 
 
 def complete_items(
@@ -66,10 +53,9 @@ def complete_items(
     """Return the columns over the items that have all values, and their groups."""
     columns = columns_of(**named)
     total = len(columns[0])
-    codes = None if groups is None else group_codes(groups, total)
-    complete = ~np.isnan(np.stack(columns)).any(axis=0)
-    columns = [column[complete] for column in columns]
-    codes = None if codes is None else joined(codes[complete])
+    kept = ~np.isnan(np.stack(columns)).any(axis=0)
+    codes = None if groups is None else joined(group_codes(groups, total)[kept])
+    columns = [column[kept] for column in columns]
     if len(columns[0]) < least:
         raise InputError(
             f"{len(columns[0])} of {total} items have a value of {' and '.join(named)}; "
@@ -128,8 +114,7 @@ def joined(codes: Integers) -> Integers:
 def ordered(columns: Sequence[Floats], groups: Integers | None) -> Integers:
     """Return an order of the items that depends on their values and groups alone.
 
-    Resampling numbers the items; in this order the same items give the same interval however
-    they were listed.
+    Resampling numbers the items: the same items give the same interval however they were listed.
     """
     keys = [*columns] if groups is None else [*columns, groups]
     return np.lexsort(keys)

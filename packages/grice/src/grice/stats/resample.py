@@ -84,7 +84,7 @@ def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled
 def bootstrap(
     statistic: Statistic, n: int, *, groups: Integers | None, resamples: int, seed: int
 ) -> Floats:
-    """Return the statistic on so many resamples, shape (resamples, k)."""
+    """Return the statistic on random resamples, shape (resamples, k)."""
     rng = np.random.default_rng(seed)
     units = n if groups is None else int(groups.max()) + 1
 
@@ -104,12 +104,8 @@ def jackknife(statistic: Statistic, n: int, *, groups: Integers | None, seed: in
     # Which units share a batch is left to chance: neighbours in a sorted list are alike.
     batch = np.random.default_rng(seed).permutation(units) % parts
     part = batch if groups is None else batch[groups]
-    return np.concatenate(
-        [
-            statistic((part[None, :] != np.asarray(rows)[:, None]).astype(np.float64))
-            for rows in _blocks(parts, n)
-        ]
-    )
+    kept = (part != np.asarray(rows)[:, None] for rows in _blocks(parts, n))
+    return np.concatenate([statistic(rows.astype(np.float64)) for rows in kept])
 
 
 def _blocks(rows: int, n: int) -> Iterator[range]:

@@ -1,4 +1,4 @@
-"""Means and shares of systems, compared in pairs, and held against those of people."""
+"""Systems: how many conversations a comparison takes, unpaired means, shares, rankings."""
 
 from __future__ import annotations
 
@@ -9,28 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from grice.errors import InputError, plural
-from grice.stats.clusters import Bounds, Moments, mean_estimate, student_quantile, wilson_interval
-from grice.stats.comparison import (
-    Comparison,
-    Ranking,
-    compared,
-    pairs_of,
-    permutation_test_of_means,
-    permutations_needed,
-    significance_clusters,
-    verdict,
-)
+from grice.stats.clusters import Bounds, student_quantile, wilson_interval
+from grice.stats.comparison import Comparison, Ranking, mean, verdict
 from grice.stats.correlations import NAMES, analytic_interval, correlation_value
 from grice.stats.estimate import FEW, Estimate, few_units
 from grice.stats.inputs import (
     Floats,
     Groups,
-    Integers,
     Values,
-    check_bounds,
     check_level,
     columns_of,
     complete_items,
@@ -42,111 +30,6 @@ from grice.stats.resample import resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
-
-
-def mean(
-    values: Values,
-    *,
-    groups: Groups | None = None,
-    bounds: Bounds | None = None,
-    level: float = 0.95,
-) -> Estimate:
-    """Return the mean of the values that are there.
-
-    The interval is Student's t with corrections for skewed values and for few or uneven
-    conversations (:func:`~grice.stats.clusters.mean_estimate`).
-
-    >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
-    '5.500, 95 % [3.334, 7.666], n 10'
-    >>> str(mean([1, 1, 0], bounds=(0, 1)))
-    '0.667, 95 % [0.044, 0.989], n 3; fewer than 10 items: the interval is a rough guide'
-
-    Args:
-        values: One value per item; None or NaN where there is none.
-        groups: Conversation of each item.
-        bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
-            interval lies within them. Where Student's would not, it is Wilson's.
-        level: Confidence level.
-
-    Raises:
-        InputError: If there is no value, or one beyond the bounds.
-    """
-    check_level(level)
-    (column,), codes, _ = complete_items({"values": values}, groups, least=1)
-    check_bounds(column, bounds)
-    return _mean_of(column, codes, bounds, level, "mean")
-
-
-def _mean_of(
-    values: Floats, codes: Integers | None, bounds: Bounds | None, level: float, what: str
-) -> Estimate:
-    value = float(values.mean())
-    unit = "items" if codes is None else "conversations"
-    # Sums over conversations of values whose mean is about zero.
-    units, rest = np.arange(len(values)) if codes is None else codes, values - value
-    n, s = np.bincount(units).astype(np.float64), np.bincount(units, weights=rest)
-    sums = (rest**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
-    moments = Moments(len(n), len(rest), *(float(column.sum()) for column in sums))
-    hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
-    return replace(hall, value=value)
-
-
-def compare_systems(
-    scores: Mapping[str, Values],
-    *,
-    groups: Groups | None = None,
-    baseline: str | None = None,
-    bounds: Bounds | None = None,
-    level: float = 0.95,
-    permutations: int | None = None,
-    seed: int = 0,
-) -> Ranking:
-    """Return the mean of each system and which differences are significant.
-
-    The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
-    differences. The test swaps the values of two systems on random items, or conversations.
-
-    Args:
-        scores: One column per system, by name, over the same items in the same order.
-        groups: Conversation of each item; its items are swapped together.
-        baseline: Compare each system with this one alone.
-        bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
-        level: Confidence level; one less it is the level of the tests.
-        permutations: How many swaps; by default as many as Holm's correction asks for.
-        seed: Seed of the swaps.
-
-    Raises:
-        InputError: If there are fewer than two systems or two complete items, or a value lies
-            beyond the bounds.
-    """
-    check_level(level)
-    names = list(scores)
-    pairs = pairs_of(names, baseline)
-    each_column, codes, total = complete_items(scores, groups, least=2)
-    columns = np.stack(each_column, axis=1)
-    check_bounds(columns, bounds)
-    each = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
-    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    paired = [columns[:, a] - columns[:, b] for a, b in pairs]
-    what = "difference of means"
-    gaps = [_mean_of(gap, codes, apart, level, what) for gap in paired]
-    p_values, how = permutation_test_of_means(
-        columns,
-        codes,
-        pairs,
-        permutations=permutations or permutations_needed(len(pairs), level),
-        seed=seed,
-    )
-    tested = compared(names, pairs, gaps, p_values, test=how, level=level)
-    comparisons = []
-    for comparison, gap in zip(tested, paired, strict=True):
-        spread = float(gap.std(ddof=1))
-        d_z = comparison.difference.value / spread if spread > 0 else None
-        comparisons.append(replace(comparison, d_z=d_z, dominance=float(np.sign(gap).mean())))
-    means = columns.mean(axis=0).tolist()
-    clusters = () if baseline else significance_clusters(names, means, comparisons)
-    n = len(columns)
-    return Ranking(dict(zip(names, each, strict=True)), tuple(comparisons), clusters, n, total - n)
 
 
 class Power(msgspec.Struct, frozen=True):
@@ -213,25 +96,17 @@ def items_needed(
         raise InputError(f"power={power}: a probability between 0 and 1 is needed, such as 0.8")
     (a, b), codes, _ = complete_items({"first": first, "second": second}, groups, least=2)
     gap = a - b
-    units, error = clustered_error(gap, codes)
+    # The variance of a ratio of cluster sums to cluster sizes (Cochran 1977, section 2.11).
+    sums = np.bincount(np.arange(len(gap)) if codes is None else codes, weights=gap - gap.mean())
+    units = len(sums)
+    if units < 2:
+        raise InputError("one conversation alone says nothing of the spread; at least two needed")
+    error = math.sqrt(units / (units - 1) * float(sums @ sums)) / len(gap)
     reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power)
     total = max(2, math.ceil(units * (reach * error / difference) ** 2))
     unit = "items" if groups is None else "conversations"
     more = max(0, total - units)
     return Power(difference, power, level, units, total, more, reach * error, unit)
-
-
-def clustered_error(values: Floats, codes: Integers | None) -> tuple[int, float]:
-    """Return the number of clusters and the standard error of the mean of all values.
-
-    The variance of a ratio of cluster sums to cluster sizes (Cochran 1977, section 2.11).
-    """
-    codes = np.arange(len(values)) if codes is None else codes
-    sums = np.bincount(codes, weights=values - values.mean())
-    units = len(sums)
-    if units < 2:
-        raise InputError("one conversation alone says nothing of the spread; at least two needed")
-    return units, math.sqrt(units / (units - 1) * float(sums @ sums)) / len(values)
 
 
 APART = "difference of independent means from their intervals (Zou and Donner 2008)"
@@ -279,9 +154,10 @@ def _apart(
     samples: Mapping[str, Sample], bounds: Bounds | None, level: float
 ) -> tuple[list[Estimate], Estimate]:
     """Return both means, and first less second, without an interval where one of them has none."""
-    sides = samples.values()
-    means = [mean(side.values, groups=side.groups, bounds=bounds, level=level) for side in sides]
-    first, second = means
+    first, second = means = [
+        mean(side.values, groups=side.groups, bounds=bounds, level=level)
+        for side in samples.values()
+    ]
     gap = first.value - second.value
     low = high = note = None
     if first.interval and second.interval:
@@ -343,10 +219,10 @@ def system_level(
     """
     check_level(level)
     x, y = columns_of(metric=metric, human=human)
-    complete = ~(np.isnan(x) | np.isnan(y))
-    labels = [label for label, keep in zip(systems, complete, strict=True) if keep]
-    groups = None if contexts is None else joined(group_codes(contexts, len(x))[complete])
-    x, y = x[complete], y[complete]
+    kept = ~(np.isnan(x) | np.isnan(y))
+    labels = [label for label, keep in zip(systems, kept, strict=True) if keep]
+    groups = None if contexts is None else joined(group_codes(contexts, len(x))[kept])
+    x, y = x[kept], y[kept]
     codes = group_codes(labels, len(x))
     count = int(codes.max(initial=-1)) + 1
     if count < 2:
@@ -357,38 +233,20 @@ def system_level(
     order = ordered([x, y, codes.astype(np.float64)], groups)
     x, y, codes = x[order], y[order], codes[order]
     groups = None if groups is None else groups[order]
-    member = np.zeros((len(x), count))
-    member[np.arange(len(x)), codes] = 1
+    member = (codes[:, None] == np.arange(count)).astype(np.float64)
     means = [(column @ member) / member.sum(axis=0) for column in (x, y)]
-    return SystemLevel(
-        dict(zip(names, map(float, means[0]), strict=True)),
-        dict(zip(names, map(float, means[1]), strict=True)),
-        _between(means[0], means[1], kind, level),
-        _ordered_pairs(x, y, member, groups, level, seed),
-        count,
-    )
-
-
-def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
-    for name, column in (("metric", x), ("human", y)):
+    for name, column in zip(("metric", "human"), means, strict=True):
         if np.ptp(column) == 0:
             raise InputError(f"the mean of {name} is {column[0]:g} for every system")
-    value = correlation_value(x, y, kind)
-    low, high, how = analytic_interval(x, y, kind=kind, value=value, level=level)
-    count = len(x)
+    value = correlation_value(*means, kind)
+    low, high, how = analytic_interval(*means, kind=kind, value=value, level=level)
     note = few_units(count, "systems")
     if count < 4:
         note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
     what = f"{NAMES[kind]} of system means, {how}"
-    return Estimate(value, low, high, level, count, what, note=note)
+    a, b = np.triu_indices(count, 1)
 
-
-def _ordered_pairs(
-    x: Floats, y: Floats, member: Floats, groups: Integers | None, level: float, seed: int
-) -> Estimate:
-    a, b = np.triu_indices(member.shape[1], 1)
-
-    def statistic(weights: Floats) -> Floats:
+    def right_order(weights: Floats) -> Floats:
         size = weights @ member
         with np.errstate(invalid="ignore", divide="ignore"):
             mean_x = ((weights * x) @ member) / size
@@ -398,10 +256,15 @@ def _ordered_pairs(
         share = np.where((size > 0).all(axis=1), same.mean(axis=1), np.nan)
         return share[:, None]
 
-    what = "pairwise accuracy of systems"
-    return resampled_estimate(
-        statistic, len(x), what, groups=groups, kind="percentile", level=level, seed=seed
-    )
+    return SystemLevel(
+        *(dict(zip(names, map(float, column), strict=True)) for column in means),
+        Estimate(value, low, high, level, count, what, note=note),
+        resampled_estimate(
+            right_order, len(x), "pairwise accuracy of systems", groups=groups, kind="percentile",
+            level=level, seed=seed,
+        ),
+        count,
+    )  # fmt: skip
 
 
 def proportion(

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from grice.models.bundle import file_sha256
-from grice.stats.systems import mean
+from grice.stats import mean
 from grice_research.places import TASK_MODELS, work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.weak import nouns_of
