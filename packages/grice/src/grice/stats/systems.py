@@ -234,12 +234,12 @@ def system_level(
     x, y, codes = x[order], y[order], codes[order]
     groups = None if groups is None else groups[order]
     member = (codes[:, None] == np.arange(count)).astype(np.float64)
-    means = [(column @ member) / member.sum(axis=0) for column in (x, y)]
-    for name, column in zip(("metric", "human"), means, strict=True):
+    first, second = ((column @ member) / member.sum(axis=0) for column in (x, y))
+    for name, column in (("metric", first), ("human", second)):
         if np.ptp(column) == 0:
             raise InputError(f"the mean of {name} is {column[0]:g} for every system")
-    value = correlation_value(*means, kind)
-    low, high, how = analytic_interval(*means, kind=kind, value=value, level=level)
+    value = correlation_value(first, second, kind)
+    low, high, how = analytic_interval(first, second, kind=kind, value=value, level=level)
     note = few_units(count, "systems")
     if count < 4:
         note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
@@ -257,7 +257,8 @@ def system_level(
         return share[:, None]
 
     return SystemLevel(
-        *(dict(zip(names, map(float, column), strict=True)) for column in means),
+        dict(zip(names, map(float, first), strict=True)),
+        dict(zip(names, map(float, second), strict=True)),
         Estimate(value, low, high, level, count, what, note=note),
         resampled_estimate(
             right_order, len(x), "pairwise accuracy of systems", groups=groups, kind="percentile",
