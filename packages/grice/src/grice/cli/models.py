@@ -46,8 +46,8 @@ def recommend_larger(metrics: Collection[str] = ()) -> None:
     Nothing is printed if quiet, or where the preset would change no score.
     """
     from grice.cli.terminal import note
+    from grice.models.store.folders import find_stored
     from grice.models.store.index import known_models
-    from grice.models.store.places import find_stored
     from grice.scoring.presets import named_preset
 
     with suppress(GriceError):  # a finished run does not fail by a file of settings

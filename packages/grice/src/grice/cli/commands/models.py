@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.models.store.places import Stored
 
 HELP = "list, fetch, verify and choose models"
 MORE = (
@@ -131,9 +130,9 @@ def _configure_use(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from grice.models.store.places import known_and_stored
+    from grice.models.store.folders import list_models
 
-    models = known_and_stored(arguments.names)
+    models = list_models(arguments.names)
     if arguments.json:
         print_json_lines(models)
     elif arguments.names:
@@ -147,22 +146,21 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _get(arguments: argparse.Namespace) -> int:
-    from grice.cli._fetching import Fetching
+    from grice.cli.terminal import note
     from grice.errors import InputError
-    from grice.models.store.get import get_all
+    from grice.models.store.get import get_models
     from grice.scoring.presets import find_presets, models_of, named_preset
 
     if arguments.given and len(arguments.names) > 1:
         raise InputError(f"--from {arguments.given} is one model: name one")
-    with Fetching() as listener:
-        models = get_all(
-            models_of(arguments.names),
-            listener,
-            accept_licence=arguments.accept_licence,
-            given=arguments.given,
-        )
-        for model in models:
-            _print_place(model, as_json=arguments.json)
+    models = get_models(
+        models_of(arguments.names),
+        note,
+        accept_licence=arguments.accept_licence,
+        given=arguments.given,
+    )
+    for name, folder in models:
+        _print_place(name, folder, as_json=arguments.json)
     presets = find_presets()
     for name in arguments.names:
         if name in presets and not arguments.json:
@@ -172,30 +170,30 @@ def _get(arguments: argparse.Namespace) -> int:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from grice.cli._fetching import Fetching
-    from grice.models.store.get import Addition, add
+    from grice.cli.terminal import note
+    from grice.models.store.get import add_model
 
-    addition = Addition(
+    name, folder = add_model(
         arguments.source,
-        arguments.licence,
-        arguments.name,
-        tuple(arguments.files),
-        arguments.kind,
+        note,
+        licence=arguments.licence,
+        name=arguments.name,
+        files=arguments.files,
+        kind=arguments.kind,
+        accept_licence=arguments.accept_licence,
     )
-    with Fetching() as listener:
-        model = add(addition, listener, accept_licence=arguments.accept_licence)
-    _print_place(model, as_json=arguments.json)
+    _print_place(name, folder, as_json=arguments.json)
     return DONE
 
 
-def _print_place(model: Stored, *, as_json: bool) -> None:
-    lines = [f"{model.name}: {model.folder}", f"use it as model:{model.name}"]
-    emit({"name": model.name, "folder": str(model.folder)}, [Lines(lines)], as_json=as_json)
+def _print_place(name: str, folder: Path, *, as_json: bool) -> None:
+    lines = [f"{name}: {folder}", f"use it as model:{name}"]
+    emit({"name": name, "folder": str(folder)}, [Lines(lines)], as_json=as_json)
 
 
 def _verify(arguments: argparse.Namespace) -> int:
     from grice.errors import BundleError
-    from grice.models.store.places import stored_model, stored_models
+    from grice.models.store.folders import stored_model, stored_models
 
     right = True
     for name in arguments.names or stored_models():
@@ -210,9 +208,9 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _path(arguments: argparse.Namespace) -> int:
-    from grice.models.store.places import stored
+    from grice.models.store.folders import stored
 
-    folder = str(stored(arguments.name).folder)
+    folder = str(stored(arguments.name))
     if arguments.json:
         print_json_lines([{"name": arguments.name, "folder": folder}])
     else:  # as it is, for it is put into other commands
@@ -221,7 +219,7 @@ def _path(arguments: argparse.Namespace) -> int:
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    from grice.models.store.places import remove
+    from grice.models.store.folders import remove
     from grice.scoring.presets import check_not_chosen
 
     for name in arguments.names:
