@@ -9,21 +9,20 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from grice.knowledge.extraction.candidates import ABOUT_ANYONE
-from grice.knowledge.extraction.clauses import CHARACTERS, EVENTS
-from grice.knowledge.extraction.protocol import (
+from grice.knowledge.events import MAX_EVENTS, Place
+from grice.knowledge.extraction import (
+    ABOUT_ANYONE,
     KINDS,
+    MAX_CHARACTERS,
     ExtractedTriple,
     Extraction,
-    Place,
-    check_kinds,
 )
 from grice.text.events import Event, read_events, triple_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.knowledge.extraction.protocol import Exchange, Kind
+    from grice.knowledge.extraction import Exchange, TripleKind
     from grice.models.protocols import SpanTagger, TaggedSpan
 
 __all__ = ["EventPairs", "Typing"]
@@ -67,13 +66,13 @@ class Candidate(NamedTuple):
     tail_place: Place
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> TripleKind:
         """Whether the reply says both."""
         return "single" if self.head_place.turn == self.tail_place.turn else "pair"
 
 
 class EventPairs:
-    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` out of a tagger and a typing.
+    """A :class:`~grice.knowledge.extraction.TripleExtractor` out of a tagger and a typing.
 
     Each relation is read at most once, at its most probable pair, and each pair of places at
     most once, under its most probable relation.
@@ -92,11 +91,10 @@ class EventPairs:
         self,
         exchanges: Sequence[Exchange],
         *,
-        kinds: Sequence[Kind] = KINDS,
+        kinds: Sequence[TripleKind] = KINDS,
         least: float | None = None,
     ) -> list[Extraction]:
         """Return what each reply holds; see the protocol."""
-        check_kinds(kinds)
         mentions, cut = self._mentions(exchanges, with_previous="pair" in kinds)
         candidates = [
             [candidate for candidate in _candidates(events) if candidate.kind in kinds]
@@ -125,7 +123,7 @@ class EventPairs:
             for exchange in exchanges
         ]
         texts = list(dict.fromkeys(text for each in read for text in each))
-        tagged = self._tagger.tag([text[:CHARACTERS] for text in texts])
+        tagged = self._tagger.tag([text[:MAX_CHARACTERS] for text in texts])
         spans = dict(zip(texts, tagged, strict=True))
         mentions = []
         for exchange, (reply, *previous) in zip(exchanges, read, strict=True):
@@ -136,7 +134,10 @@ class EventPairs:
             for turn in previous:
                 events += _events(turn, spans[turn], "previous", by)
             mentions.append(events)
-        cut = [any(len(t) > CHARACTERS or len(spans[t]) > EVENTS for t in each) for each in read]
+        cut = [
+            any(len(t) > MAX_CHARACTERS or len(spans[t]) > MAX_EVENTS for t in each)
+            for each in read
+        ]
         return mentions, cut
 
 
@@ -146,9 +147,9 @@ def _events(
     turn: Literal["reply", "previous"],
     said_by: Literal["responder", "previous"],
 ) -> list[EventMention]:
-    surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
+    surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:MAX_EVENTS])
     places = [(span.start, span.end) for span in surest]
-    events = read_events(text[:CHARACTERS], places, said_by=said_by)
+    events = read_events(text[:MAX_CHARACTERS], places, said_by=said_by)
     return [
         EventMention(event, Place(turn, start, end))
         for event, (start, end) in zip(events, places, strict=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from grice.errors import InputError
-from grice.knowledge.extraction.protocol import Exchange
+from grice.knowledge.extraction import Exchange
 from grice.metrics.commonsense import commonsense
 from grice.metrics.commonsense.scorers import cautious_score
 from grice.records import Triple, TripleEvidence

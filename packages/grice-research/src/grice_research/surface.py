@@ -7,7 +7,7 @@ says so. Helpers of the command line are for :mod:`grice_research.commands` alon
 
 from __future__ import annotations
 
-from grice.knowledge.extraction.cues import Scale
+from grice.knowledge.extraction import Scale
 from grice.metrics.coherence.dialogues import LOWEST
 from grice.perturb.deam import base, exchanged, placeholder
 from grice_tasks.cider.statistics import published

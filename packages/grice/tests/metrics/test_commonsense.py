@@ -8,8 +8,8 @@ import pytest
 
 from event_pairs import EventPairs
 from grice.errors import InputError
-from grice.knowledge.extraction.clauses import EVENTS
-from grice.knowledge.extraction.protocol import Exchange, ExtractedTriple, Extraction, Place
+from grice.knowledge.events import MAX_EVENTS
+from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
 from grice.knowledge.plausibility import TripleHead
 from grice.metrics.commonsense import CONTEXT_RELEVANCE, combined, commonsense
@@ -217,7 +217,7 @@ def test_very_many_events_are_cut_and_flagged():
     text = ", ".join(f"I eat {fruit}" for fruit in "abcdefghijkl")
     (score,) = judge([response(text)], asked)
     assert "truncated" in score.flags
-    assert len(asked.pairs) == EVENTS * (EVENTS - 1)
+    assert len(asked.pairs) == MAX_EVENTS * (MAX_EVENTS - 1)
 
 
 def test_an_empty_batch_gives_nothing():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from grice.knowledge.extraction.protocol import RELATIONS
+from grice.knowledge.extraction import RELATIONS
 from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.embedded import EmbeddedEncoder
 from grice.text.events import event_text
@@ -29,8 +29,7 @@ from grice_tasks.explagraphs.embedding import TokenLikeness
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.knowledge.extraction.protocol import Exchange, TripleExtractor
-    from grice.knowledge.extraction.protocol import Kind as TripleKind
+    from grice.knowledge.extraction import Exchange, TripleExtractor, TripleKind
     from grice_research.context import BenchContext
     from grice_research.replies import Replies
     from grice_research.rows import Kind

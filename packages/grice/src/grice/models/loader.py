@@ -54,7 +54,7 @@ MODEL_TYPES = {
     "causal-states": "grice.models.causal:causal_states",
     "decomposable-attention": "grice.metrics.contradiction.attention:decomposable_attention",
     "encoder": "grice.models.embedded:encoder",
-    "extractor": "grice.knowledge.extraction.cues:extractor",
+    "extractor": "grice.knowledge.extraction:extractor",
     "flaw-heads": "grice.metrics.sense.heads:flaw_heads",
     "fluency": "grice.metrics.relevance.pairs:fluency_model",
     "fluent-pair-head": "grice.metrics.relevance.pairs:fluent_pair_head",

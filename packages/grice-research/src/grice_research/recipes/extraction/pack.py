@@ -20,9 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction.candidates import allowed, candidates, features, worded
-from grice.knowledge.extraction.cues import cue_weights, mentions_in, read_cues
-from grice.knowledge.extraction.protocol import KINDS, RELATIONS, Exchange
+from grice.knowledge.extraction import (
+    KINDS,
+    RELATIONS,
+    Exchange,
+    allowed,
+    candidates,
+    cue_weights,
+    features,
+    mentions_in,
+    read_cues,
+    worded,
+)
 from grice.models.bundle import file_sha256
 from grice.models.loader import ModelLoader
 from grice_research.extraction import as_deco, bleu2

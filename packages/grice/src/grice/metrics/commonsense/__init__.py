@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from grice.knowledge.extraction.protocol import KINDS, Exchange
+from grice.knowledge.extraction import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.metrics.sense import FlawModel
 from grice.metrics.unjudged import nothing_to_judge
@@ -29,12 +29,12 @@ from grice.text.repetition import novelty
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.knowledge.extraction.protocol import (
+    from grice.knowledge.events import Place
+    from grice.knowledge.extraction import (
         ExtractedTriple,
         Extraction,
-        Kind,
-        Place,
         TripleExtractor,
+        TripleKind,
     )
     from grice.knowledge.lookup import KnowledgeBase, TripleStore
     from grice.knowledge.plausibility import TripleHead
@@ -55,7 +55,11 @@ TURNS = 4
 
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
 
-SCOPES: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
+SCOPES: dict[str, tuple[TripleKind, ...]] = {
+    "both": KINDS,
+    "single": ("single",),
+    "pair": ("pair",),
+}
 
 MODELS = {
     "extractor": "bundle:extraction",

@@ -1,0 +1,464 @@
+"""Events of a reply and of the turn before it, with features of the words around them.
+
+A tagger marks the spans of events. Connectives, wishes, judgements and negation around and inside
+a span show how people relate events. They are read here by rules.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from grice.text.contractions import written_out
+from grice.text.events import Event, reaction, read_event
+from grice.text.people import Mention
+from grice.text.tokens import SENTENCE_END, SHORT_FORMS
+from grice.text.verbs import base_form, is_adjective, is_noun, is_past, is_verb, past_participle
+from grice.text.wordlists import (
+    ADVERBS,
+    AUXILIARIES,
+    BE,
+    CLAUSE_STARTS,
+    DEGREES,
+    DETERMINERS,
+    MODALS,
+    NOT_FEELINGS,
+    PARTICIPIAL_ADJECTIVES,
+    PREPOSITIONS,
+    QUESTIONS,
+    THINGS,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.models.protocols import TaggedSpan
+    from grice.text.people import Party, Speaker
+
+Turn: TypeAlias = Literal["reply", "previous"]
+
+MAX_EVENTS = 8
+"""Most spans read per turn, the most confident ones; pairs grow with the square."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Characters ``start`` to ``end`` of the reply or of the turn before it."""
+
+    turn: Turn
+    start: int
+    end: int
+
+
+class EventMention(NamedTuple):
+    """An event in a turn.
+
+    Attributes:
+        event: The event with its people open.
+        place: Its clause.
+        order: Its number in its turn, from 0.
+        lead: The connective before it, such as ``because``; empty if there is none.
+        features: Any of ``question``, ``negated``, ``modal``, ``wish``, ``past``, ``state`` (of
+            "be"), ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling),
+            ``purpose`` (an infinitive of purpose), ``new`` (first event of a sentence),
+            ``derived`` (from an exclamation or a part of a clause), ``cut off`` and ``unsound``
+            (see :func:`clause_problem`).
+        confidence: That of the tagger.
+    """
+
+    event: Event
+    place: Place
+    order: int
+    lead: str
+    features: frozenset[str]
+    confidence: float
+
+    @property
+    def own(self) -> bool:
+        """Whether it is in the reply."""
+        return self.place.turn == "reply"
+
+
+class _Clause(NamedTuple):
+    """A part of a span that holds one event."""
+
+    start: int
+    end: int
+    lead: str
+    purpose: bool
+    confidence: float
+
+    @property
+    def derived(self) -> bool:
+        return bool(self.lead or self.purpose)
+
+
+def event_mentions(
+    text: str, spans: Sequence[TaggedSpan], *, turn: Turn, said_by: Speaker
+) -> list[EventMention]:
+    """Return the events of one turn in the order of the text.
+
+    The :data:`MAX_EVENTS` most confident spans are read; one may hold several clauses.
+    """
+    read = sorted(sorted(spans, key=lambda span: -span.confidence)[:MAX_EVENTS])
+    mentions: list[EventMention] = []
+    inherited: Party | None = None
+    end = 0
+    for clause in (clause for span in read for clause in _clauses(text, span)):
+        between, content = text[end : clause.start], text[clause.start : clause.end]
+        new = not mentions or bool(SENTENCE_END.search(between))
+        event = read_event(content, said_by=said_by, inherited=None if new else inherited)
+        event = with_people_apart(event, content, said_by=said_by)
+        lead = clause.lead or _lead(between)
+        features = _clause_features(text, clause, event)
+        # "because it was hot" gives a cause, no judgement
+        judged = None if lead in _DEPENDENT else _judgement(content, said_by)
+        if judged is not None:
+            features |= {"feeling", "judged"}
+            event = judged
+        elif problem := clause_problem(event, content):
+            features.add(problem)
+        if new:
+            features.add("new")
+        if event.words:
+            place = Place(turn, clause.start, clause.end)
+            mentions.append(
+                EventMention(event, place, 0, lead, frozenset(features), clause.confidence)
+            )
+            inherited = event.subject
+        end = clause.end
+    mentions += _exclamations(text, [item.place for item in mentions], turn, said_by)
+    ordered = sorted(mentions, key=lambda item: (item.place.start, item.place.end))
+    return [item._replace(order=i) for i, item in enumerate(ordered)]
+
+
+def with_people_apart(event: Event, text: str, *, said_by: Speaker) -> Event:
+    """Make subject and object of "he asks her" two people."""
+    if event.subject != "other" or not _acts_on_itself(event, text):
+        return event
+    # PersonX is the subject; everybody else is PersonY, whichever party they are of.
+    another = Mention("previous" if said_by == "responder" else "responder")
+    first, *rest = event.words
+    apart = [
+        # "the attention she wants": a person before a verb is a subject
+        another if word == Mention("other") and not _is_finite(following) else word
+        for word, following in pairwise([*rest, ""])
+    ]
+    return msgspec.structs.replace(event, words=(first, *apart))
+
+
+def _is_finite(word: str | Mention) -> bool:
+    return isinstance(word, str) and (word in AUXILIARIES or is_verb(word))
+
+
+def _acts_on_itself(event: Event, text: str) -> bool:
+    first, *rest = event.words or ("",)
+    named = isinstance(first, Mention) and not first.possessive
+    return named and Mention(event.subject) in rest and not _REFLEXIVE.search(text)
+
+
+_REFLEXIVE = re.compile(r"sel(?:f|ves)\b", re.IGNORECASE)
+_LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS | {"not", "feels"}
+
+
+def carrying_words(event: Event) -> frozenset[str]:
+    """Return the base forms of the content words of an event; none of "PersonX does that"."""
+    words = (word.lower() for word in event.words if isinstance(word, str))
+    return frozenset(base_form(word) for word in words if word not in _LIGHT)
+
+
+_INCOMPLETE = words_of(
+    "becomes brings does feels gets gives has is keeps lets likes makes means needs puts says "
+    "seems takes thinks tries wants"
+)
+"""Verbs that need an object or complement."""
+_VAGUE = words_of(
+    "blames enjoys goes guesses hates hopes looks loves maintains sounds supposes used wishes"
+)
+"""Verbs that say little without one."""
+_LEADS_ON = frozenset({"to", "than", "as", "of", "about", "for", "with", "the", "a", "and"})
+"""Last words of an incomplete clause: "PersonX hears about"."""
+_RUN_TOGETHER = re.compile(
+    r", (?:(?:the|this|that|Person[XY]'s) \w+|it|Person[XY]) (?:is|are|was|were|has|had|does)\b"
+    r"|\b(?:it|that|them) (?:the|this|my|your) "
+)
+"""Two clauses without a word between: "PersonX gets it the chicken was underdone"."""
+_UNSURE = frozenset({"is", "not", "makes"})
+"""Words before a last "sure" whose complement is missing."""
+
+
+def clause_problem(event: Event, text: str) -> Literal["", "cut off", "unsound"]:
+    """Return whether a clause is incomplete, or not one that a person would write down.
+
+    ``cut off``: no word was read, or the verb lacks its object ("what did you get"). ``unsound``:
+    it says nothing by itself, breaks off, or is no clause of one person or thing.
+    """
+    if not event.words:
+        return "cut off"
+    subject, *rest = event.words
+    if isinstance(subject, Mention) and len(rest) == 1 and rest[0] in _INCOMPLETE:
+        return "cut off"
+    return "unsound" if _is_unsound(event, text) else ""
+
+
+def _is_unsound(event: Event, text: str) -> bool:
+    subject, *rest = event.words
+    if not carrying_words(event) or rest[:1] == ["not"]:
+        return True
+    if _RUN_TOGETHER.search(event.text(event.subject)):
+        return True
+    if not isinstance(subject, Mention):
+        return "sounds" in rest  # "that sounds like fun" says nothing about its subject
+    words = [word for word in rest if isinstance(word, str) and word not in ADVERBS | DEGREES]
+    if len(rest) == len(words) <= 1 and (not words or words[0] in _VAGUE):
+        return True
+    if rest[-1] in _LEADS_ON or words[:2] == ["does", "to"]:
+        return True
+    if words[-1:] == ["sure"] and _UNSURE & set(words[-2:-1]):
+        return True
+    if event.explicit or subject.possessive:
+        return False
+    # "Nice to meet you" is no order: the speaker meets.
+    return _acts_on_itself(event, text) or _is_no_predicate(text)
+
+
+def _is_no_predicate(text: str) -> bool:
+    """Whether a span without a subject is a noun phrase, or has a subject after all."""
+    words = [word.lower() for word in written_out(text)]
+    words = [word for word in words if word not in ADVERBS | DEGREES | {"not", "to", "please"}]
+    if len(words) < 2 or words[0] in QUESTIONS:
+        return False
+    first, second = words[:2]
+    if first in AUXILIARIES | BE | {"let"}:
+        return False
+    if not is_verb(first) and not is_adjective(first):
+        return True  # "the only thing"
+    finite = is_verb(second) and base_form(second) != second and not second.endswith("ing")
+    own = second in AUXILIARIES or (finite and not is_adjective(second))
+    return is_noun(first) and own  # "dogs watched", "Venus is"
+
+
+def _clauses(text: str, span: TaggedSpan) -> Iterator[_Clause]:
+    """Cut a span before a second clause and before an infinitive of purpose."""
+    start, lead, purpose = span.start, "", False
+    for cut in _INNER.finditer(text, span.start, span.end):
+        before = text[start : cut.start()]
+        connective, verb = cut["lead"], cut["verb"]
+        if len(before.split()) < 2 or not _holds_verb(before):
+            continue
+        if connective is None and not _is_of_purpose(before, verb.lower()):
+            continue
+        yield _trimmed(text, _Clause(start, cut.start(), lead, purpose, span.confidence))
+        purpose = connective is None
+        lead = "" if purpose else connective.lower()
+        start = cut.start("verb" if purpose else "rest")
+    yield _trimmed(text, _Clause(start, span.end, lead, purpose, span.confidence))
+
+
+def _trimmed(text: str, clause: _Clause) -> _Clause:
+    """Leave out what is before the first word and after the last, such as an emoji."""
+    content = text[clause.start : clause.end]
+    before = len(content) - len(_BEFORE_WORDS.sub("", content))
+    end = clause.end - len(content) + len(_AFTER_WORDS.sub("", content))
+    return clause._replace(start=min(clause.start + before, end), end=end)
+
+
+_BEFORE_WORDS = re.compile(r"^[^\w'’\"($#@]+")
+_AFTER_WORDS = re.compile(r"[^\w'’\")%$]+$")
+_INNER = re.compile(
+    r"\s,?\s*(?:(?P<lead>because|cause|cuz|since|so that|so|but|although|though|if|when|unless|"
+    r"while)\s+"
+    r"(?P<rest>(?:i|you|u|we|they|he|she|it|that|this|there|my|your|the|his|her)['’\w]*\s)"
+    r"|(?:in order )?to\s+(?P<verb>[a-z]+)\b)",
+    re.IGNORECASE,
+)
+_TAKES_INFINITIVE = words_of(
+    "want wants wanted need needs needed like likes liked love loves loved hate hates hope hopes "
+    "hoping try tries trying tried go goes going went have has had having got able about used "
+    "supposed plan plans planning planned decide decides decided begin begins began start starts "
+    "started continue prefer prefers learn learns learning learned learnt how what where when who "
+    "way wish wishes forget forgot remember seem seems tend tends manage managed afford agree "
+    "agreed allowed refuse refused expect expected deserve deserves promise dying happen happens "
+    "happened ready glad happy sad sorry nice great good bad hard easy difficult excited afraid "
+    "scared interested enough time place allow help ask asked tell told let be due close next "
+    "thing chance opportunity something anything nothing lot much many best first ability right "
+    "willing likely unable eager proud sure free reason excuse order interesting fun important "
+    "cool possible impossible lucky better crazy weird wonderful awesome too choose chooses chose "
+    "gone come comes came as from according compared up down suppose taught made makes"
+)
+_ACTS = re.compile(r"\bfor\s+(?:\w+\s+){0,2}\w+\s*$", re.IGNORECASE)
+"""Before an infinitive this names the agent: "easy for the cook to cook"."""
+
+
+def _is_of_purpose(before: str, verb: str) -> bool:
+    last = SHORT_FORMS.findall(before.lower())[-1]
+    return (
+        is_verb(verb)
+        and base_form(verb) == verb
+        and not is_adjective(last)
+        and last not in _TAKES_INFINITIVE
+        and not _ACTS.search(before)
+    )
+
+
+def _holds_verb(text: str) -> bool:
+    words = [word.lower() for word in written_out(text)]
+    return any(is_verb(word) or word in BE for word in words)
+
+
+def _lead(between: str) -> str:
+    """Return the last connective of the text between two events."""
+    leads = _LEADS.findall(re.split(r"[.!?;]", between)[-1].lower())
+    return str(leads[-1]) if leads else ""
+
+
+_LEADS = re.compile(
+    r"\b(because|cause|cuz|since|so that|so|but|although|though|if|when|while|unless|before|"
+    r"after|until|then|and|or|that|therefore|which|who|as)\b"
+)
+_DEPENDENT = words_of("because cause cuz since if when while unless after before until as")
+_PAST = words_of("was were did had been")
+_WISHES = re.compile(
+    r"\b(?:want|wants|wanted|wanna|would like|'d like|would love|'d love|hope|hopes|hoping|"
+    r"wish|need|needs|plan|planning|looking forward|can't wait|cannot wait|let me|let's|"
+    r"may i|can i|could i|trying|try|going to|gonna|will|'ll|should)\b",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"n't\b|\b(?:not|never|no|nothing|nobody|without|cannot|dont|cant|didnt)\b")
+
+
+def _clause_features(text: str, clause: _Clause, event: Event) -> set[str]:
+    content = text[clause.start : clause.end].lower()
+    words = [word for word in event.words if isinstance(word, str)]
+    spoken = {word.lower() for word in written_out(content)}
+    after = re.search(r"[.!?]", text[clause.end :])
+    found = {
+        "question": after is not None and after[0] == "?",
+        "negated": _NEGATED.search(content),
+        "wish": _WISHES.search(content),
+        "modal": spoken & MODALS,
+        "state": any(word in {"is", "are"} for word in words[:3]),
+        "past": spoken & _PAST or any(is_past(word) for word in spoken),
+        "purpose": clause.purpose,
+        "derived": clause.derived,
+    }
+    features = {name for name, value in found.items() if value}
+    feeling = _feeling(event)
+    if feeling and not (feeling == "liking" and "wish" in features):  # "I would love to come"
+        features.add(feeling)
+    return features
+
+
+def _feeling(event: Event) -> str:
+    """Return ``feeling`` for "PersonX is glad", ``liking`` for "PersonX likes …", else nothing."""
+    if not event.words or not isinstance(event.words[0], Mention) or event.words[0].possessive:
+        return ""
+    words = [word for word in event.words[1:] if isinstance(word, str)]
+    words = [word for word in words if word not in DEGREES | ADVERBS | {"not"}]
+    if not words:
+        return ""
+    if words[0] in _LIKING:
+        return "liking"
+    if words[0] in {"is", "are", "gets"}:
+        return "feeling" if words[1:] and words[1] in _MOOD_ADJECTIVES else ""
+    return "feeling" if words[0] in {"feels", "thanks", "appreciates"} else ""
+
+
+def _judgement(text: str, said_by: Speaker) -> Event | None:
+    """Read "that's such a terrible story" as a feeling: "PersonX feels terrible"."""
+    if not _NAMES_SOMETHING.search(text):
+        return None
+    felt = reaction(text, said_by=said_by)
+    if felt is not None:
+        return felt
+    match = _JUDGED.match(text)
+    word = match[1].lower() if match else ""
+    return _felt(_as_feeling(word), said_by) if word in _JUDGEMENTS else None
+
+
+def _felt(feeling: str, said_by: Speaker) -> Event:
+    return Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
+
+
+def _as_feeling(word: str) -> str:
+    return past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
+
+
+_NAMES_SOMETHING = re.compile(r"\b(?:it|that|this|which)", re.IGNORECASE)
+_JUDGED = re.compile(
+    r"(?:that|this|it)(?:'s|’s|s| is| was| sounds like| must be)\s+(?:\w+\s+)?an?\s+"
+    r"(?:\w+ly\s+|very |so |pretty )?(\w+)\s+\w",
+    re.IGNORECASE,
+)
+_LIKING = words_of("loves likes enjoys hates hopes misses wonders")
+_MOOD_ADJECTIVES = words_of(
+    "afraid amazed amused angry annoyed anxious ashamed bored cheerful comfortable concerned "
+    "confident confused content curious delighted depressed disappointed disgusted eager "
+    "embarrassed energetic envious excited exhausted frightened frustrated furious glad grateful "
+    "guilty happy hopeful hungry hurt impressed inspired interested jealous lonely lucky mad "
+    "nervous optimistic pleased proud relaxed relieved sad satisfied scared shocked sick sleepy "
+    "sorry stressed surprised terrified thankful thirsty thrilled tired uncomfortable unhappy "
+    "unsure upset worried"
+)
+_EXCLAIMED = re.compile(
+    r"\b(?:how|that(?:'s| is|s)|what an?|so|very|pretty|it(?:'s| is))\s+(?P<a>[a-z]+)\b"
+    r"|(?:^|[.!?,]\s*|\b(?:oh|wow|ah|yeah|yes|haha|lol|no)\s*,?\s+)(?P<b>[a-z]+)\s*(?=[.!,]|$)"
+    r"|(?P<c>\b(?:thanks|thank (?:you|u|god|goodness)|congratulations|congrats|sorry|wow|yikes|"
+    r"ouch|sadly|unfortunately|luckily)\b)",
+    re.IGNORECASE,
+)
+_INTERJECTIONS = {
+    **dict.fromkeys(["thanks", "thank you", "thank u", "thank god", "thank goodness"], "thankful"),
+    **dict.fromkeys(["congratulations", "congrats"], "happy"),
+    **dict.fromkeys(["sorry", "unfortunately"], "sorry"),
+    "wow": "surprised",
+    "yikes": "shocked",
+    "ouch": "hurt",
+    "sadly": "sad",
+    "luckily": "lucky",
+}
+_JUDGEMENTS = words_of(
+    "amazing awesome awful beautiful brilliant cool crazy cute disgusting excellent exciting "
+    "fantastic fascinating funny good great hilarious horrible impressive incredible interesting "
+    "lovely lucky neat nice perfect ridiculous sad scary strange surprising sweet terrible weird "
+    "wonderful"
+)
+"""Words that judge even alone: "Awesome!"."""
+
+
+def _exclamations(
+    text: str, taken: Sequence[Place], turn: Turn, said_by: Speaker
+) -> Iterator[EventMention]:
+    """Read exclamations outside of events as feelings: "Oh, how awful!", "Thanks!"."""
+    seen: set[str] = set()
+    for match in _EXCLAIMED.finditer(text):
+        if any(place.start < match.end() and match.start() < place.end for place in taken):
+            continue
+        word = (match["a"] or match["b"] or "").lower()
+        feeling = ""
+        if match["c"]:
+            # Letters of other alphabets match without regard to case, too: a long s, a dotless i.
+            feeling = _INTERJECTIONS.get(" ".join(match["c"].lower().split()), "")
+        elif word in _JUDGEMENTS or (match["a"] and _judges(word, text[match.end() :])):
+            feeling = _as_feeling(word)
+        if feeling and feeling not in seen:
+            seen.add(feeling)
+            start = match.end() - len(match[0].lstrip(" .!?,"))
+            yield EventMention(
+                _felt(feeling, said_by),
+                Place(turn, start, match.end()),
+                0,
+                "",
+                frozenset({"feeling", "exclaimed", "derived"}),
+                1.0,
+            )
+
+
+def _judges(word: str, following: str) -> bool:
+    after = following.split()[:1]
+    if not is_adjective(word) or word in NOT_FEELINGS:
+        return False
+    return not after or not after[0][0].isalpha() or after[0].lower() in CLAUSE_STARTS

@@ -1,0 +1,623 @@
+"""Triples of events read from a reply by the words that relate them.
+
+ACCENT (Ghazarian et al., Findings of ACL 2023) reads from a reply at most one triple per relation:
+"Single" if both events are in the reply, "Pair" if one is in the turn before it. Here a span tagger
+finds the events, one pass per turn. Every ordered pair of them is scored under each of ACCENT's
+relations by features of the words (weights in ``cues.toml``), the best pair of a relation is its
+triple, and its score becomes a probability.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import permutations
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError, InputError, did_you_mean
+from grice.knowledge.events import MAX_EVENTS, EventMention, Place, carrying_words, event_mentions
+from grice.models.loader import Settings, encoder_reference, model_type
+from grice.models.products import Columns
+from grice.models.protocols import SpanTagger
+from grice.numeric import sigmoid
+from grice.text.events import triple_texts
+from grice.text.lexicon import look_up
+from grice.text.people import Mention
+from grice.text.script import unreadable
+from grice.text.tokens import UNICODE_LETTERS
+from grice.text.verbs import base_form, is_verb, present
+from grice.text.wordlists import (
+    ADVERBS,
+    AFTER_OBJECT,
+    AUXILIARIES,
+    CLAUSE_STARTS,
+    DEGREES,
+    DETERMINERS,
+    NOT_VERBS,
+    PREPOSITIONS,
+    QUESTIONS,
+    THINGS,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
+    from grice.models.protocols import TaggedSpan
+    from grice.text.events import Event, PersonName
+    from grice.text.people import Speaker
+
+    Array: TypeAlias = NDArray[np.float32]
+
+TripleKind: TypeAlias = Literal["single", "pair"]
+"""``single``: both events are in the reply; ``pair``: one in the reply, one before it."""
+
+KINDS: tuple[TripleKind, ...] = ("single", "pair")
+
+RELATIONS = (
+    *("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant"),
+    *("isAfter", "HasSubEvent", "HinderedBy"),
+)
+"""ACCENT's relations, in the order of its released code."""
+ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
+"""Relations whose tail may be about anyone or anything."""
+
+MAX_CHARACTERS = 3000
+"""Characters read of a turn, from its beginning."""
+MAX_CLAUSES = 12
+"""Most events of a turn that are paired, those of parts of clauses and exclamations included."""
+KNOWN_SHARE = 0.5
+"""Share of known words below which a text is not taken for English."""
+FEW_WORDS = 4
+"""Texts of fewer words may be names and greetings, which show no language."""
+DECIMALS = 4
+"""Decimals of a score by which the best pair of a relation is chosen."""
+
+
+class Exchange(NamedTuple):
+    """A context–response pair.
+
+    Attributes:
+        history: Texts of the turns before, oldest first; may be empty.
+        same_speaker: Whether the last turn of the history is by the speaker of the reply.
+    """
+
+    history: tuple[str, ...]
+    reply: str
+    same_speaker: bool = False
+
+    @property
+    def previous(self) -> str:
+        """The turn before the reply; empty if there is none."""
+        return self.history[-1] if self.history else ""
+
+
+class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A triple of events read from a reply.
+
+    Attributes:
+        head: A clause with its people named: ``PersonX gets fired``. PersonX is its subject;
+            everybody else is PersonY.
+        relation: One of :data:`RELATIONS`.
+        tail: A clause too, such as ``PersonX feels sad``. Its subject is PersonY under oReact,
+            oWant and oEffect.
+        confidence: Probability that people find this relation in the reply, 0 to 1.
+        whole: Whether head and tail are such as people write: whole clauses, about people.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    confidence: float
+    kind: TripleKind
+    head_place: Place | None = None
+    tail_place: Place | None = None
+    whole: bool = True
+
+
+class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The triples of one reply.
+
+    Attributes:
+        triples: At most one per relation, the most confident first.
+        events: Number of events in the reply and the turn before it.
+        own: Number of events in the reply.
+        reason: Why there is no triple; empty if there is one.
+        flags: ``truncated`` if a turn was too long, or had too many events, to be read whole.
+    """
+
+    triples: tuple[ExtractedTriple, ...] = ()
+    events: int = 0
+    own: int = 0
+    reason: str = ""
+    flags: tuple[str, ...] = ()
+
+
+class Scale(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Log odds of a score: ``base + slope * (score - centre) / spread``.
+
+    Attributes:
+        centre: Mean score of the best pairs in everyday replies.
+        spread: Their standard deviation.
+        base: Log odds that a reply with the mean score holds the relation.
+        slope: Log odds per standard deviation.
+    """
+
+    centre: float = 0.0
+    spread: float = 1.0
+    base: float = 0.0
+    slope: float = 1.0
+
+
+class Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The weight of each feature by relation (``all``: every relation), and scales."""
+
+    weights: dict[str, dict[str, float]] = {}
+    scale: dict[str, Scale] = {}
+
+
+class ExtractorSettings(Settings, frozen=True):
+    """Settings of type ``extractor``: the confidence from which a triple is returned."""
+
+    least: float
+
+
+class TripleExtractor:
+    """Extracts triples of events from replies."""
+
+    def __init__(self, bundle: Bundle, settings: ExtractorSettings, tagger: SpanTagger) -> None:
+        self.identity = f"{bundle.identity}/{tagger.identity}"
+        self.least = settings.least
+        self._tagger = tagger
+        cues = read_cues(bundle.path("cues.toml"))
+        self._weights = Columns(cue_weights(cues.weights, bundle.path("cues.toml")))
+        self._scale = [cues.scale.get(name, Scale()) for name in RELATIONS]
+
+    def extract(
+        self,
+        exchanges: Sequence[Exchange],
+        *,
+        kinds: Sequence[TripleKind] = KINDS,
+        least: float | None = None,
+    ) -> list[Extraction]:
+        """Return the triples of each reply.
+
+        ``least`` is the confidence from which a triple is returned, by default that of the model.
+        Without the kind ``pair`` the turn before is not read.
+        """
+        for kind in kinds:
+            if kind not in KINDS:
+                raise InputError(f"no triples of kind {kind!r}{did_you_mean(kind, KINDS)}")
+        least = self.least if least is None else least
+        extractions = []
+        for exchange, (mentions, cut) in zip(
+            exchanges, mentions_in(exchanges, self._tagger, kinds), strict=True
+        ):
+            own = sum(item.own for item in mentions)
+            flags = ("truncated",) if cut else ()
+            foreign = None if own else not_english(exchange.reply)
+            if foreign is not None:
+                extractions.append(Extraction(reason=f"the reply {foreign}"))
+                continue
+            triples = self._triples(mentions, kinds, least) if own else ()
+            reason = "no two events are related" if own else "no event was found in the reply"
+            reason = "" if triples else reason
+            extractions.append(Extraction(triples, len(mentions), own, reason, flags))
+        return extractions
+
+    def _triples(
+        self, mentions: Sequence[EventMention], kinds: Sequence[TripleKind], least: float
+    ) -> tuple[ExtractedTriple, ...]:
+        pairs = candidates(mentions, kinds)
+        if not pairs:
+            return ()
+        own = sum(item.own for item in mentions)
+        scores = self._weights.product(features(pairs, (len(mentions) - own, own)))
+        fitting, whole = allowed(pairs), are_whole(pairs)
+        # Two events often fit as well one way round as the other: of equals the first is taken, and
+        # rounding in the last bits must not decide which are equal.
+        best = np.where(fitting, scores.round(DECIMALS), -np.inf).argmax(axis=0)
+        found = np.flatnonzero(fitting.any(axis=0)).tolist()
+        odds = []
+        for i in found:
+            scale = self._scale[i]
+            score = float(scores[best[i], i])
+            odds.append(scale.base + scale.slope * (score - scale.centre) / scale.spread)
+        triples = []
+        for i, confidence in zip(found, sigmoid(np.array(odds, np.float32)).tolist(), strict=True):
+            pair = pairs[best[i]]
+            if confidence >= least:
+                head, tail = worded(pair, RELATIONS[i])
+                triples.append(
+                    ExtractedTriple(
+                        head=head,
+                        relation=RELATIONS[i],
+                        tail=tail,
+                        confidence=confidence,
+                        kind=pair.kind,
+                        whole=bool(whole[best[i], i]),
+                        head_place=pair.head.place,
+                        tail_place=pair.tail.place,
+                    )
+                )
+        return tuple(sorted(triples, key=lambda triple: -triple.confidence))
+
+
+def mentions_in(
+    exchanges: Sequence[Exchange], tagger: SpanTagger, kinds: Sequence[TripleKind]
+) -> list[tuple[list[EventMention], bool]]:
+    """Return the events of each turn before and reply, and whether some were left out.
+
+    A turn that is not English has none; without ``pair`` the turn before is not read.
+    """
+    pair = "pair" in kinds
+    turns = dict.fromkeys(
+        text
+        for exchange in exchanges
+        for text in (exchange.reply, exchange.previous if pair else "")
+    )
+    texts = list(
+        dict.fromkeys(text[:MAX_CHARACTERS] for text in turns if not_english(text) is None)
+    )
+    spans = dict(zip(texts, tagger.tag(texts), strict=True))
+    found = []
+    for exchange in exchanges:
+        mentions, cut = [], False
+        if pair:
+            speaker: Speaker = "responder" if exchange.same_speaker else "previous"
+            read, cut = _mentions(exchange.previous, spans, "previous", speaker)
+            mentions += read
+        read, reply_cut = _mentions(exchange.reply, spans, "reply", "responder")
+        found.append((mentions + read, cut or reply_cut))
+    return found
+
+
+def _mentions(
+    whole: str,
+    spans: Mapping[str, tuple[TaggedSpan, ...]],
+    turn: Literal["reply", "previous"],
+    said_by: Speaker,
+) -> tuple[list[EventMention], bool]:
+    text = whole[:MAX_CHARACTERS]
+    if text not in spans:
+        return [], False
+    read = event_mentions(text, spans[text], turn=turn, said_by=said_by)
+    cut = len(whole) > len(text) or len(spans[text]) > MAX_EVENTS or len(read) > MAX_CLAUSES
+    return read[:MAX_CLAUSES], cut
+
+
+def not_english(text: str) -> str | None:
+    """Return why a text cannot be read as English; None if it may be English.
+
+    >>> not_english("Je ne sais pas pourquoi tu dis toujours cela")
+    'holds few words that are English'
+    """
+    reason = unreadable(text)
+    if reason is not None:
+        return reason
+    words = UNICODE_LETTERS.findall(text[:MAX_CHARACTERS].lower())
+    known = sum(len(word) < 2 or word in _COMMON or bool(look_up(word).readings) for word in words)
+    foreign = len(words) >= FEW_WORDS and known < KNOWN_SHARE * len(words)
+    return "holds few words that are English" if foreign else None
+
+
+_COMMON = frozenset().union(
+    *(ADVERBS, AFTER_OBJECT, AUXILIARIES, CLAUSE_STARTS, DEGREES, DETERMINERS),
+    *(NOT_VERBS, PREPOSITIONS, QUESTIONS, THINGS),
+    words_of("are didn doesn don haven isn ll or re ve wasn who else myself yourself oh ok okay"),
+    words_of("yeah yes hi hello wow"),
+)
+
+
+def read_cues(path: Path) -> Cues:
+    """Read the weights of features and the scales of a model folder."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Cues)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise BundleError(f"{path}: the cues cannot be read: {error}") from None
+
+
+def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
+    """Return the weights of all features under all relations, shape ``(features, relations)``."""
+    weights = np.zeros((len(FEATURES), len(RELATIONS)), np.float32)
+    for group, cues in stated.items():
+        if group != "all" and group not in RELATIONS:
+            raise BundleError(f"{path}: no relation {group!r}{did_you_mean(group, RELATIONS)}")
+        columns = slice(None) if group == "all" else RELATIONS.index(group)
+        for name, value in cues.items():
+            if name not in FEATURES:
+                raise BundleError(
+                    f"{path}: {group}: no feature {name!r}{did_you_mean(name, FEATURES)}"
+                )
+            weights[FEATURES.index(name), columns] += np.float32(value)
+    return weights
+
+
+class Candidate(NamedTuple):
+    """Two different events in the roles of head and tail."""
+
+    head: EventMention
+    tail: EventMention
+
+    @property
+    def kind(self) -> TripleKind:
+        """Whether both are in the reply."""
+        return "single" if self.head.own and self.tail.own else "pair"
+
+
+def candidates(mentions: Sequence[EventMention], kinds: Sequence[TripleKind]) -> list[Candidate]:
+    """Return the ordered pairs of different events of which at least one is in the reply.
+
+    A head is an event, not a mood, neither event is cut off, and neither repeats the other.
+    """
+    whole = [(item, _content(item.event)) for item in mentions if "cut off" not in item.features]
+    pairs = [
+        Candidate(head, tail)
+        for (head, first), (tail, second) in permutations(whole, 2)
+        if (head.own or tail.own)
+        and not {"judged", "exclaimed"} & head.features
+        and not (first <= second or second <= first)
+    ]
+    return [pair for pair in pairs if pair.kind in kinds]
+
+
+def _content(event: Event) -> frozenset[str]:
+    """Return the base forms of the content words of an event; all words if there is none."""
+    words = frozenset(word.lower() for word in event.words if isinstance(word, str))
+    return carrying_words(event) or words
+
+
+def allowed(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:
+    """Return which pairs can stand in which relation at all, shape ``(pairs, relations)``.
+
+    The tail of a reaction is a mood; the tail has the subject of the head, under a relation of
+    others another one.
+    """
+    rows = []
+    for pair in pairs:
+        moods = {mood: _mood_fits(pair, mood) for mood in ("React", "Want", "")}
+        people = {who: _people_fit(pair, who) for who in ("x", "o", "")}
+        rows.append([moods[mood] and people[who] for mood, who in _REQUIRED])
+    return np.array(rows, np.bool_).reshape(len(pairs), len(RELATIONS))
+
+
+_REQUIRED = [
+    (
+        next((mood for mood in ("React", "Want") if relation.endswith(mood)), ""),
+        "" if relation in ABOUT_ANYONE else relation[0],
+    )
+    for relation in RELATIONS
+]
+"""Mood and person that each relation requires of its tail."""
+
+
+def _people_fit(candidate: Candidate, who: str) -> bool:
+    """Whether the tail is about the person of the head (``x``), others (``o``), or anybody."""
+    head, tail = (mention.event for mention in candidate)
+    if not who:
+        return True
+    first = tail.words[0] if tail.words else ""
+    if isinstance(first, Mention) and first.possessive:
+        return False  # "my dog barks"
+    if "thing" in {head.subject, tail.subject}:
+        return head.subject == "thing"
+    same = head.subject == tail.subject
+    # In the turn before, "you" and "we" often mean the other one, so that a pair may be of others.
+    return not (same and candidate.kind == "single") if who == "o" else same
+
+
+def _mood_fits(candidate: Candidate, mood: str) -> bool:
+    """Whether the tail is a mood where a relation requires one (``React``), and only there.
+
+    A liking is no wish, so that it is no tail of a relation of wishes (``Want``) either.
+    """
+    head, tail = candidate
+    if mood != "React":
+        likes = "liking" in tail.features and mood == "Want"
+        return not likes and not {"judged", "exclaimed"} & tail.features
+    if not {"feeling", "liking"} & tail.features or (head.own and not tail.own):
+        return False  # nobody reacts before the other has spoken
+    # "That is cool. I ...": a judgement is of what went before it, but for "it is sad that ...".
+    backward = head.own == tail.own and tail.order < head.order
+    return not backward or "judged" not in tail.features or head.lead in {"that", "if", "when"}
+
+
+_REACTS = np.array([name.endswith("React") or name == "oWant" for name in RELATIONS])
+_OF_ONE = np.array([name == "isAfter" for name in RELATIONS])
+
+
+def are_whole(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:
+    """Return which pairs are such as people write, shape ``(pairs, relations)``.
+
+    In DECO's training part people write triples of persons (305 of 307 heads), in whole clauses,
+    and under isAfter both of one person (22 of 26). People may react to a thing; an exclamation is
+    no reaction to what comes after it.
+    """
+    rows = []
+    for head, tail in pairs:
+        sound = "unsound" not in head.features | tail.features and tail.event.subject != "thing"
+        early = "exclaimed" in tail.features and head.own == tail.own and tail.order < head.order
+        fits = np.full(len(RELATIONS), sound and not early)
+        if head.event.subject == "thing":
+            fits &= _REACTS
+        if head.event.subject != tail.event.subject:
+            fits &= ~_OF_ONE
+        rows.append(fits)
+    return np.array(rows, np.bool_).reshape(len(pairs), len(RELATIONS))
+
+
+def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
+    """Return head and tail as people write them under a relation."""
+    subject: PersonName | None = None
+    if relation not in ABOUT_ANYONE:
+        subject = "PersonY" if relation.startswith("o") else "PersonX"
+    texts = triple_texts(candidate.head.event, candidate.tail.event, tail_subject=subject)
+    head, tail = map(_plain, texts)
+    if relation == "oWant":
+        return head, _as_wish(tail)
+    if relation in {"xWant", "xIntent"}:
+        return head, _as_event(tail)
+    if relation.endswith("React"):
+        return head, re.sub(r"^(Person[XY]) (?:is|gets) (?!not\b)", r"\1 feels ", tail)
+    if relation == "xAttr":
+        return head, re.sub(r"^(Person[XY]) feels ", r"\1 is ", tail)
+    return head, tail
+
+
+_COLOURS = (DEGREES | ADVERBS) - {"not", "never", "only", "more", "better", "all", "both", "too"}
+_PERSON = re.compile(r"(Person[XY]) (.+)")
+_WISHING = re.compile(
+    r"(?:(?:would|really|just|also) )*"
+    r"(?:wants|needs|hopes|likes|loves|plans|tries|has|wishes|intends) to (\w+)(.*)"
+)
+
+
+def _plain(text: str) -> str:
+    """Drop the words that only colour a clause."""
+    words = text.split()
+    plain = [w for i, w in enumerate(words) if i == 0 or w not in _COLOURS]
+    return " ".join(plain) if len(plain) > 1 else text
+
+
+def _as_wish(tail: str) -> str:
+    """Turn "PersonY helps" into "PersonY wants to help"."""
+    match = _PERSON.fullmatch(tail)
+    if not match:
+        return tail
+    person, rest = match.groups()
+    first, _, others = rest.partition(" ")
+    if wished := _WISHING.fullmatch(rest):
+        return f"{person} wants to {wished[1]}{wished[2]}"
+    if first in {"wants", "hopes", "wishes", "doesn't", "not"}:
+        return tail
+    verb = {"is": "be", "has": "have", "does": "do"}.get(first) or (
+        base_form(first) if is_verb(first) else ""
+    )
+    return f"{person} wants to {verb} {others}".rstrip() if verb else tail
+
+
+def _as_event(tail: str) -> str:
+    """Turn "PersonX wants to help" into "PersonX helps"."""
+    match = _PERSON.fullmatch(tail)
+    wished = _WISHING.fullmatch(match[2]) if match else None
+    if not match or not wished or not is_verb(wished[1]):
+        return tail
+    return f"{match[1]} {present(wished[1])}{wished[2]}"
+
+
+_EVENT_FEATURES = (
+    *("question", "negated", "modal", "wish", "past", "state", "feeling", "liking", "judged"),
+    *("exclaimed", "purpose", "derived", "new"),
+)
+LEADS = {
+    "because": ("because", "cause", "cuz", "since", "as"),
+    "so": ("so", "so that", "therefore"),
+    "but": ("but", "although", "though", "unless"),
+    "if": ("if",),
+    "when": ("when", "while", "after", "before", "until"),
+    "and": ("and", "then", "or"),
+    "that": ("that", "which", "who"),
+}
+_LEAD = {word: name for name, words in LEADS.items() for word in words}
+_ROLES = ("head", "tail")
+FEATURES = (
+    *("one", "pair", "head before", "tail before", "adjacent", "distance", "question before"),
+    *("last and first", "same subject", "other subject"),
+    *(
+        f"{direction} {name}"
+        for direction in ("forward", "backward")
+        for name in (*LEADS, "same sentence", "new sentence")
+    ),
+    *(
+        f"{role} {name}"
+        for role in _ROLES
+        for name in (
+            *_EVENT_FEATURES,
+            *("thing", "third", "confidence", "words", "vague", "names other"),
+            *(f"after {lead}" for lead in LEADS),
+        )
+    ),
+)
+"""Names of the columns of :func:`features`."""
+_COLUMN = {name: i for i, name in enumerate(FEATURES)}
+_VAGUE = frozenset(["it", "that", "this", "them", "there", "something", "one"])
+
+
+def features(pairs: Sequence[Candidate], counts: tuple[int, int]) -> Array:
+    """Return the features of pairs of events, a column for each name of :data:`FEATURES`.
+
+    ``counts`` are the numbers of events in the turn before and in the reply.
+    """
+    rows = np.zeros((len(pairs), len(FEATURES)), np.float32)
+    # An event is in many pairs: its own features are computed once per role.
+    alone: dict[tuple[str, Place], dict[int, float]] = {}
+    for row, pair in zip(rows, pairs, strict=True):
+        values = dict(_pair_features(pair, counts))
+        for role, item in zip(_ROLES, pair, strict=True):
+            if (role, item.place) not in alone:
+                alone[role, item.place] = dict(_event_features(role, item))
+            values |= alone[role, item.place]
+        row[list(values)] = list(values.values())
+    return rows
+
+
+def _pair_features(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[int, float]]:
+    head, tail = candidate
+    yield _COLUMN["one"], 1.0
+    if candidate.kind == "pair":
+        yield _COLUMN["pair"], 1.0
+        yield _COLUMN["head before" if tail.own else "tail before"], 1.0
+        before, own = (head, tail) if tail.own else (tail, head)
+        yield _COLUMN["distance"], min(4.0, counts[0] - 1 - before.order + own.order) / 4
+        if before.order == counts[0] - 1 and own.order == 0:
+            yield _COLUMN["last and first"], 1.0
+        if "question" in before.features:
+            yield _COLUMN["question before"], 1.0
+    else:
+        steps = tail.order - head.order
+        yield _COLUMN["distance"], min(4.0, abs(steps) - 1) / 4
+        if abs(steps) == 1:
+            yield _COLUMN["adjacent"], 1.0
+            direction, later = ("forward", tail) if steps > 0 else ("backward", head)
+            sentence = "new sentence" if "new" in later.features else "same sentence"
+            yield _COLUMN[f"{direction} {_LEAD.get(later.lead, sentence)}"], 1.0
+    if head.event.subject == tail.event.subject:
+        yield _COLUMN["same subject"], 1.0
+    elif "thing" not in {head.event.subject, tail.event.subject}:
+        yield _COLUMN["other subject"], 1.0
+
+
+def _event_features(role: str, mention: EventMention) -> Iterator[tuple[int, float]]:
+    yield from (
+        (_COLUMN[f"{role} {name}"], 1.0) for name in _EVENT_FEATURES if name in mention.features
+    )
+    event = mention.event
+    words = [word for word in event.words if isinstance(word, str)]
+    people = (word for word in event.words if isinstance(word, Mention))
+    yield _COLUMN[f"{role} confidence"], mention.confidence
+    yield _COLUMN[f"{role} words"], min(12, len(words)) / 6
+    if not _VAGUE.isdisjoint(words):
+        yield _COLUMN[f"{role} vague"], 1.0
+    if mention.lead in _LEAD:
+        yield _COLUMN[f"{role} after {_LEAD[mention.lead]}"], 1.0
+    if event.subject in ("thing", "other"):
+        yield _COLUMN[f"{role} {'thing' if event.subject == 'thing' else 'third'}"], 1.0
+    if any(person.party != event.subject for person in people):
+        yield _COLUMN[f"{role} names other"], 1.0
+
+
+@model_type(
+    "extractor", task="triples of a reply", protocol=TripleExtractor, settings=ExtractorSettings
+)
+def extractor(bundle: Bundle, settings: ExtractorSettings, loader: ModelLoader) -> TripleExtractor:
+    """Open an extractor with the tagger that finds its events."""
+    tagger = loader.dependency(bundle, encoder_reference(bundle.card), SpanTagger, "events")
+    return TripleExtractor(bundle, settings, tagger)

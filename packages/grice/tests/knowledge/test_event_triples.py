@@ -1,0 +1,375 @@
+"""Triples of events are read from replies as a person would read them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from grice.errors import BundleError, InputError
+from grice.knowledge.events import clause_problem, with_people_apart
+from grice.knowledge.extraction import (
+    RELATIONS,
+    Exchange,
+    ExtractorSettings,
+    TripleExtractor,
+    not_english,
+)
+from grice.knowledge.generative import as_fragment, plain_event
+from grice.knowledge.schema import load_schema
+from grice.metrics.engagement.replies import surface
+from grice.models.bundle import open_bundle
+from grice.models.loader import ModelLoader, read_settings
+from grice.models.protocols import TaggedSpan
+from grice.text.contractions import written_out
+from grice.text.events import event_text, reaction, read_event
+from grice.text.repetition import novelty
+from grice.text.script import unreadable
+
+BUNDLE = open_bundle("extraction")
+SCHEMA = load_schema("atomic2020")
+
+
+CUT = re.compile(r"[.!?]|\b(?:because|so|but|and)\b")
+
+
+class ClauseTagger:
+    """Tags the text between full stops and connectives, or between given offsets."""
+
+    identity = "clauses"
+
+    def __init__(self, offsets=None):
+        self.offsets = offsets
+        self.seen = []
+
+    def tag(self, texts):
+        self.seen += texts
+        return [tuple(self.spans(text)) for text in texts]
+
+    def spans(self, text):
+        places = sorted({min(offset, len(text)) for offset in self.offsets or ()})
+        stretches = list(zip(places[::2], places[1::2], strict=False))
+        if self.offsets is None:
+            cuts = [0, *(i for match in CUT.finditer(text) for i in match.span()), len(text)]
+            stretches = zip(cuts[::2], cuts[1::2], strict=True)
+            stretches = [(a, b) for a, b in stretches if " " in text[a:b].strip()]
+        for start, end in stretches:
+            words = text[start:end].strip()
+            if words:
+                start = text.index(words, start)
+                yield TaggedSpan(start, start + len(words), "event", 0.9)
+
+
+def extractor_of(bundle=BUNDLE, tagger=None):
+    return TripleExtractor(bundle, read_settings(bundle, ExtractorSettings), tagger)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return ModelLoader(mode="exact", workers=1, cache=None).load("bundle:extraction")
+
+
+@pytest.fixture
+def tagger():
+    return ClauseTagger()
+
+
+@pytest.fixture
+def extractor(tagger):
+    return extractor_of(tagger=tagger)
+
+
+def extracted(extractor, reply, *history, least=0.0, **options):
+    (extraction,) = extractor.extract([Exchange(history, reply)], least=least, **options)
+    return extraction
+
+
+def triples(extraction):
+    return {t.relation: (t.head, t.tail) for t in extraction.triples}
+
+
+@pytest.mark.parametrize(
+    ("history", "reply", "relation", "expected"),
+    [
+        ((), "I went swimming because it was hot.", "xEffect",
+         ("it is hot", "PersonX goes swimming")),
+        ((), "I studied hard so I passed the exam.", "xEffect",
+         ("PersonX studies hard", "PersonX passes the exam")),
+        ((), "I bought flour to bake a cake.", "xIntent",
+         ("PersonX buys flour", "PersonX bakes a cake")),
+        (("My dog died last week.",), "Oh, that is so sad.", "oReact",
+         ("PersonX's dog dies last week", "PersonY feels sad")),
+        (("I finally got the job.",), "How awesome!", "oReact",
+         ("PersonX gets the job", "PersonY feels awesome")),
+        ((), "I want to buy a house but I have no money.", "HinderedBy",
+         ("PersonX wants to buy a house", "PersonX has no money")),
+        (("I found a hole in the sheet.",), "I want to see the invoice.", "oWant",
+         ("PersonX finds a hole in the sheet", "PersonY wants to see the invoice")),
+        ((), "I moved to Spain. I am very lonely.", "xReact",
+         ("PersonX moves to Spain", "PersonX feels lonely")),
+        ((), "😀 I went home because I had a cold 😀", "xEffect",
+         ("PersonX has a cold", "PersonX goes home")),
+    ],
+)  # fmt: skip
+def test_triples_are_those_that_a_person_would_read(shipped, history, reply, relation, expected):
+    assert triples(extracted(shipped, reply, *history))[relation] == expected
+
+
+def test_places_kinds_and_order_of_triples(extractor):
+    turns = {
+        "previous": "You look tired today.",
+        "reply": "I worked all night because I had to finish it. I will call you. You should rest.",
+    }
+    extraction = extracted(extractor, turns["reply"], "Hello.", turns["previous"])
+    names = [triple.relation for triple in extraction.triples]
+    assert len(names) == len(set(names)) <= len(RELATIONS)
+    confidences = [triple.confidence for triple in extraction.triples]
+    assert confidences == sorted(confidences, reverse=True)
+    for triple in extraction.triples:
+        places = (triple.head_place, triple.tail_place)
+        assert all(turns[p.turn][p.start : p.end].strip() for p in places)
+        assert triple.kind == ("single" if {p.turn for p in places} == {"reply"} else "pair")
+        assert triple.head.startswith("PersonX")
+        if triple.relation[0] in "xo":
+            person = "PersonY" if triple.relation[0] == "o" else "PersonX"
+            assert triple.tail.startswith(person)
+
+
+def test_each_kind_of_triple_alone(extractor, tagger):
+    single = extracted(extractor, "I fell because I ran.", "You like snow?", kinds=("single",))
+    assert {t.kind for t in single.triples} == {"single"}
+    assert tagger.seen == ["I fell because I ran."]
+    pair = extracted(extractor, "I fell because I ran.", "I pushed you.", kinds=("pair",))
+    assert {t.kind for t in pair.triples} == {"pair"}
+    with pytest.raises(InputError, match="single"):
+        extracted(extractor, "I fell.", kinds=("singles",))
+
+
+def test_the_speaker_of_the_turn_before_decides_whose_event_it_is(extractor):
+    (other, same) = extractor.extract(
+        [Exchange(("I lost my keys.",), "I will find them.", same) for same in (False, True)],
+        least=0.0,
+    )
+    assert triples(other)["oWant"] == ("PersonX loses PersonX's keys", "PersonY wants to find them")
+    assert "xWant" not in triples(other)
+    assert triples(same)["xWant"] == ("PersonX loses PersonX's keys", "PersonX finds them")
+
+
+def test_triples_of_the_given_confidence_are_returned(extractor):
+    every = extracted(extractor, "I ran so I was tired.")
+    bound = sorted(t.confidence for t in every.triples)[len(every.triples) // 2]
+    some = extracted(extractor, "I ran so I was tired.", least=bound)
+    assert some.triples == tuple(t for t in every.triples if t.confidence >= bound)
+    none = extracted(extractor, "I ran so I was tired.", least=1.1)
+    assert (none.triples, none.reason) == ((), "no two events are related")
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "the reply holds no word"),
+        ("😀🎉", "the reply holds no word"),
+        ("Это было вчера", "the reply is not in Latin letters"),
+        ("Je ne sais pas pourquoi tu dis cela", "the reply holds few words that are English"),
+        ("Yes.", "no event was found in the reply"),
+    ],
+)
+def test_a_reply_without_triples_has_a_reason(extractor, reply, reason):
+    extraction = extracted(extractor, reply, "I ate soup.")
+    assert (extraction.triples, extraction.reason) == ((), reason)
+
+
+def test_a_turn_before_in_another_language_is_left_out(extractor):
+    before = "Ich habe heute leider keine Lust auf Arbeit."
+    extraction = extracted(extractor, "I ran so I was tired.", before)
+    assert {t.kind for t in extraction.triples} == {"single"}
+
+
+@pytest.mark.parametrize(
+    "text", ["I dont know lol", "ok", "gonna go to the store w my bf", "He's 42."]
+)
+def test_casual_english_is_english(text):
+    assert not_english(text) is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        " ".join(f"I bought a thing{i} and sold it." for i in range(50)),
+        "I ran home. " * 400,
+        "I went " + "to buy milk to bake a cake " * 30,
+    ],
+)
+def test_long_replies_are_cut_with_a_flag(extractor, reply):
+    extraction = extracted(extractor, reply, "Why?")
+    assert extraction.events <= 24
+    assert extraction.flags == ("truncated",)
+
+
+def test_a_reply_does_not_depend_on_its_neighbours(shipped):
+    exchanges = [
+        Exchange(("How are you?",), "I am sad because my dog died."),
+        Exchange((), "I bought flour to bake a cake."),
+        Exchange(("I won!",), "That is great. I want to celebrate."),
+    ]
+    alone = [shipped.extract([exchange])[0] for exchange in exchanges]
+    assert shipped.extract(exchanges) == alone
+    assert shipped.extract(exchanges[::-1]) == alone[::-1]
+    assert shipped.extract([]) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "problem"),
+    [
+        ("[weights.xEfect]\none = 1.0", {"least": 0.5}, "did you mean 'xEffect'"),
+        ("[weights.xEffect]\n'tail wsh' = 1.0", {"least": 0.5}, "did you mean 'tail wish'"),
+        ("[weights.all]\none = 'much'", {"least": 0.5}, "cannot be read"),
+        ("[wights.all]", {"least": 0.5}, "cannot be read"),
+        ("", {}, r"settings\.least"),
+    ],
+)
+def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, problem):
+    (tmp_path / "cues.toml").write_text(content, "utf-8")
+    bundle = open_bundle(write_card(tmp_path, "extractor", settings))
+    with pytest.raises(BundleError, match=problem):
+        extractor_of(bundle, ClauseTagger())
+
+
+def test_cues_can_be_changed(tmp_path, write_card, tagger):
+    cues = BUNDLE.path("cues.toml").read_text("utf-8")
+    (tmp_path / "cues.toml").write_text(
+        cues.replace("[weights.xEffect]", "[weights.xEffect]\none = -50.0"), "utf-8"
+    )
+    changed = extractor_of(open_bundle(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
+    assert "xEffect" not in triples(extracted(changed, "I fell because I ran.", least=None))
+
+
+@pytest.mark.parametrize(
+    ("history", "reply"),
+    [
+        (("I love my old dog.",), "You love an old dog."),  # repeats
+        ((), "I was sad because I was so sad."),
+        ((), "I bought the red car because I need."),  # is cut off
+    ],
+)
+def test_repetitions_and_clauses_that_are_cut_off_are_no_triples(extractor, history, reply):
+    assert extracted(extractor, reply, *history).triples == ()
+
+
+def test_a_property_has_no_reactions_or_effects(extractor):
+    by_relation = triples(extracted(extractor, "I sold the house so my dog barked."))
+    tails = [tail for name, (_, tail) in by_relation.items() if name[0] in "xo"]
+    assert not any(tail.endswith("dog barks") for tail in tails)
+
+
+@pytest.mark.parametrize(
+    ("problem", "texts"),
+    [
+        ("cut off", ["what did you get", "I want", "I just need", "please", "Then?", "!", ""]),
+        ("unsound", ["I would do that", "The only thing", "dogs watched television"]),
+        ("unsound", ["I am not sure", "meet you there", "they do so to dry the grass"]),
+        ("unsound", ["I finally got it the chicken was underdone", "that sounds like fun"]),
+        ("unsound", ["I heard about", "I guess"]),
+        ("", ["I bought a red car", "tired of waiting", "sorry to hear that"]),
+        ("", ["bring your own skateboard", "my dog barked loudly", "I hurt myself"]),
+        ("", ["the hotel has two restaurants", "I am sure he will come", "going home now"]),
+        ("", ["he likes to walk his dog"]),
+    ],
+)
+def test_problems_of_clauses(problem, texts):
+    found = {text: clause_problem(read_event(text, said_by="responder"), text) for text in texts}
+    assert found == dict.fromkeys(texts, problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("he is too scared to ask her", "PersonX is too scared to ask PersonY"),
+        ("she told him a joke", "PersonX tells PersonY a joke"),
+        ("he hurts himself", "PersonX hurts PersonX"),
+        ("she doesn't get what she wants", "PersonX doesn't get what PersonX wants"),
+        ("he loves his dog", "PersonX loves PersonX's dog"),
+        ("I told her a joke", "PersonX tells PersonY a joke"),
+    ],
+)
+def test_he_and_her_are_two_people(text, expected):
+    event = with_people_apart(read_event(text, said_by="responder"), text, said_by="responder")
+    assert event.text(event.subject) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "whole"),
+    [
+        ("I lost my job. I am sad.", True),
+        ("The only thing. I am sad.", False),
+        ("The weather was awful. I am sad.", True),
+        ("I was happy. The weather was nice.", False),
+    ],
+)
+def test_triples_that_people_would_not_write_are_marked(extractor, reply, whole):
+    first, second = (part.split()[-1] for part in reply.rstrip(".").split(". "))
+    found = extracted(extractor, reply).triples
+    forward = [t for t in found if first in t.head and second in t.tail]
+    assert forward
+    assert all(t.whole == whole for t in forward if t.relation.endswith("React") or not whole)
+
+
+def test_isafter_is_of_one_person(extractor):
+    others, own = (
+        {triple.relation: triple.whole for triple in extracted(extractor, reply).triples}
+        for reply in ("I lost my job. You sold the car.", "I lost it. I sold it.")
+    )
+    assert (others["isAfter"], own["isAfter"]) == (False, True)
+    assert others["HinderedBy"]
+
+
+SPOKEN = (
+    "I you u he she it that this who my your her his we they me him us everyone people let not "
+    "don't n't can't 's 're 've it's that's i'm please to too then either also because since so "
+    "but if when before after and or is am are was be been being have has got had do does did "
+    "will can should want wants need like hate feel love go going went lost sad happy great good "
+    "awful thanks sorry wow yikes sadly luckily congrats congratulations house cats dog job what "
+    "why how such a an the very really of with , ; : . ! ? … — ( ) \" ' ’ `"
+)
+WORDS = SPOKEN.split()
+ODD = str.maketrans({"i": "ı", "I": "İ", "s": "ſ", "k": "\u212a", " ": "\u00a0"})
+
+
+def odd(word):
+    return st.sampled_from([word, word.upper(), word.title(), word.translate(ODD), word + "\u200b"])
+
+
+TEXT = st.lists(
+    st.sampled_from(WORDS).flatmap(odd) | st.text(st.characters(), max_size=4), max_size=14
+).flatmap(lambda words: st.sampled_from([" ", "", "  ", "\n"]).map(lambda gap: gap.join(words)))
+
+
+@given(TEXT)
+@example("thankſ")
+@example("ſorry, ſadly")
+def test_words_are_read_from_any_text(text):
+    assert 0 <= novelty(text, [text]).novel_fraction <= 1
+    for read in (unreadable, written_out, event_text, plain_event):
+        read(text)
+    surface(text, text)
+    reaction(text, said_by="previous")
+    for relation in SCHEMA.relations.values():
+        as_fragment(text, relation)
+
+
+@given(TEXT, TEXT, st.lists(st.integers(0, 60), max_size=10))
+@example("Great! Good work.", "We aim to please.", [0, 16])
+@example("how is it going today ?", "It is going great. But ı am tires now.", [0, 17, 23, 37])
+@example("We won!", "Thankſ for it. I ſtay ſince I loſt.", [15, 21, 28, 34])
+@example("", "İ lost my job ıf i am so sad.", [0, 12, 17, 27])
+@example("Great!", "Classic. I love Nancy Allen in that one. Please. Then. ", [0, 8, 9, 40, 41, 47])
+def test_triples_are_read_from_any_text(before, text, offsets):
+    extraction = extracted(extractor_of(tagger=ClauseTagger(offsets)), text, before)
+    for triple in extraction.triples:
+        assert triple.head
+        assert triple.tail
+        for place in (triple.head_place, triple.tail_place):
+            whole = text if place.turn == "reply" else before
+            assert whole[place.start : place.end].strip()
