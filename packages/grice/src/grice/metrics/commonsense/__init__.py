@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from grice.knowledge.extraction import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.metrics.sense import FlawModel
 from grice.metrics.unjudged import nothing_to_judge
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.events import Place
     from grice.knowledge.extraction import (
+        Exchange,
         ExtractedTriple,
         Extraction,
         TripleExtractor,
@@ -56,7 +56,7 @@ TURNS = 4
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
 
 SCOPES: dict[str, tuple[TripleKind, ...]] = {
-    "both": KINDS,
+    "both": ("single", "pair"),
     "single": ("single",),
     "pair": ("pair",),
 }
@@ -194,6 +194,8 @@ def combined(triples: float, fit: float | None, share: float) -> float:
 
 def _exchange(response: Response) -> Exchange:
     last = response.history[-1:]
+    from grice.knowledge.extraction import Exchange
+
     return Exchange(
         tuple(turn.text for turn in last),
         response.text,
