@@ -145,7 +145,7 @@ def copying(lines, relations):
 def test_trivial_systems_reach_what_was_recorded(
     relations, precision, recall, f1, likeness, data_folder
 ):
-    from grice.knowledge.extraction import RELATIONS as ALL
+    from grice.knowledge.schema import RELATIONS as ALL
 
     lines = (data_folder / DECO_TEST).read_text("utf-8").splitlines()
     replies = copying(lines, relations or ALL)
@@ -158,7 +158,7 @@ def test_trivial_systems_reach_what_was_recorded(
 
 @pytest.mark.data
 def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path):
-    from grice.knowledge.extraction import RELATIONS as ALL
+    from grice.knowledge.schema import RELATIONS as ALL
     from grice.models.loader import ModelLoader
     from grice_research.benches.deco_extraction import measure
     from grice_research.context import BenchContext

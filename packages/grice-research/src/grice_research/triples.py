@@ -14,7 +14,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from grice.errors import InputError
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.schema import RELATIONS
 from grice.metrics.commonsense.scorers import (
     Sources,
     as_knowledge_base,

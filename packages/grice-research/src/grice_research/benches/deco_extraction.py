@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.schema import RELATIONS
 from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.embedded import EmbeddedEncoder
 from grice.text.events import event_text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.schema import RELATIONS
 from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import judge_or_abstain, not_read
 from grice.models.protocols import Encoder

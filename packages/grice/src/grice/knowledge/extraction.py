@@ -19,6 +19,7 @@ import numpy as np
 
 from grice.errors import BundleError, InputError, did_you_mean
 from grice.knowledge.events import MAX_EVENTS, EventMention, Place, carrying_words, event_mentions
+from grice.knowledge.schema import RELATIONS
 from grice.models.loader import Settings, encoder_reference, model_type
 from grice.models.products import Columns
 from grice.models.protocols import SpanTagger
@@ -62,11 +63,6 @@ TripleKind: TypeAlias = Literal["single", "pair"]
 
 KINDS: tuple[TripleKind, ...] = ("single", "pair")
 
-RELATIONS = (
-    *("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant"),
-    *("isAfter", "HasSubEvent", "HinderedBy"),
-)
-"""ACCENT's relations, in the order of its released code."""
 ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 

@@ -19,6 +19,12 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from grice.records import Triple
 
+RELATIONS = (
+    *("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant"),
+    *("isAfter", "HasSubEvent", "HinderedBy"),
+)
+"""Relations of ACCENT (Ghazarian et al., 2023), in the order of its released code."""
+
 TailForm: TypeAlias = Literal["infinitive", "state", "predicate", "clause", "concept"]
 """How a relation words its tails: ``to go home``, ``proud``, ``gets tired``,
 ``PersonX is late``, ``a kitchen``."""

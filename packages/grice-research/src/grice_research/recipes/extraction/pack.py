@@ -20,18 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction import (
-    KINDS,
-    RELATIONS,
-    Exchange,
-    allowed,
-    candidates,
-    cue_weights,
-    features,
-    mentions_in,
-    read_cues,
-    worded,
-)
+from grice.knowledge import extraction
+from grice.knowledge.extraction import KINDS, Exchange, allowed, candidates, features, worded
+from grice.knowledge.schema import RELATIONS
 from grice.models.bundle import file_sha256
 from grice.models.loader import ModelLoader
 from grice_research.extraction import as_deco, bleu2
@@ -162,7 +153,7 @@ def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = (
     """Read the pairs of events of each reply with the shipped tagger."""
     tagger = ModelLoader(mode="exact", workers=1, cache=None).load("bundle:events")
     by_reply = []
-    for i, (event_mentions, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
+    for i, (event_mentions, _) in enumerate(extraction.mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
         pairs = candidates(event_mentions, KINDS)
         own = sum(item.own for item in event_mentions)
         counts = (len(event_mentions) - own, own)
@@ -238,7 +229,9 @@ def main() -> None:
     print(f"{len(everyday)} everyday replies; {dropped} dropped for an evaluated text")
     train = replies(arguments.data, "deco_train")
     known = cells(train)
-    weights = cue_weights(read_cues(HERE / "cues.toml").weights, HERE / "cues.toml")
+    weights = extraction.cue_weights(
+        extraction.read_cues(HERE / "cues.toml").weights, HERE / "cues.toml"
+    )
     pairs = read([reply.exchange for reply in train], [reply.gold for reply in train])
     scores, chosen = best(pairs, weights)
     scale = scaled(read(everyday), weights, bases(scores, known, train))

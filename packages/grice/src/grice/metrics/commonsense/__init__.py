@@ -193,9 +193,10 @@ def combined(triples: float, fit: float | None, share: float) -> float:
 
 
 def _exchange(response: Response) -> Exchange:
-    last = response.history[-1:]
+    # Here, not above: metrics load nothing heavy before they run.
     from grice.knowledge.extraction import Exchange
 
+    last = response.history[-1:]
     return Exchange(
         tuple(turn.text for turn in last),
         response.text,
