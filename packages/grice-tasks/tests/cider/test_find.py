@@ -12,7 +12,6 @@ from grice.errors import BundleError, InputError, RecordError
 from grice.models.embedded import Hidden
 from grice.models.protocols import TaggedSpan
 from grice.records import Conversation, Span, Turn
-from grice_tasks.cider.drawing import draw_links, links_page
 from grice_tasks.cider.find import (
     Link,
     Wanted,
@@ -22,6 +21,7 @@ from grice_tasks.cider.find import (
     wanted_links,
 )
 from grice_tasks.cider.models import LinkHead, TripletModels, span_vectors
+from grice_tasks.cider.page import links_page
 from grice_tasks.cider.reading import (
     NEW,
     STRUCTURE,
@@ -264,15 +264,16 @@ def link(**changes):
 
 def test_the_page_shows_every_link_and_escapes_what_was_said(bus):
     evil = Conversation("<b>", (*bus.turns, Turn("<i>", "<script>alert(1)</script>\x07" * 9)))
-    page = links_page([(evil, [link(), link(explicit=True, relation="Unknown")])])
+    overlapping = link(explicit=True, relation="Unknown", tail_span=Span(0, 9, 16))
+    page = links_page([(evil, [link(), overlapping]), (Conversation("empty", ()), [])])
     assert "<script>alert" not in page
-    assert page.count('class="link"') == 2
-    assert page.count("implicit") > 1
-    assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
-    svg = draw_links(bus, [link()])
-    assert svg.startswith("<svg")
-    assert "missed the bus" in svg
-    assert draw_links(Conversation("empty", ()), []).endswith("</svg>")
+    assert "\x07" not in page
+    assert page.count("<tr data-link=") == 2
+    assert '<span class="linked" data-head="0 1" data-tail="">missed </span>' in page
+    assert '<span class="linked" data-head="0 1" data-tail="1">the ear</span>' in page
+    assert '<span class="linked" data-head="" data-tail="0"> hom</span>' in page
+    assert "no link is sure enough" in page
+    assert "://" not in page
 
 
 def test_a_model_without_links_is_refused_by_name(tmp_path, capsys):
@@ -311,6 +312,6 @@ def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, ca
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert rows
     assert {"head", "relation", "tail", "head_span", "tail_span", "explicit"} <= rows[0].keys()
-    assert "<svg" in page.read_text()
+    assert "<tr data-link=" in page.read_text()
     assert main(["cider", str(talk), "--relation", "Cause"]) == 2
     assert "did you mean 'Causes'" in capsys.readouterr().err

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.errors import RecordError
     from grice.files import write_lines, write_text
     from grice.records import to_json
-    from grice_tasks.cider.drawing import links_page
+    from grice_tasks.cider.page import links_page
 
     broken = silent = 0
     linked: list[ConversationLinks] = []
