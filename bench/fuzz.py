@@ -2,7 +2,7 @@
 
     python bench/fuzz.py --seconds 300
 
-Begun with are the example of each format, the files of ``examples/``, what tracers wrote
+Begun with are the examples of ``docs/formats.md``, the files of ``examples/``, what tracers wrote
 (``packages/grice/tests/readers/samples``) and what broke a reader before
 (``packages/grice/tests/readers/fuzz``, which a test reads again). What breaks one now, or takes
 longer than a file of its size may, is made smaller and kept there, and the exit status is 1.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -33,7 +34,8 @@ TOKENS = (
 
 
 def seeds() -> list[bytes]:
-    examples = [form.example.encode() for form in find_formats().formats.values() if form.example]
+    page = (ROOT / "docs/formats.md").read_text()
+    examples = [found.encode() for found in re.findall(r"```text\n(.*?)```", page, re.DOTALL)]
     files = [*SAMPLES.glob("*.jsonl"), *KEPT.glob("*.bin")]
     shown = [file.read_bytes()[:20_000] for file in (ROOT / "examples").glob("*.*")]
     return examples + shown + [file.read_bytes() for file in files]

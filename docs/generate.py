@@ -1,4 +1,4 @@
-"""Write what is generated: pages of metrics and commands, formats, results, the limits of metrics.
+"""Write what is generated: pages of metrics and commands, results, the limits of metrics.
 
 What metrics do not see comes from the recorded runs of the benches
 in ``docs/results``, whose pages say which figures are of versions that no longer ship. Tests hold
@@ -21,7 +21,6 @@ from metric_pages import metric_page, model_cards
 
 from grice.metrics.declaration import Metric
 from grice.metrics.registry import find_metrics
-from grice.readers import document
 from grice_research.comparisons import Recorded, limits_of
 from grice_research.pages import bench_page, changes, index_page, notice
 from grice_research.runs import read_runs
@@ -55,7 +54,6 @@ def pages() -> dict[Path, str]:
         HERE / "what-it-cannot-see.md": blind_spots(
             known, {name: registry.named(name) for name in built_in}
         ),
-        HERE / "formats.md": document(),
         HERE / "results.md": index_page(runs, "results"),
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),

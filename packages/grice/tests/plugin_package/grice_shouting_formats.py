@@ -23,8 +23,6 @@ def _read(lines, name):
 FORMAT = Format(
     name="arrows",
     summary="a conversation a line, its turns behind arrows",
-    description="Speakers take turns.",
-    example="-> Where were you? -> AT HOME.\n",
     sniff=_sniff,
     read=_read,
 )

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from format_page import EXAMPLES, READ_AS, SECTIONS
 from grice.errors import InputError, RecordError
-from grice.readers import Format, find_formats, read
-from grice.records import Conversation, Turn
-
-FORMATS = find_formats().formats
-TEXTS = [name for name, form in FORMATS.items() if form.example]
-"""The others are no text: tests/readers/test_arrow.py."""
+from grice.readers import find_formats, read
+from grice.records import Conversation, Turn, to_json
 
 
 @pytest.fixture
@@ -35,10 +31,10 @@ def spoken(conversation: Conversation) -> list[tuple[str, str]]:
     return [(turn.speaker, turn.text) for turn in conversation.turns]
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_recognised_and_read_without_complaint(name: str, tmp_path: Path):
     path = tmp_path / "example"
-    path.write_text(FORMATS[name].example)
+    path.write_text(EXAMPLES[name])
     reader = read(path)
     assert reader.format == name
     conversations = list(reader)
@@ -46,24 +42,27 @@ def test_every_example_is_recognised_and_read_without_complaint(name: str, tmp_p
     assert all(isinstance(item, Conversation) for item in conversations)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_format_reads_windows_lines_and_a_byte_order_mark(name: str, tmp_path: Path):
     plain, windows = tmp_path / "a" / "file", tmp_path / "b" / "file"
     for path in (plain, windows):
         path.parent.mkdir()
-    plain.write_text(FORMATS[name].example)
-    windows.write_bytes(b"\xef\xbb\xbf" + FORMATS[name].example.replace("\n", "\r\n").encode())
+    plain.write_text(EXAMPLES[name])
+    windows.write_bytes(b"\xef\xbb\xbf" + EXAMPLES[name].replace("\n", "\r\n").encode())
     reader = read(windows)
     assert reader.format == name
     assert list(reader) == list(read(plain))
 
 
-def test_a_format_needs_no_entry_anywhere():
-    folder = Path(read.__code__.co_filename).parent
-    modules = [path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")]
-    declared = [vars(import_module(f"grice.readers.{module}")).values() for module in modules]
-    formats = [each for values in declared for each in values if isinstance(each, Format)]
-    assert sorted(each.name for each in formats) == sorted(FORMATS)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_of_the_page_is_read_as_the_page_says(name: str, tmp_path: Path):
+    path = tmp_path / "FILE"
+    path.write_text(EXAMPLES[name])
+    assert [to_json(record) for record in read(path)] == READ_AS[name]
+
+
+def test_the_page_describes_every_format():
+    assert SECTIONS.keys() == find_formats().formats.keys()
 
 
 class TestTurns:

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from format_page import EXAMPLES
 from grice.errors import InputError, RecordError
-from grice.readers import find_formats, read
+from grice.readers import read
 from grice.records import Conversation, Turn, to_json
-
-FORMATS = {name: form for name, form in find_formats().formats.items() if form.example}
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
@@ -82,7 +81,7 @@ junk = st.binary(max_size=200) | st.sampled_from(
 mess = st.lists(junk, max_size=6).map(b"".join)
 
 
-@pytest.mark.parametrize("name", [None, *FORMATS])
+@pytest.mark.parametrize("name", [None, *EXAMPLES])
 @given(mess)
 def test_bytes_of_any_kind_raise_nothing_but_input_errors(
     tmp_path: Path, name: str | None, data: bytes
@@ -92,12 +91,12 @@ def test_bytes_of_any_kind_raise_nothing_but_input_errors(
     everything(path, name)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXAMPLES)
 @given(st.data())
 def test_damaged_examples_raise_nothing_but_input_errors(
     tmp_path: Path, name: str, data: st.DataObject
 ):
-    example = FORMATS[name].example.encode()
+    example = EXAMPLES[name].encode()
     start = data.draw(st.integers(0, len(example)))
     end = data.draw(st.integers(start, len(example)))
     path = tmp_path / "file"

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from format_page import EXAMPLES
 from grice.errors import InputError, RecordError
-from grice.readers import document, find_formats, from_objects, read
-from grice.readers._bytes import LONGEST_LINE
+from grice.readers import from_objects, read
+from grice.readers._input import LONGEST_LINE
 from grice.records import Conversation
-
-FORMATS = find_formats().formats
 
 GOOD = b'{"id": "x", "turns": [{"speaker": "A", "text": "Hi"}]}\n'
 
@@ -275,19 +274,11 @@ def test_escaped_backslashes_are_no_surrogates(tmp_path):
 
 @pytest.mark.parametrize("name", ["transcript", "dailydialog", "parlai", "table"])
 def test_text_with_nul_or_latin1_bytes_is_said(tmp_path, name):
-    example = FORMATS[name].example.encode()
+    example = EXAMPLES[name].encode()
     for junk, says in ((b"A: \x00\n", "NUL byte"), (b"A: \xe9\n", "not UTF-8")):
         path = write(tmp_path / "file", example + junk)
         records = list(read(path, format=name))
         assert any(isinstance(record, RecordError) and says in record.problem for record in records)
-
-
-def test_the_page_of_formats_is_up_to_date():
-    page = Path(__file__).parents[4] / "docs" / "formats.md"
-    assert page.read_text() == document(), (
-        "write it again: python -c 'import grice.readers as f; print(f.document(), end=\"\")' "
-        "> docs/formats.md"
-    )
 
 
 @pytest.mark.parametrize("items", [["Hello."], [{"role": "user", "content": "Hi"}, 3]])

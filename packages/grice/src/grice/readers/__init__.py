@@ -1,14 +1,15 @@
-"""Every way a conversation comes in.
+"""Readers: conversations from files of any format, and from objects of a program.
 
 ``read`` takes a path, ``-`` or a directory and yields conversations one by one, a broken record as
-a ``RecordError``. A module of this package declares a :class:`Format` or several; other packages
-offer one through the entry point group ``grice.readers``.
+a ``RecordError``. Modules of this package declare each :class:`Format`; other packages offer one
+through the entry point group ``grice.readers``.
 """
 
 from __future__ import annotations
 
-from grice.readers._bytes import SilenceError
-from grice.readers._format import Format, Found, Line
+from grice.readers._formats import Format, Found, find_formats, recognise
+from grice.readers._input import SilenceError
+from grice.readers._json import Line
 from grice.readers._objects import from_logs, from_messages, from_objects, from_record
 from grice.readers._reading import (
     Reading,
@@ -19,18 +20,15 @@ from grice.readers._reading import (
     read,
     records_of,
 )
-from grice.readers._registry import Formats, document, find_formats, recognise
 from grice.readers.arrow import check_arrow, from_table
 
 __all__ = [
     "Format",
-    "Formats",
     "Found",
     "Line",
     "Reading",
     "SilenceError",
     "check_arrow",
-    "document",
     "files_of",
     "find_conversation",
     "find_formats",

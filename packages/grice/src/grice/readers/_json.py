@@ -1,25 +1,22 @@
-"""JSON objects, one per line: decoding with readable complaints, and looking ahead."""
+"""JSON lines: decoding with a reason for what is wrong, and a look at the first records."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from grice.errors import RecordError
-from grice.readers._format import Bad, Found, Line, not_utf8, stem
+from grice.records import Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from grice.records import Conversation
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Item = TypeVar("Item")
 
-_LOOK_AT = 8
-"""How many lines are tried when a format is recognised."""
-
+LOOK_AT = 8
+"""Lines that are tried when a format is recognised."""
 _LONE_SURROGATE = re.compile(
     rb"(?<!\\)(?:\\\\)*\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f])|d[c-f][0-9a-f]{2})", re.IGNORECASE
 )
@@ -27,8 +24,50 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
 _decoder = msgspec.json.Decoder()
 
 
+class FieldError(Exception):
+    """A record that cannot be used, before its file and line are known."""
+
+    def __init__(self, field: str | None, problem: str) -> None:
+        super().__init__(problem)
+        self.field, self.problem = field, problem
+
+    def inside(self, outer: str) -> FieldError:
+        """Return the same problem with the path of the field begun further out."""
+        return FieldError(outer if self.field is None else f"{outer}.{self.field}", self.problem)
+
+    def at(self, file: str, line: int) -> RecordError:
+        """Return the error that users see."""
+        return RecordError(self.problem, file=file, line=line, field=self.field)
+
+
+class Line(NamedTuple):
+    """One line without its end, or one JSON value, with the line it starts on (from 1)."""
+
+    number: int
+    data: bytes
+
+    def text(self) -> str:
+        """Return the line as text; raises FieldError if it is not UTF-8 or holds a NUL byte."""
+        try:
+            text = self.data.decode()
+        except UnicodeDecodeError as error:
+            raise _not_utf8(self.data, error) from None
+        if "\0" in text:
+            place = self.data.index(0)
+            raise FieldError(None, f"NUL byte at byte {place} of the line; text is expected")
+        return text
+
+
+def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FieldError:
+    return FieldError(
+        None,
+        f"not UTF-8: byte 0x{data[error.start]:02x} at byte {error.start} of the line; "
+        "convert the file, such as with: iconv -f LATIN1 -t UTF-8",
+    )
+
+
 def kind(value: object) -> str:
-    """Return what JSON calls a value."""
+    """Return the JSON name of a value's type."""
     match value:
         case None:
             return "null"
@@ -44,24 +83,30 @@ def kind(value: object) -> str:
             return "an object"
 
 
+def field_names(record: Mapping[str, object]) -> str:
+    """Return the first names of the fields of a record, for messages."""
+    return ", ".join(sorted(record)[:8]) or "no field"
+
+
 def decode(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value of JSON text; Bad says why it is none and what to do."""
+    """Decode JSON; FieldError says why it is none and what to do."""
     try:
         return _decoder.decode(data)
     except UnicodeDecodeError:
-        pass
+        reason = ""
     except RecursionError:
-        raise Bad(None, "JSON nested too deeply") from None
+        raise FieldError(None, "JSON nested too deeply") from None
     except msgspec.DecodeError as error:
         reason = str(error)
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        raise not_utf8(data, error) from None
-    raise Bad(None, _why(data, reason))
+        raise _not_utf8(data, error) from None
+    raise FieldError(None, _reason(data, reason))
 
 
-def _why(data: bytes, reason: str) -> str:
+def _reason(data: bytes, reason: str) -> str:
+    short = reason.removeprefix("JSON is malformed: ")
     if lone := _LONE_SURROGATE.search(data):
         return (
             f"half a character (a lone surrogate escape) at byte {lone.end()} of the line; "
@@ -71,32 +116,28 @@ def _why(data: bytes, reason: str) -> str:
         rest = data[int(place[1]) :]
         if word := re.match(rb"-?(?:NaN|Infinity)", rest):
             return f"not JSON: {word[0].decode()} at byte {place[1]}; write null"
-        if rest.startswith((b"N", b"I")) or re.match(rb"['TF]", rest):
-            return (
-                f"not JSON: {reason.removeprefix('JSON is malformed: ')}; this looks like a Python "
-                "object: write it with json.dumps"
-            )
+        if re.match(rb"[NI'TF]", rest):
+            return f"not JSON: {short}; this looks like a Python object: write it with json.dumps"
     if data.strip()[:1] not in (b"{", b"["):
         return "not JSON: expected an object, {…}"
-    return f"not JSON: {reason.removeprefix('JSON is malformed: ')}"
+    return f"not JSON: {short}"
 
 
-def records(
-    lines: Iterable[Line | RecordError],
-    name: str,
-    build: Callable[[dict[str, Any], str], Conversation],
-) -> Iterator[Found]:
-    """Yield what ``build`` makes of each object; it also gets the id of a record without one."""
-    base = stem(name)
-    return parsed_lines(
-        lines, name, lambda line: (build(object_of(line), f"{base}:{line.number}"),)
-    )
+def stem(name: str) -> str:
+    """Return the name of a file without folders and suffixes, for ids of unnamed records.
+
+    >>> stem("logs/monday.jsonl.gz")
+    'monday'
+    """
+    base = name.replace("\\", "/").rstrip("/").rpartition("/")[2].strip("<>")
+    base = base.removesuffix(".gz")
+    return base.rpartition(".")[0] or base
 
 
 def parsed_lines(
     lines: Iterable[Line | RecordError], name: str, parse: Callable[[Line], Iterable[Item]]
 ) -> Iterator[Item | RecordError]:
-    """Yield what ``parse`` makes of each line that is not blank; a Bad becomes a RecordError."""
+    """Yield the results of ``parse`` on lines that are not blank; a FieldError is a RecordError."""
     for line in lines:
         if isinstance(line, RecordError):
             yield line
@@ -105,21 +146,35 @@ def parsed_lines(
             continue
         try:
             yield from parse(line)
-        except Bad as bad:
+        except FieldError as bad:
             yield bad.at(name, line.number)
+
+
+def records(
+    lines: Iterable[Line | RecordError],
+    name: str,
+    build: Callable[[dict[str, Any], str], Conversation | Sequence[Conversation]],
+) -> Iterator[Conversation | RecordError]:
+    """Yield the conversations that ``build`` makes of each object and an id if it has none."""
+    base = stem(name)
+
+    def parse(line: Line) -> Sequence[Conversation]:
+        built = build(object_of(line), f"{base}:{line.number}")
+        return (built,) if isinstance(built, Conversation) else built
+
+    return parsed_lines(lines, name, parse)
+
+
+def as_object(value: object, expected: str = "an object, {…}") -> dict[str, Any]:
+    """Return a value that has to be a JSON object."""
+    if isinstance(value, dict):
+        return value
+    raise FieldError(None, f"expected {expected}, found {kind(value)}")
 
 
 def object_of(line: Line) -> dict[str, Any]:
     """Return the JSON object of a line."""
-    value = decode(line.data)
-    if type(value) is not dict:
-        raise Bad(None, f"expected an object, {{…}}, found {kind(value)}")
-    return value
-
-
-def field_names(record: Mapping[str, object]) -> str:
-    """Return the first names of the fields of a record, for complaints."""
-    return ", ".join(sorted(record)[:8]) or "no field"
+    return as_object(decode(line.data))
 
 
 def samples(prefix: bytes) -> list[dict[str, Any]]:
@@ -128,32 +183,26 @@ def samples(prefix: bytes) -> list[dict[str, Any]]:
     A first line longer than the prefix counts with the fields that could be seen.
     """
     objects = []
-    lines = [line for line in prefix.split(b"\n", 4 * _LOOK_AT) if line.strip()]
-    for line in lines[:_LOOK_AT]:
+    lines = [line for line in prefix.split(b"\n", 4 * LOOK_AT) if line.strip()]
+    for line in lines[:LOOK_AT]:
         try:
-            value = decode(line)
-        except Bad:
+            objects.append(decode(line))
+        except FieldError:
             continue
-        if isinstance(value, dict):
-            objects.append(value)
-    if not objects and b"\n" not in prefix.strip():
-        value = closed(prefix)
-        if isinstance(value, dict):
-            objects.append(value)
-    return objects
+    if not any(isinstance(each, dict) for each in objects) and b"\n" not in prefix.strip():
+        objects = [closed(prefix)]
+    return [each for each in objects if isinstance(each, dict)]
 
 
 def confidence(prefix: bytes, fits: Callable[[dict[str, Any]], bool]) -> float:
-    """Return how sure it is that an input holds objects of one layout, 0 to 0.95."""
+    """Return the confidence that an input holds objects that fit, 0 to 0.95."""
     objects = samples(prefix)
-    if not objects:
-        return 0.0
-    share = sum(map(fits, objects)) / len(objects)
+    share = sum(map(fits, objects)) / len(objects) if objects else 0.0
     return 0.55 + 0.4 * share if share else 0.0
 
 
 def closed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the JSON value that is cut off at the end of ``data``, as far as it goes; or None."""
+    """Decode a JSON value that is cut off at the end of ``data``, as far as it goes; or None."""
     stack: list[bytes] = []
     cut = 0
     closers = b""
@@ -176,5 +225,5 @@ def closed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
             break
     try:
         return decode(data[:cut] + closers) if cut else None
-    except Bad:
+    except FieldError:
         return None

@@ -1,4 +1,4 @@
-"""Conversations from the objects of a Python program: messages, or turns, as they stand there."""
+"""Conversations from the objects of a Python program."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grice.errors import InputError, RecordError
-from grice.readers._calls import history_of
-from grice.readers._format import Bad, Line
-from grice.readers._registry import named
-from grice.readers.layouts import MESSAGES, TURN_LISTS
+from grice.readers._formats import named
+from grice.readers._json import FieldError, Line
+from grice.readers.layouts import MESSAGES, TURNS
+from grice.readers.messages import history_of
 from grice.readers.roles import ASSISTANT, TOOL, role_of
 from grice.records import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grice.readers._format import Found
+    from grice.readers._formats import Found
 
 
 def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
@@ -40,21 +40,34 @@ def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
 
 
 def from_record(record: Mapping[str, Any], name: str) -> Conversation:
-    """Return the conversation of an object with ``messages`` or ``turns``, as in JSON lines."""
-    layout = MESSAGES if "messages" in record else TURN_LISTS
+    """Return the conversation of an object with ``messages`` or ``turns``, as in JSON lines.
+
+    Raises:
+        RecordError: The object cannot be used.
+    """
+    layout = MESSAGES if "messages" in record else TURNS
     try:
         return layout.build(deepcopy(dict(record)), name)
-    except Bad as bad:
+    except FieldError as bad:
         raise RecordError(bad.problem, file=name, field=bad.field) from None
 
 
 def from_messages(items: object, name: str, *, whole: bool = False) -> Conversation:
-    """Return the conversation of messages in the layout of any tool."""
+    """Return the conversation of messages in the layout of any tool.
+
+    Args:
+        items: Messages, or objects of a library that hold them.
+        name: Id of the conversation.
+        whole: Whether all replies of the assistant are targets, not the last turn alone.
+
+    Raises:
+        RecordError: There is no message with text.
+    """
     try:
         spoken = [turn for turn in history_of(_plain(items)) if role_of(turn.role) != TOOL]
         if not spoken:
-            raise Bad("messages", "no turn")
-    except Bad as bad:
+            raise FieldError("messages", "no turn")
+    except FieldError as bad:
         raise RecordError(bad.problem, file=name, field=bad.field) from None
     replies = tuple(place for place, turn in enumerate(spoken) if role_of(turn.role) == ASSISTANT)
     return Conversation(name, tuple(spoken), replies if whole and replies else (len(spoken) - 1,))
@@ -62,12 +75,10 @@ def from_messages(items: object, name: str, *, whole: bool = False) -> Conversat
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
     """Return the fields of objects of some library."""
-    if isinstance(value, (str, int, float, type(None))):
+    if isinstance(value, (str, int, float, dict, type(None))):
         return value
     if isinstance(value, (list, tuple)):
         return list(map(_plain, value))
-    if isinstance(value, dict):
-        return value
     if callable(dump := getattr(value, "model_dump", None)):
         return dump(mode="json")
     return dict(getattr(value, "__dict__", {}))

@@ -8,26 +8,24 @@ from __future__ import annotations
 import tempfile
 from contextlib import closing
 from difflib import get_close_matches
-from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, excerpt, os_reason, shortened
-from grice.readers._bytes import Lines, blocks_of
-from grice.readers._format import Format, Line
-from grice.readers._rows import Row
-from grice.readers.table import Header, check_parts, checked_header, header_of, read_rows
+from grice.readers._formats import Format, best_format
+from grice.readers._input import Input, blocks_of
+from grice.readers._json import Line
+from grice.readers.table import Header, Row, check_parts, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
-    from grice.readers._format import Found
+    from grice.readers._formats import Found
 
     Batches: TypeAlias = Iterable[pyarrow.RecordBatch]
     Columns: TypeAlias = Mapping[str, str]
@@ -43,12 +41,11 @@ COLUMNS = ("turns", "messages", "context", "response", "conversation_id", "speak
 """Columns that are looked for first; the formats of JSON and of tables name the others."""
 ROWS = 256
 """Rows that are held as Python objects at a time."""
-MAGIC = b"ARROW1\0\0"
-CONTINUED = b"\xff\xff\xff\xff"
-"""How each message of a stream begins; no text does."""
+PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
+"""First bytes of each; no text begins as a message of a stream does."""
 LONGEST_SCHEMA = 1 << 24
 LOOK_AT = 8
-"""Rows that are looked at to see what they are."""
+"""Rows that are looked at to see their layout."""
 
 
 class TableRead(NamedTuple):
@@ -73,7 +70,7 @@ def from_table(
 
     Args:
         table: The table.
-        name: What to call it in complaints.
+        name: Name of the table in messages.
         columns: Names of columns by what they are; see :func:`grice.read`.
 
     Raises:
@@ -81,48 +78,34 @@ def from_table(
     """
     columns = columns or {}
     check_parts(columns)
-    header = header_of(table.schema.names, columns=columns)
-    if _layout_of(table.to_batches(), header, columns, name) is None and header.is_grouped:
-        order = _by_conversation(table, header)
+    header = Header(table.schema.names, columns)
+    numbers: Iterable[int] = count(1)
+    if _layout(table.to_batches(), header, columns, name) is None and header.group is not None:
+        # In the order in which conversations begin.
+        names = table.column(header.group).to_pylist() if header.is_grouped else []
+        first: dict[object, int] = {}
+        for place, conversation in enumerate(names):
+            first.setdefault(conversation, place)
+        order = sorted(range(len(names)), key=lambda place: first[names[place]])
         if order != sorted(order):
             table = table.take(order)
-        numbers: Iterable[int] = [place + 1 for place in order]
-    else:
-        numbers = count(1)
-    return _read(header, table.to_batches(max_chunksize=ROWS), name, numbers, columns)
+            numbers = [place + 1 for place in order]
+    return _read_batches(header, table.to_batches(max_chunksize=ROWS), name, numbers, columns)
 
 
-def _by_conversation(table: pyarrow.Table, header: Header) -> list[int]:
-    """Return the places of the rows in the order in which their conversations begin."""
-    if header.group is None:
-        return list(range(table.num_rows))
-    names = table.column(header.group).to_pylist()
-    first: dict[object, int] = {}
-    for place, conversation in enumerate(names):
-        first.setdefault(conversation, place)
-    return sorted(range(len(names)), key=lambda place: first[names[place]])
-
-
-def read_file(
-    lines: Iterable[Line | RecordError],
-    name: str,
-    batches_of: Callable[[BinaryIO], tuple[Sequence[str], int, Batches]],
-    columns: Columns | None = None,
+def _read(
+    lines: Iterable[Line | RecordError], name: str, columns: Columns | None = None
 ) -> Iterator[Found]:
-    """Return the conversations of a file of a table.
-
-    A file under that name is read from where it lies, any other input is first written to a
-    temporary file. ``batches_of`` returns the names of columns, the number of rows, and batches.
-    """
+    """Return the conversations of a file: from its place, else by way of a temporary file."""
     check_arrow()
     file = _seekable(lines, name)
     try:
-        names, rows, batches = batches_of(file)
+        names, rows, batches = _opened(file)
         if not rows:
             raise InputError(f"{name}: the table has no row; there is no conversation in it")
         watched = _watched(batches, rows, lines, name)
-        header = header_of(names, columns=columns)
-        records = _read(header, watched, name, count(1), columns or {}).records
+        header = Header(names, columns)
+        records = _read_batches(header, watched, name, count(1), columns or {}).records
     except InputError:
         file.close()
         raise
@@ -132,27 +115,50 @@ def read_file(
     return _until_broken(records, file, name)
 
 
+def _opened(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
+    """Return the names of columns, the number of rows, and batches."""
+    import pyarrow.ipc
+
+    magic = file.read(len(ARROW))
+    if not magic.startswith((PARQUET, ARROW, STREAM)):
+        raise ValueError("it begins neither as a Parquet file nor as an Arrow file or stream")
+    file.seek(0)
+    if magic == ARROW:
+        source = pyarrow.ipc.open_file(file)
+        held = [source.get_batch(place) for place in range(source.num_record_batches)]
+        return source.schema.names, sum(batch.num_rows for batch in held), held
+    if magic.startswith(STREAM):
+        with pyarrow.ipc.open_stream(file) as counted:
+            rows = sum(batch.num_rows for batch in counted)
+        file.seek(0)
+        stream = pyarrow.ipc.open_stream(file)
+        return stream.schema.names, rows, stream
+    import pyarrow.parquet
+
+    parquet = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
+    batches = parquet.iter_batches(batch_size=ROWS, use_threads=False)
+    return parquet.schema_arrow.names, parquet.metadata.num_rows, batches
+
+
 def _until_broken(records: Iterator[Found], file: BinaryIO, name: str) -> Iterator[Found]:
     with closing(file):
         try:
             yield from records
         except (OSError, ValueError) as error:
-            yield RecordError(
-                f"the file is damaged here ({excerpt(os_reason(error), 300)}); what stood before "
-                "was read",
-                file=name,
-            )
+            reason = excerpt(os_reason(error), 300)
+            problem = f"the file is damaged here ({reason}); what stood before was read"
+            yield RecordError(problem, file=name)
 
 
 def _seekable(lines: Iterable[Line | RecordError], name: str) -> BinaryIO:
     path = Path(name)
     if path.is_file():
         file = path.open("rb")
-        if file.read(4) in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff"):  # and not packed with gzip
+        if file.read(4) in (PARQUET, ARROW[:4], STREAM):  # and not packed with gzip
             file.seek(0)
             return file
         file.close()
-    spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed by its reader
     for block in blocks_of(lines):
         if isinstance(block, RecordError):
             spool.close()
@@ -165,54 +171,55 @@ def _seekable(lines: Iterable[Line | RecordError], name: str) -> BinaryIO:
 def _watched(
     batches: Batches, rows: int, lines: Iterable[Line | RecordError], name: str
 ) -> Iterator[pyarrow.RecordBatch]:
-    """Yield batches, and tell whoever watches the reading how far it has come."""
+    """Yield batches, and note the progress of reading."""
     size = Path(name).stat().st_size if Path(name).is_file() else 0
     seen = 0
     for batch in batches:
         yield batch
         seen += batch.num_rows
-        if isinstance(lines, Lines):
+        if isinstance(lines, Input):
             lines.taken = size * seen // rows
 
 
-def _read(
+def _read_batches(
     header: Header, batches: Batches, name: str, numbers: Iterable[int], columns: Columns
 ) -> TableRead:
     left = iter(batches)
     first = list(islice(left, 1))
-    if (form := _layout_of(first, header, columns, name)) is not None:
-        rows = _rows(chain(first, left), name, numbers)
-        return TableRead("conversation", form.read(_json_lines(rows), name))
+    rows = _rows(chain(first, left), name, numbers)
+    if (form := _layout(first, header, columns, name)) is not None:
+        lines = (
+            row if isinstance(row, RecordError) else Line(row[0], msgspec.json.encode(row[1]))
+            for row in rows
+        )
+        return TableRead("conversation", form.read(lines, name))
     if columns:
-        header = checked_header(header, columns, name)
-    if header.per_row is not None:
-        cells = _cells(_rows(chain(first, left), name, numbers), header.names)
+        header.checked(columns, name)
+    if header.kind is not None:
+        cells = (
+            row
+            if isinstance(row, RecordError)
+            else Row(row[0], [_cell(row[1].get(column)) for column in header.names])
+            for row in rows
+        )
         row_is: RowIs = "turn" if header.is_grouped else "conversation"
         return TableRead(row_is, read_rows(cells, header, name))
-    if not sum(batch.num_rows for batch in first):
-        return TableRead("conversation", iter(()))
-    raise InputError(f"{name}: {_no_layout(header.names)}")
+    if any(batch.num_rows for batch in first):
+        raise InputError(f"{name}: {_no_layout(header.names)}")
+    return TableRead("conversation", iter(()))
 
 
-def _layout_of(
+def _layout(
     batches: Sequence[pyarrow.RecordBatch], header: Header, columns: Columns, name: str
 ) -> Format | None:
-    """Return the format of JSON in which a row is a conversation; None if columns say more."""
-    if columns or (header.per_row == "pair" and header.is_grouped):
+    """Return the format of JSON whose layout the first rows have; None if columns say more."""
+    if columns or (header.kind == "pair" and header.is_grouped):
         return None
-    return _known(batches, name)
-
-
-def _known(batches: Sequence[pyarrow.RecordBatch], name: str) -> Format | None:
-    """Return the format of JSON whose layout the first rows have; None if they have none."""
-    from grice.readers._registry import find_formats  # which imports this module
-
     first = [batch.slice(0, LOOK_AT) for batch in batches[:1]]
     rows = (row for row in _rows(first, name, count(1)) if not isinstance(row, RecordError))
     prefix = b"\n".join(msgspec.json.encode(row) for _, row in rows)
-    forms = [form for form in find_formats().formats.values() if form.name not in ("json", "table")]
-    best = max(forms, key=lambda form: form.sniff(prefix))
-    return best if prefix and best.sniff(prefix) >= 0.5 else None
+    sure, form = best_format(prefix, "json", "table")
+    return form if prefix and sure >= 0.5 else None
 
 
 def _no_layout(columns: Sequence[str]) -> str:
@@ -244,7 +251,7 @@ def _objects(batch: pyarrow.RecordBatch, name: str, numbers: Iterator[int]) -> I
         rows = batch.to_pylist()
     except (ValueError, OverflowError, OSError) as error:
         if batch.num_rows == 1:
-            problem = f"holds what cannot be read: {os_reason(error)}"
+            problem = f"holds a value that cannot be read: {os_reason(error)}"
             yield RecordError(problem, file=name, line=next(numbers))
             return
         # One row spoils the conversion of all: each is tried for itself.
@@ -264,109 +271,39 @@ def _filled(value: Any) -> Any:  # noqa: ANN401 - any value of a table
     return value
 
 
-def _json_lines(rows: Iterable[Numbered]) -> Iterator[Line | RecordError]:
-    """Yield rows as lines of JSON, which is what they would be in a file of JSON lines."""
-    for row in rows:
-        if isinstance(row, RecordError):
-            yield row
-        else:
-            yield Line(row[0], msgspec.json.encode(row[1]))
-
-
-def _cells(rows: Iterable[Numbered], columns: Sequence[str]) -> Iterator[Row | RecordError]:
-    for row in rows:
-        if isinstance(row, RecordError):
-            yield row
-        else:
-            yield Row(row[0], [_cell(row[1].get(column)) for column in columns])
-
-
 def _cell(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
 
 
-def _file_batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
-    import pyarrow.ipc
-
-    source = pyarrow.ipc.open_file(file)
-    batches = [source.get_batch(place) for place in range(source.num_record_batches)]
-    return source.schema.names, sum(batch.num_rows for batch in batches), batches
-
-
-def _stream_batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
-    import pyarrow.ipc
-
-    with pyarrow.ipc.open_stream(file) as counted:
-        rows = sum(batch.num_rows for batch in counted)
-    file.seek(0)
-    source = pyarrow.ipc.open_stream(file)
-    return source.schema.names, rows, source
-
-
-def _parquet_batches(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
-    import pyarrow.parquet
-
-    parquet = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
-    batches = parquet.iter_batches(batch_size=ROWS, use_threads=False)
-    return parquet.schema_arrow.names, parquet.metadata.num_rows, batches
-
-
-def _is_stream(prefix: bytes) -> float:
+def _sniff_stream(prefix: bytes) -> float:
     length = int.from_bytes(prefix[4:8], "little", signed=True)
-    return float(prefix.startswith(CONTINUED) and 0 < length < LONGEST_SCHEMA)
+    return float(prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA)
 
 
-def _format(
-    name: str,
-    *,
-    summary: str,
-    description: str,
-    sniff: Callable[[bytes], float],
-    batches_of: Callable[[BinaryIO], tuple[Sequence[str], int, Batches]],
-) -> Format:
-    read = partial(read_file, batches_of=batches_of)
-    form = Format(
-        name=name,
-        summary=f"{summary} (`grice[arrow]`)",
-        description=description,
-        example="",
-        sniff=sniff,
-        read=read,
-        with_columns=lambda columns: replace(form, read=partial(read, columns=columns)),
-    )
-    return form
-
-
-PARQUET = _format(
-    "parquet",
-    summary="Parquet files: a conversation, a response or a turn per row",
-    description="""\
-A row is read as the JSON object of its columns would be, in the layout that has such fields:
-`turns`, `messages`, `sharegpt`, `response` and so on. Where its columns are those of a **turn per
-row**, or of a question and its answer with a conversation (see `table`), rows of one conversation
-stand together and are grouped; `--column` names columns as there. A null is a field that is not
-there; a line number is the number of the row, from 1. The file is read a few hundred rows at a
-time, from where it lies; standard input and gzip are laid into a temporary file first.""",
-    sniff=lambda prefix: float(prefix.startswith(b"PAR1")),
-    batches_of=_parquet_batches,
-)
-ARROW = _format(
-    "arrow",
-    summary="Arrow (Feather) files: a conversation, a response or a turn per row",
-    description="""\
-Read as `parquet` is. The file is the one with a footer, as `pyarrow.feather.write_feather` and
-`pyarrow.ipc.new_file` write it.""",
-    sniff=lambda prefix: float(prefix.startswith(MAGIC)),
-    batches_of=_file_batches,
-)
-ARROW_STREAM = _format(
-    "arrow_stream",
-    summary="Arrow streams, as Hugging Face's `Dataset.save_to_disk` writes them",
-    description="""\
-Read as `parquet` is. Name the folder that was saved: what describes the data set there is passed
-over, and all its splits are read.""",
-    sniff=_is_stream,
-    batches_of=_stream_batches,
+FORMATS = (
+    Format(
+        name="parquet",
+        summary="Parquet files: a conversation, a response or a turn per row (`grice[arrow]`)",
+        sniff=lambda prefix: float(prefix.startswith(PARQUET)),
+        read=_read,
+        has_columns=True,
+    ),
+    Format(
+        name="arrow",
+        summary="Arrow (Feather) files: a conversation, a response or a turn per row "
+        "(`grice[arrow]`)",
+        sniff=lambda prefix: float(prefix.startswith(ARROW)),
+        read=_read,
+        has_columns=True,
+    ),
+    Format(
+        name="arrow_stream",
+        summary="Arrow streams, as Hugging Face's `Dataset.save_to_disk` writes them "
+        "(`grice[arrow]`)",
+        sniff=_sniff_stream,
+        read=_read,
+        has_columns=True,
+    ),
 )

@@ -25,8 +25,7 @@ from grice.errors import GriceError, RecordError
 from grice.evaluation.rerank import rerank
 from grice.evaluation.review import Reviewer
 from grice.pages import head
-from grice.readers._format import Bad
-from grice.readers._json import decode
+from grice.readers._json import FieldError, decode
 from grice.records import json_line
 from grice.serve import Limits, bodies
 from grice.serve.bodies import Refused
@@ -155,7 +154,7 @@ class Service:
         do = "send one JSON object in UTF-8; see /docs"
         try:
             record = decode(bytes(data))
-        except Bad as error:
+        except FieldError as error:
             raise Refused(400, error.problem, where="body", do=do) from None
         if not isinstance(record, dict):
             raise Refused(400, "JSON, but no object", where="body", do=do)

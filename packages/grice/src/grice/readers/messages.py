@@ -1,0 +1,183 @@
+"""Messages as the interfaces of the field write them: turns of what is sent and returned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grice.readers._json import FieldError, decode, field_names, kind
+from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TYPES, USER
+from grice.records import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grice.records import Json
+
+LISTS = ("messages", "input", "contents", "prompt", "message", "chat_history")
+"""Fields of what is sent that hold messages, or a text."""
+QUESTIONS = ("input", "question", "query", "prompt", "message", "text", "content", "user_input")
+"""Fields of what is sent that hold the last message alone, beside those that hold the history."""
+ANSWERS = ("choices", "output", "messages", "message", "generations", "answer", "response")
+"""Fields of what is returned that hold messages."""
+TEXTS = ("output_text", "text", "content", "completion", "result", "reply", "output")
+"""Fields of what is returned that hold the text."""
+NO_SPEECH = ("function_call", "function_call_output", "reasoning", "item_reference")
+"""Items of OpenAI's Responses without speech."""
+
+
+def json_of(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode a text that holds JSON, as tracers write attributes; return others as they are."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return decode(value.encode())
+        except FieldError:
+            return value
+    return value
+
+
+def history_of(sent: object) -> list[Turn]:
+    """Return the turns of messages sent to a model, of an object with them, or of a text."""
+    sent = json_of(sent)
+    if isinstance(sent, str):
+        return _spoken(sent, USER)
+    if isinstance(sent, list):
+        inner = sent[0] if len(sent) == 1 and isinstance(sent[0], list) else sent
+        return [turn for item in inner for turn in _turns(item, USER)]
+    if not isinstance(sent, dict):
+        raise FieldError(None, f"expected messages or text, found {kind(sent)}")
+    if is_message(sent):
+        return _turns(sent, USER)
+    before = _spoken(sent.get("instructions") or sent.get("system") or "", SYSTEM)
+    for name in LISTS:
+        inner = json_of(sent.get(name))
+        if isinstance(inner, (list, dict)) and inner:
+            return [*before, *history_of(inner), *_question(sent, besides=name)]
+    return [*before, *(_question(sent) or _only_text(sent, USER, "messages or text"))]
+
+
+def _question(sent: dict[str, Any], besides: str = "") -> list[Turn]:
+    """Return the question beside the history, or alone."""
+    for name in QUESTIONS:
+        value = json_of(sent.get(name))
+        if name != besides and isinstance(value, str) and value:
+            return _spoken(value, USER)
+    return []
+
+
+def replies_of(returned: object) -> list[Turn]:
+    """Return the turns that a model returned: its first choice, calls of tools left out."""
+    returned = json_of(returned)
+    if isinstance(returned, str):
+        return _spoken(returned, ASSISTANT)
+    if isinstance(returned, list):
+        first = returned[0] if returned else None
+        if isinstance(first, list):
+            return replies_of(first)
+        if isinstance(first, dict):
+            is_choice = "message" in first or "index" in first
+            is_item = is_message(first) or first.get("type") in (*NO_SPEECH, "message")
+            if is_choice or not is_item:
+                return replies_of(first)
+        return [turn for item in returned for turn in _turns(item, ASSISTANT)]
+    if not isinstance(returned, dict):
+        raise FieldError(None, f"expected a reply, found {kind(returned)}")
+    if is_message(returned):
+        return _turns(returned, ASSISTANT)
+    for name in ANSWERS:
+        if isinstance(inner := json_of(returned.get(name)), (list, dict)) and inner:
+            return replies_of(inner)
+    for name in (*TEXTS, *ANSWERS):
+        if isinstance(text := returned.get(name), str):
+            return _spoken(text, ASSISTANT)
+    return _only_text(returned, ASSISTANT, "a reply")
+
+
+def turns_in(read: Callable[[object], list[Turn]], value: object, field: str) -> list[Turn]:
+    """Return the turns in a field, which is named by errors."""
+    try:
+        return read(value)
+    except FieldError as bad:
+        raise bad.inside(field) from None
+
+
+def is_message(item: object) -> bool:
+    """Return whether an object is a message: a role with content, parts or calls of tools."""
+    if not isinstance(item, dict):
+        return False
+    return _role(item) is not None and not _fields_of(item).keys().isdisjoint(
+        ("content", "parts", "tool_calls")
+    )
+
+
+def _only_text(record: dict[str, Any], role: str, expected: str) -> list[Turn]:
+    texts = [value for value in record.values() if isinstance(value, str)]
+    if len(texts) == 1:
+        return _spoken(texts[0], role)
+    raise FieldError(None, f"expected {expected}; found {field_names(record)}")
+
+
+def _turns(item: object, otherwise: str) -> list[Turn]:
+    """Return the turn of a message; none if it has no text."""
+    if isinstance(item, str):
+        return _spoken(item, otherwise)
+    match item:  # LangChain's short form
+        case [str(role), str(text)]:
+            return _spoken(text, LANGCHAIN.get(role, role))
+    if not isinstance(item, dict):
+        raise FieldError(None, f"expected a message, found {kind(item)}")
+    if item.get("type") in NO_SPEECH:
+        return []
+    inner = _fields_of(item)
+    content = inner.get("content")
+    text = _text(inner.get("parts") if content is None else content)
+    if not text and isinstance(refusal := inner.get("refusal"), str):
+        text = refusal
+    role = _role(item) or otherwise
+    name = inner.get("name")
+    return [Turn(name if isinstance(name, str) and name else role, text, role)] if text else []
+
+
+def _spoken(content: Json, role: str) -> list[Turn]:
+    text = _text(content)
+    return [Turn(role, text, role)] if text.strip() else []
+
+
+def _fields_of(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a message that LangChain or OpenInference has wrapped."""
+    if not item.keys() & {"content", "parts"}:
+        for name in ("kwargs", "data", "message"):
+            if isinstance(inner := item.get(name), dict):
+                return _fields_of(inner)
+    prefix = "message."
+    if f"{prefix}role" in item:
+        return {name.removeprefix(prefix): value for name, value in item.items()}
+    return item
+
+
+def _role(item: dict[str, Any]) -> str | None:
+    """Return the role of a message, by OpenAI's names if it has one of LangChain's."""
+    inner = _fields_of(item)
+    stated = inner.get("role")
+    if isinstance(stated, str):
+        return LANGCHAIN.get(stated, stated)
+    serialized = item.get("id")
+    last = serialized[-1] if isinstance(serialized, list) and serialized else None
+    for name in (last, item.get("type"), inner.get("type")):
+        if isinstance(name, str) and name in LANGCHAIN:
+            return LANGCHAIN[name]
+    return str(item["type"]) if item.get("type") in TYPES else None
+
+
+def _text(content: Json) -> str:
+    """Return the texts of content, joined by line ends; nothing of parts that are no text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(filter(None, map(_text, content)))
+    if isinstance(content, dict):
+        inner = {name.removeprefix("message_content."): value for name, value in content.items()}
+        if str(inner.get("type", "text")) in ("text", "input_text", "output_text", "refusal"):
+            for name in ("text", "content", "refusal"):
+                if isinstance(text := inner.get(name), str):
+                    return text
+    return ""

@@ -1,0 +1,284 @@
+"""Replies to judge: to a context or a question, of a preference pair, of a Label Studio task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from grice.readers._build import (
+    ID,
+    JsonLayout,
+    built_turns,
+    conversation,
+    json_format,
+    list_of,
+    references,
+    take,
+    turn,
+)
+from grice.readers._json import FieldError, confidence, decode, field_names, kind
+from grice.readers.messages import history_of, replies_of, turns_in
+from grice.readers.roles import ASSISTANT, USER, partner_of
+from grice.readers.text import prefixed
+from grice.records import Conversation, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from grice.records import Json
+
+HISTORY = ("context", "history")
+CONTEXT = (*HISTORY, "query", "prompt")
+RESPONSE = ("response", "reply", "completion")
+QUESTIONS = ("question", "user_message", "query", "prompt", "instruction", "input")
+"""Fields that hold one turn of the user; the first that is there counts."""
+ANSWERS = ("bot_response", *RESPONSE, "output", "answer")
+"""Fields that hold the answer. Beside any other, ``answer`` is the expected one."""
+_REFERENCES = ("references", "reference")
+_SEPARATORS = ("</UTT>", "__eou__")
+_TURN_LISTS = ("turns", "messages", "conversations", "conversation", "dialogue", "dialog")
+
+
+def pair_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
+    """Return the fields of a question, and of its answer, among the fields with a text.
+
+    The question of an ``instruction`` with an ``input`` is both. None without a question or an
+    answer, and beside a context: then the response is one to the context.
+    """
+    question = next((name for name in QUESTIONS if name in names), None)
+    answer = next((name for name in ANSWERS if name in names), None)
+    has_context = any(name in names for name in HISTORY)
+    if question is None or answer is None or (has_context and answer in RESPONSE):
+        return None
+    both = question == "instruction" and "input" in names
+    return (("instruction", "input") if both else (question,)), answer
+
+
+def question_text(texts: Iterable[str]) -> str:
+    """Return the text of a question whose fields hold these texts."""
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _pair(record: dict[str, Any]) -> tuple[tuple[str, ...], str] | None:
+    names = {name for name in (*QUESTIONS, *ANSWERS) if isinstance(record.get(name), str)}
+    return pair_of(names | {name for name in HISTORY if record.get(name) is not None})
+
+
+def _pair_turns(question: str, answer: str) -> tuple[list[Turn], Turn]:
+    """Return the turns of a question, by ``user``, and the turn that answers it.
+
+    A question that holds several turns (with separators, as a JSON list or as lines that all name
+    a speaker) is read as a context is.
+    """
+    lines = [line for line in question.split("\n") if line.strip()]
+    if _separated(question) is not None or prefixed(lines) or prefixed([*lines, answer]):
+        return _exchange(question, answer, ("question", "answer"))
+    return [Turn(USER, question, USER)] if lines else [], Turn(ASSISTANT, answer, ASSISTANT)
+
+
+def _separated(context: str) -> list[str] | None:
+    """Return the turns of a text with separators, or of a JSON list; else None."""
+    for separator in _SEPARATORS:
+        if separator in context:
+            return _split(context, separator)
+    if context.startswith("[") and context.rstrip().endswith("]"):
+        try:
+            items = decode(context.encode())
+        except FieldError:
+            return None
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return items
+    return None
+
+
+def _split(context: str, separator: str) -> list[str]:
+    return [text for part in context.split(separator) if (text := part.strip())]
+
+
+def _exchange(
+    context: object, response: object, fields: tuple[str, str]
+) -> tuple[list[Turn], Turn]:
+    """Return the turns of a context, a list or one text, and of the response to it."""
+    items = context
+    if isinstance(context, str):
+        separated = _separated(context)
+        items = _split(context, "\n") if separated is None else separated
+    if not isinstance(items, list):
+        raise FieldError(fields[0], f"expected a list of turns or text, found {kind(context)}")
+    turns = None
+    if all(type(item) is str for item in items):
+        if isinstance(response, str) and (named := prefixed([*items, response])):
+            return named[:-1], named[-1]
+        turns = prefixed(items)
+    # Without speakers the response is by A, the turn before it by B, and so on.
+    turns = turns or built_turns(items, fields[0], turn, before=len(items))
+    if not isinstance(response, (str, dict)):
+        raise FieldError(fields[1], f"expected text, found {kind(response)}")
+    try:
+        return turns, turn(response, _responder(turns))
+    except FieldError as bad:
+        raise bad.inside(fields[1]) from None
+
+
+def _responder(context: Sequence[Turn]) -> str:
+    """Return the speaker before the last speaker, else A, or B if A spoke last."""
+    if not context:
+        return "A"
+    last = context[-1].speaker
+    others = (turn.speaker for turn in reversed(context) if turn.speaker != last)
+    return next(others, None) or partner_of(last)
+
+
+def build(record: dict[str, Any], default_id: str) -> Conversation:
+    """Return the conversation of a record with context or question, response and references.
+
+    The response is its last turn, and the only one to be judged.
+    """
+    if (pair := _pair(record)) is not None:
+        questions, answer = pair
+        asked = question_text([record.pop(name) for name in questions])
+        turns, response = _pair_turns(asked, record.pop(answer))
+    else:
+        context = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
+        answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
+        for name in (context, answer):
+            if record.get(name) is None:
+                raise FieldError(name, f"missing; found {field_names(record)}")
+        turns, response = _exchange(record.pop(context), record.pop(answer), (context, answer))
+    if others := references(take(record, _REFERENCES), "references"):
+        response = replace(response, references=response.references + others)
+    return conversation(record, (*turns, response), default_id, targets=(len(turns),))
+
+
+def _fits(record: dict[str, Any]) -> bool:
+    if any(isinstance(record.get(name), (str, list)) for name in CONTEXT) and any(
+        isinstance(record.get(name), (str, dict)) for name in RESPONSE
+    ):
+        return True
+    return _pair(record) is not None and not any(
+        isinstance(record.get(name), list) for name in _TURN_LISTS
+    )
+
+
+def _is_deco(record: dict[str, Any]) -> bool:
+    return "response" in record and any("</UTT>" in str(record.get(name)) for name in CONTEXT)
+
+
+SIDES = ("chosen", "rejected")
+
+
+def _is_preference(record: dict[str, Any]) -> bool:
+    return all(isinstance(record.get(side), (str, list, dict)) for side in SIDES)
+
+
+def _build_preference(record: dict[str, Any], default_id: str) -> list[Conversation]:
+    """Return a conversation for each side; the reply is the only turn to be judged."""
+    sides = {}
+    for side in SIDES:
+        if record.get(side) is None:
+            raise FieldError(side, f"missing; found {field_names(record)}")
+        sides[side] = turns_in(replies_of, record.pop(side), side)
+    prompt = record.pop("prompt", None)
+    history = history_of(prompt) if prompt else []
+    name = str(take(record, ID) or default_id)
+    built = []
+    for side, replies in sides.items():
+        # Without a prompt both sides begin with it, and the reply is the last message.
+        whole = replies if replies[: len(history)] == history else [*history, *replies]
+        if not whole:
+            raise FieldError(side, "no turn")
+        meta = {**record, "preference": side}
+        built.append(Conversation(f"{name}:{side}", tuple(whole), (len(whole) - 1,), meta))
+    return built
+
+
+TASK = JsonLayout(
+    text=("text", "content", "utterance", "message"),
+    speaker=("author", "speaker", "role", "name", "user"),
+)
+
+
+def _is_task(record: dict[str, Any]) -> bool:
+    data = record.get("data")
+    return isinstance(data, dict) and (_is_response(data) or _dialogue(data) is not None)
+
+
+def _is_response(data: dict[str, Any]) -> bool:
+    return any(name in data for name in RESPONSE) and any(name in data for name in CONTEXT)
+
+
+def _dialogue(data: dict[str, Any]) -> str | None:
+    """Return the field whose items have a text and a speaker."""
+    for name, value in data.items():
+        first = value[0] if isinstance(value, list) and value else None
+        if isinstance(first, dict) and all(
+            first.keys() & set(names) for names in (TASK.text, TASK.speaker)
+        ):
+            return name
+    return None
+
+
+def _build_task(record: dict[str, Any], default_id: str) -> Conversation:
+    data = record.pop("data", None)
+    if not isinstance(data, dict):
+        raise FieldError("data", f"expected an object, found {kind(data)}")
+    predictions = list_of(record.pop("predictions", None) or [], "predictions", "predictions")
+    number = record.pop("id", None)
+    name = str(data.pop("key", None) or (default_id if number is None else number))
+    proposal = _proposal(predictions[0]) if predictions else None
+    rest = {**record, **data, **({"proposal": proposal} if proposal else {})}
+    try:
+        if _is_response(data):
+            return build(rest, name)
+        if (field := _dialogue(data)) is None:
+            expected = "expected a list of objects with author and text"
+            raise FieldError(None, f"{expected}; found {field_names(data)}")
+        return conversation(rest, TASK.turns(rest.pop(field), field), name, field=field)
+    except FieldError as bad:
+        raise bad.inside("data") from None
+
+
+def _proposal(prediction: object) -> dict[str, Json]:
+    """Return the results of a prediction by control: the one value of a region, or all of them."""
+    if not isinstance(prediction, dict):
+        raise FieldError("predictions[0]", f"expected an object, found {kind(prediction)}")
+    proposal: dict[str, Json] = {}
+    for region in list_of(prediction.get("result", []), "predictions[0].result", "regions"):
+        if isinstance(region, dict) and {"from_name", "value"} <= region.keys():
+            value = region["value"]
+            is_one = isinstance(value, dict) and len(value) == 1
+            proposal[region["from_name"]] = next(iter(value.values())) if is_one else value
+    return proposal
+
+
+FORMATS = (
+    json_format(
+        "response",
+        "JSON lines with a context or a question, a response and references (FED, USR, …)",
+        _fits,
+        build,
+    ),
+    replace(
+        json_format(
+            "deco",
+            "JSON lines with `history`, turns ended by `</UTT>`, and a response (DECO, ConTurE)",
+            _is_deco,
+            build,
+        ),
+        # A little more than the format `response`, which reads the same.
+        sniff=lambda prefix: min(1.0, confidence(prefix, _is_deco) * 1.02),
+    ),
+    json_format(
+        "preference",
+        "preference records with `prompt`, `chosen` and `rejected`, as trainers take them",
+        _is_preference,
+        _build_preference,
+    ),
+    json_format(
+        "label_studio",
+        "Label Studio's tasks: `data` with a dialogue or a reply, and predictions",
+        _is_task,
+        _build_task,
+    ),
+)

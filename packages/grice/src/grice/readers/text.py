@@ -1,0 +1,303 @@
+"""Text files: transcripts (``Name: text``), lines of DailyDialog, exchanges of ParlAI."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import RecordError, excerpt
+from grice.readers._formats import Format, Found
+from grice.readers._json import FieldError, Line, parsed_lines, stem
+from grice.records import Conversation, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from grice.records import Json
+
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
+_DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}"
+_TIME = rf"(?:{_DATE}(?:,?[ T])[ ]?)?{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
+_SPEECH = re.compile(
+    rf"[ \t]*(?:[\[(](?P<boxed>{_TIME})[\])][ \t]*(?:-[ \t]*)?"
+    rf"|(?P<bare>{_TIME})[ \t]+(?:-[ \t]+)?)?"
+    r"(?P<name>[^\W_](?:[\w.'’&#@()/-]| (?! )){0,39}?)[ \t]?:(?:[ \t]+|$)(?P<text>.*)",
+    re.DOTALL,
+)
+_MOST_WORDS = 4
+_LOOK_AT = 500
+_RULES = "=-*_~#"
+_SHORTEST_RULE = 3
+
+
+class Speech(NamedTuple):
+    """One line with its speaker."""
+
+    time: str | None
+    speaker: str
+    text: str
+
+
+def speech(line: str) -> Speech | None:
+    """Split a line into time, speaker and text; None if it names no speaker.
+
+    >>> speech("[12:30] Ann: Hello")
+    Speech(time='12:30', speaker='Ann', text='Hello')
+    >>> speech("see http://example.org") is None
+    True
+    """
+    match = _SPEECH.match(line)
+    if match is None or match["name"].count(" ") >= _MOST_WORDS:
+        return None
+    return Speech(match["boxed"] or match["bare"], match["name"], match["text"])
+
+
+def prefixed(texts: Sequence[str]) -> list[Turn] | None:
+    """Return turns if there are several texts and each opens with ``Name: ``, else None."""
+    speeches = [speech(text) for text in texts] if len(texts) > 1 else []
+    if not speeches or not all(speeches):
+        return None
+    return [Turn(spoken.speaker, spoken.text, time=spoken.time) for spoken in speeches if spoken]
+
+
+class _Transcript:
+    """The conversation that is being read: text before its first turn, and turns."""
+
+    def __init__(self, line: int, name: str | None = None) -> None:
+        self.line, self.id = line, name
+        self.head: list[str] = []
+        self.turns: list[tuple[Speech, list[str]]] = []
+        self.error: RecordError | None = None
+
+    def add(self, text: str, *, blanks: int) -> None:
+        spoken = speech(text)
+        if spoken is not None:
+            self.turns.append((spoken, [spoken.text]))
+        elif self.turns:
+            self.turns[-1][1].extend([""] * blanks + [text])
+        else:
+            self.head.append(text)
+
+    def records(self, file: str) -> Iterator[Found]:
+        """Yield the conversation, or its error; nothing between two separators."""
+        if self.error is not None:
+            yield self.error
+        elif self.turns:
+            turns = tuple(
+                Turn(spoken.speaker, "\n".join(lines).rstrip(), time=spoken.time)
+                for spoken, lines in self.turns
+            )
+            meta: dict[str, Json] = {"heading": "\n".join(self.head)} if self.head else {}
+            yield Conversation(self.id or f"{stem(file)}:{self.line}", turns, meta=meta)
+        elif self.head:
+            problem = f"expected 'Name: text', found {excerpt(self.head[0], 40)!r}"
+            yield RecordError(problem, file=file, line=self.line)
+
+
+def _separator(text: str) -> str | None:
+    """Return the id in a line between conversations, empty if it has none; else None."""
+    text = text.strip()
+    mark = text[:1]
+    if mark not in _RULES or not mark:
+        return None
+    if mark == "#":
+        name = text.lstrip("#")
+        if name[:1].isspace() and name.strip(" \t#"):
+            return name.strip()
+    name = text.strip(mark).strip()
+    if not name:
+        return "" if len(text) >= _SHORTEST_RULE else None
+    rule = mark * _SHORTEST_RULE
+    return name if text.startswith(rule) and text.endswith(rule) else None
+
+
+def _blank_separates(lines: list[Line | RecordError]) -> bool:
+    """Return whether a blank line separates conversations.
+
+    It does not if there are other separators, or if every turn stands alone between blank lines.
+    """
+    turns = 0
+    several = False
+    for line in lines:
+        text = "" if isinstance(line, RecordError) else line.data.decode("utf-8", "replace")
+        if not text.strip():
+            turns = 0
+        elif _separator(text) is not None:
+            return False
+        elif speech(text):
+            turns += 1
+            several = several or turns > 1
+    return several
+
+
+def _read_transcript(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    ahead = iter(lines)
+    first = list(islice(ahead, _LOOK_AT))
+    blank_separates = _blank_separates(first)
+    now = _Transcript(1)
+    blanks = 0
+    for number, line in enumerate(chain(first, ahead), 1):
+        if isinstance(line, RecordError):
+            now.error = FieldError(line.field, line.problem).at(name, line.line or number)
+            continue
+        try:
+            text = line.text()
+        except FieldError as bad:
+            if blanks and blank_separates and now.turns:
+                yield from now.records(name)
+                now = _Transcript(line.number)
+            now.error = now.error or bad.at(name, line.number)
+            continue
+        if not text.strip():
+            blanks += 1
+            continue
+        separator = _separator(text)
+        begun = now.turns or now.error
+        if separator is not None or (blanks and blank_separates and begun and speech(text)):
+            yield from now.records(name)
+            now = _Transcript(line.number, separator or None)
+        elif not now.turns and not now.head and not now.id:
+            now.line = line.number
+        if separator is None:
+            now.add(text, blanks=blanks)
+        blanks = 0
+    yield from now.records(name)
+
+
+def _sniff_transcript(prefix: bytes) -> float:
+    text = prefix.decode("utf-8", "replace")
+    lines = [line for line in text.split("\n") if line.strip()][:200]
+    plain = [line for line in lines if _separator(line) is None]
+    speeches = [spoken for line in plain if (spoken := speech(line)) and spoken.text]
+    if not speeches or not any(speech(line) for line in plain[:2]):
+        return 0.0
+    speakers = len({spoken.speaker for spoken in speeches})
+    # Many names that come once each are a list of fields, and few names in much text are prose.
+    if speakers > max(6, len(speeches) // 2) or 4 * len(speeches) < len(plain):
+        return 0.0
+    return 0.3 + 0.5 * len(speeches) / len(plain)
+
+
+def _share(prefix: bytes, fits: Callable[[bytes], bool]) -> float:
+    """Return the share of the first twenty lines that fit."""
+    lines = [line for line in prefix.split(b"\n") if line.strip()][:20]
+    return sum(map(fits, lines)) / len(lines) if lines else 0.0
+
+
+def _read_dailydialog(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    base = stem(name)
+
+    def parse(line: Line) -> Iterator[Conversation]:
+        parts = [part.strip() for part in line.text().split("__eou__")]
+        if len(parts) == 1:
+            raise FieldError(None, "expected turns that end in __eou__, found none")
+        if not parts[-1]:
+            parts.pop()
+        if not any(parts):
+            raise FieldError("turns", "no turn")
+        turns = tuple(Turn("AB"[index % 2], part) for index, part in enumerate(parts))
+        yield Conversation(f"{base}:{line.number}", turns)
+
+    return parsed_lines(lines, name, parse)
+
+
+def _is_dailydialog(line: bytes) -> bool:
+    return b"__eou__" in line and not line.lstrip().startswith(b"{")
+
+
+_LABELS = ("labels", "eval_labels")
+
+
+def _unescaped(value: str) -> str:
+    return value.replace("\\n", "\n").replace("\\t", "\t").replace("__PIPE__", "|")
+
+
+def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
+    """Return the one or two turns of a line, and whether the episode ends with it."""
+    fields: dict[str, str] = {}
+    for place, cell in enumerate(text.split("\t")):
+        name, colon, value = cell.partition(":")
+        if not colon or not name.replace("_", "").isalnum():
+            raise FieldError(None, f"expected name:value in tab-parted cell {place + 1}")
+        fields[name] = value
+    if "text" not in fields and not any(name in fields for name in _LABELS):
+        raise FieldError("text", f"missing; found {', '.join(fields)}")
+    done = fields.pop("episode_done", "").strip().lower() == "true"
+    said = fields.pop("text", None)
+    stated = next((fields.pop(name) for name in _LABELS if name in fields), None)
+    meta: dict[str, Json] = {
+        name: [_unescaped(part) for part in value.split("|")]
+        if name == "label_candidates"
+        else _unescaped(value)
+        for name, value in fields.items()
+    }
+    turns = [] if said is None else [Turn("A", _unescaped(said), meta=meta)]
+    if stated is not None:
+        label, *others = map(_unescaped, stated.split("|"))
+        turns.append(Turn("B", label, references=tuple(others), meta={} if turns else meta))
+    return turns, done
+
+
+def _read_parlai(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    base = stem(name)
+    turns: list[Turn] = []
+    first = 0
+    broken = False
+
+    def episode() -> Found:
+        if broken:
+            problem = "the episode that begins here is left out: a line of it cannot be read"
+            return RecordError(problem, file=name, line=first)
+        return Conversation(f"{base}:{first}", tuple(turns))
+
+    for line in lines:
+        if isinstance(line, RecordError):
+            broken = bool(turns)
+            yield RecordError(line.problem, file=name, line=line.line or first, field=line.field)
+            continue
+        if not line.data.strip():
+            continue
+        try:
+            exchange, done = _parlai_turns(line.text())
+        except FieldError as bad:
+            # Between two episodes a bad line harms none of them; inside one it takes a turn away.
+            broken = bool(turns)
+            yield bad.at(name, line.number)
+            continue
+        first = first if turns else line.number
+        turns += exchange
+        if done:
+            yield episode()
+            turns, broken = [], False
+    if turns:
+        yield episode()
+
+
+def _is_parlai(line: bytes) -> bool:
+    return line.startswith((b"text:", b"labels:", b"eval_labels:", b"id:")) and any(
+        mark in line for mark in (b"\tlabels:", b"\teval_labels:", b"\tepisode_done:")
+    )
+
+
+FORMATS = (
+    Format(
+        name="transcript",
+        summary="plain text with lines such as `Name: text`, with or without a time",
+        sniff=_sniff_transcript,
+        read=_read_transcript,
+    ),
+    Format(
+        name="dailydialog",
+        summary="text with one conversation per line, each turn ended by `__eou__` (DailyDialog)",
+        sniff=lambda prefix: 0.9 * _share(prefix, _is_dailydialog),
+        read=_read_dailydialog,
+    ),
+    Format(
+        name="parlai",
+        summary="ParlAI text: `text:…` and `labels:…` parted by tabs, `episode_done:True` at the "
+        "end",
+        sniff=lambda prefix: 0.95 * _share(prefix, _is_parlai),
+        read=_read_parlai,
+    ),
+)

@@ -1,0 +1,714 @@
+"""Calls of models as tracers and proxies log them, merged into conversations.
+
+Each call is logged with all that was sent, so the calls of a conversation repeat one another. Here
+they become one conversation, whose targets are the replies. A tracer is a row of paths
+(:class:`Tracer`); OpenTelemetry and OpenAI's interfaces need a function each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from grice.errors import RecordError
+from grice.readers._build import list_of
+from grice.readers._formats import Format
+from grice.readers._json import (
+    FieldError,
+    Line,
+    as_object,
+    confidence,
+    field_names,
+    kind,
+    object_of,
+    parsed_lines,
+)
+from grice.readers.messages import history_of, json_of, replies_of, turns_in
+from grice.readers.roles import ASSISTANT, OTEL_EVENTS, role_of
+from grice.records import Conversation, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from grice.readers._formats import Found
+    from grice.records import Json
+
+MOST_CALLS = 50_000
+"""Calls that are held until the end of a file; beyond that, the conversation without a new call
+for longest is taken to be over."""
+
+
+class Call(NamedTuple):
+    """One call of a model; of one trace only the calls of the highest rank count.
+
+    ``time`` has any unit that sorts; calls without one keep the order of the file.
+    """
+
+    conversation: str
+    trace: str
+    rank: int
+    time: str
+    history: Sequence[Turn]
+    replies: Sequence[Turn]
+    meta: Mapping[str, Json]
+
+
+def _conversations(calls: Iterable[Call | RecordError]) -> Iterator[Found]:
+    """Yield the conversation of all calls with one name, in the order of their first calls."""
+    waiting: OrderedDict[str, list[Call]] = OrderedDict()
+    held = 0
+    for call in calls:
+        if isinstance(call, RecordError):
+            yield call
+            continue
+        waiting.setdefault(call.conversation, []).append(call)
+        held += 1
+        if held > MOST_CALLS:
+            waiting.move_to_end(call.conversation)
+            _, over = waiting.popitem(last=False)
+            held -= len(over)
+            yield _merged(over)
+    for together in waiting.values():
+        yield _merged(together)
+
+
+def _merged(calls: Sequence[Call]) -> Conversation:
+    best: dict[str, int] = {}
+    for call in calls:
+        best[call.trace] = max(call.rank, best.get(call.trace, call.rank))
+    turns: list[Turn] = []
+    targets: list[int] = []
+    meta: dict[str, Json] = {}
+    for call in sorted(calls, key=lambda call: call.time):
+        whole = [*call.history, *call.replies]
+        if call.rank < best[call.trace] or _shared(turns, whole) == len(whole):
+            continue  # logged twice: by the agent, and by the model that it asked
+        turns += _new(turns, call.history)
+        first = len(turns)
+        turns += call.replies
+        targets += [
+            place
+            for place in range(first, len(turns))
+            if turns[place].role is None or role_of(turns[place].role) == ASSISTANT
+        ]
+        meta.update(call.meta)
+    return Conversation(calls[0].conversation, tuple(turns), tuple(targets), meta)
+
+
+def _new(turns: Sequence[Turn], history: Sequence[Turn]) -> Sequence[Turn]:
+    """Return the turns of a history that the conversation does not have yet.
+
+    Left out are those at the begin of both, such as an instruction, and then those at the end of
+    the conversation, where only the last turns are sent.
+    """
+    start = _shared(turns, history)
+    rest = history[start:]
+    for size in range(min(len(turns) - start, len(rest)), 0, -1):
+        if all(map(_same, turns[-size:], rest[:size])):
+            return rest[size:]
+    return rest
+
+
+def _shared(turns: Sequence[Turn], others: Sequence[Turn]) -> int:
+    """Return the number of turns at the begin of both."""
+    for place, (first, second) in enumerate(zip(turns, others, strict=False)):
+        if not _same(first, second):
+            return place
+    return min(len(turns), len(others))
+
+
+def _same(first: Turn, second: Turn) -> bool:
+    return first.role == second.role and first.text.strip() == second.text.strip()
+
+
+def _with_messages(
+    call: Call, sent: object, returned: object, fields: tuple[str, str]
+) -> list[Call]:
+    """Return a call with the messages sent and returned; none if nothing was said."""
+    if returned is None:
+        raise FieldError(fields[1], "missing: the call failed, or half of it was lost")
+    history = turns_in(history_of, sent, fields[0])
+    replies = turns_in(replies_of, returned, fields[1])
+    if len(replies) > len(history) and replies[: len(history)] == history:
+        replies = replies[len(history) :]  # a graph returns all messages
+    return [call._replace(history=history, replies=replies)] if replies else []
+
+
+def _text_in(record: dict[str, Any], *names: str) -> str:
+    """Return the first of some fields that is a text or a number, as a text; else nothing."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value):
+            return str(value)
+    return ""
+
+
+@cache
+def _steps(path: str) -> list[str]:
+    return path.split("/")
+
+
+def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value at a path, whose fields may be JSON in a text; None if there is none."""
+    *outer, last = _steps(path)
+    for name in outer:
+        inner = json_of(item.get(name))
+        if not isinstance(inner, dict):
+            return None
+        item = inner
+    return item.get(last)
+
+
+def _first(item: dict[str, Any], *paths: str) -> str:
+    """Return the first value at some paths that is a text or a number, as a text."""
+    return next(filter(None, (_text_in({"": _at(item, path)}, "") for path in paths)), "")
+
+
+def _unquoted(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value of an attribute, which is JSON even if it is a text."""
+    if isinstance(value, str) and value[:1] == '"' == value[-1:]:
+        return json_of(f"[{value}]")[0]
+    return None if value == "null" else json_of(value)
+
+
+class Tracer(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths into an object that a tracer exports for one call; the first that is there counts.
+
+    A path has slashes between nested fields.
+
+    Attributes:
+        sent, returned: Path of what was sent to a model and of what it returned.
+        trace, conversation, time: Paths of the names of both and of the time.
+        parent: Paths of the span around it. The root of a trace is what the user saw; calls of
+            models count where it is missing.
+        type: Path of the type of a span; ``model`` are the types that call a model.
+        meta: Paths of fields of the meta by name.
+        error: Path of the error of a call that failed.
+        value: Decodes what was sent and returned.
+        span: Paths that a span has; one of another type without both is passed over.
+    """
+
+    sent: str
+    returned: str
+    conversation: tuple[str, ...]
+    trace: tuple[str, ...]
+    time: tuple[str, ...]
+    parent: tuple[str, ...]
+    type: str
+    model: tuple[str, ...]
+    meta: dict[str, tuple[str, ...]] = {}
+    error: str = ""
+    value: Callable[[object], Any] = json_of
+    span: tuple[str, ...] = ()
+
+    def calls(self, item: dict[str, Any], otherwise: str) -> list[Call]:
+        """Return the call of an object, none if it is about something else."""
+        is_root = not _first(item, *self.parent)
+        span_type = str(_at(item, self.type) or "").strip('"').upper()
+        if not is_root and span_type not in self.model:
+            return []
+        trace = _first(item, *self.trace) or otherwise
+        name = _first(item, *self.conversation) or trace
+        meta = {field: value for field, at in self.meta.items() if (value := _first(item, *at))}
+        call = Call(name, trace, int(is_root), _first(item, *self.time), [], [], meta)
+        sent, returned = (self.value(_at(item, path)) for path in (self.sent, self.returned))
+        fields = self.sent.rpartition("/")[2], self.returned.rpartition("/")[2]
+        if self.error and not returned:
+            returned = None
+            if problem := _first(item, self.error):
+                problem = f"missing: the run failed with {problem[:80]!r}"
+                raise FieldError(fields[1], problem)
+        if self.span and sent is None and returned is None:
+            if _first(item, *self.span) and span_type not in self.model:
+                return []
+            raise FieldError(fields[0], "missing; export with input and output")
+        return _with_messages(call, sent, returned, fields)
+
+
+LANGFUSE = Tracer(
+    sent="input",
+    returned="output",
+    conversation=("sessionId", "session_id"),
+    trace=("traceId", "trace_id", "id"),
+    time=("timestamp", "startTime", "start_time"),
+    parent=("parentObservationId", "parent_observation_id"),
+    type="type",
+    model=("GENERATION",),
+    meta={"user": ("userId", "user_id"), "name": ("name", "trace_name"), "model": ("model",)},
+    span=("traceId", "trace_id"),
+)
+_THREAD = ("thread_id", "session_id", "conversation_id")
+LANGSMITH = Tracer(
+    sent="inputs",
+    returned="outputs",
+    conversation=("thread_id", *(f"extra/metadata/{name}" for name in _THREAD)),
+    trace=("trace_id", "id"),
+    time=("start_time",),
+    parent=("parent_run_id",),
+    type="run_type",
+    model=("LLM",),
+    meta={"name": ("name",)},
+    error="error",
+)
+MLFLOW = Tracer(
+    sent="attributes/mlflow.spanInputs",
+    returned="attributes/mlflow.spanOutputs",
+    conversation=(
+        "info/trace_metadata/mlflow.trace.session",
+        "info/request_metadata/mlflow.trace.session",
+    ),
+    trace=("info/trace_id", "info/request_id"),
+    time=("start_time_unix_nano", "start_time_ns", "start_time"),
+    parent=("parent_id", "parent_span_id"),
+    type="attributes/mlflow.spanType",
+    model=("CHAT_MODEL", "LLM"),
+    value=_unquoted,
+)
+
+
+def _is_langfuse(item: dict[str, Any]) -> bool:
+    """Return whether an object is a trace or an observation; Langfuse alone has these fields."""
+    own = {"sessionId", "session_id", "traceId", "trace_id", "bookmarked", "htmlPath"}
+    return {"input", "output"} <= item.keys() and bool(own & item.keys())
+
+
+def _is_langsmith(run: dict[str, Any]) -> bool:
+    return {"run_type", "inputs"} <= run.keys()
+
+
+def _is_mlflow(trace: dict[str, Any]) -> bool:
+    info, data = trace.get("info"), trace.get("data")
+    return isinstance(info, dict) and isinstance(data, dict) and "spans" in data
+
+
+def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
+    """Return the calls of the spans of a trace; their errors count if none can be read."""
+    for name in ("info", "data"):
+        if not isinstance(trace.get(name), dict):
+            raise FieldError(name, "missing")
+    calls: list[Call] = []
+    problems: list[FieldError] = []
+    read = False
+    for span in list_of(trace["data"].get("spans"), "data.spans", "spans"):
+        if not isinstance(span, dict):
+            raise FieldError("data.spans", f"expected objects, found {kind(span)}")
+        try:
+            calls += MLFLOW.calls({**span, "info": trace["info"]}, otherwise)
+            read = True
+        except FieldError as bad:
+            problems.append(bad)
+    if problems and not read:
+        raise problems[0].inside("data.spans.attributes")
+    return calls
+
+
+SENT = ("messages", "input", "prompt")
+RETURNED = ("choices", "output")
+
+
+def _openai_part(record: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the request or the response, out of the wrapper of a batch or a proxy."""
+    for name in names:
+        inner = json_of(record.get(name))
+        if isinstance(inner, dict):
+            body = json_of(inner.get("body"))
+            return body if isinstance(body, dict) else inner
+    return record
+
+
+def _openai_parts(record: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    request = _openai_part(record, "request", "request_body", "kwargs")
+    return request, _openai_part(record, "response", "response_body")
+
+
+def _openai_calls(record: dict[str, Any], otherwise: str) -> list[Call]:
+    request, response = _openai_parts(record)
+    if not any(request.get(name) for name in SENT):
+        half = any(response.get(name) for name in RETURNED)
+        why = ": a response without its request" if half else ""
+        raise FieldError("messages", f"missing{why}; found {field_names(record)}")
+    trace = _text_in(response, "id") or _text_in(record, "id", "custom_id") or otherwise
+    name = (
+        _first(response, "conversation/id")
+        or _text_in(record, "conversation_id", "conversation", "session_id", "thread_id")
+        or _text_in(response, "previous_response_id")
+        or trace
+    )
+    times = ("created_at", "created", "timestamp", "time")
+    time = _text_in(response, *times) or _text_in(record, *times)
+    meta = {"model": response["model"]} if isinstance(response.get("model"), str) else {}
+    returned = {key: response[key] for key in RETURNED if response.get(key)}
+    sent = {key: request[key] for key in (*SENT, "instructions") if request.get(key)}
+    call = Call(name, trace, 0, time, [], [], meta)
+    return _with_messages(call, sent, returned or None, ("request", "response"))
+
+
+def _is_openai(record: dict[str, Any]) -> bool:
+    request, response = _openai_parts(record)
+    returned = any(isinstance(response.get(name), list) for name in RETURNED)
+    return returned and any(request.get(name) for name in SENT)
+
+
+CONVERSATION = (
+    "gen_ai.conversation.id",
+    "session.id",
+    "traceloop.association.properties.session_id",
+)
+"""Attributes with the conversation, by the GenAI conventions, OpenInference and OpenLLMetry."""
+MESSAGES = (
+    ("gen_ai.input.messages", "gen_ai.output.messages"),
+    ("llm.input_messages", "llm.output_messages"),
+)
+"""Attributes with what was sent and returned: the GenAI conventions since 1.37, OpenInference."""
+INDEXED = re.compile(
+    r"(llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(\d+)\.(.+)"
+)
+NESTED = frozenset({"attributes", "gen_ai", "input", "llm", "openinference", "output", "session"})
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
+META = {
+    "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
+    "service": ("service.name",),
+    "user": ("user.id", "enduser.id"),
+    "agent": ("gen_ai.agent.name",),
+}
+
+
+class Span(msgspec.Struct):
+    """A span of OpenTelemetry, or log records of one: attributes by dotted names, events."""
+
+    trace: str
+    time: object
+    is_root: bool
+    attributes: dict[str, Any]
+    events: list[dict[str, Any]] = []
+    line: int = 0
+
+    def has_call(self) -> bool:
+        """Return whether the attributes are of a call of a model, or of the root around it."""
+        own = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
+        return any(name.startswith(own) for name in self.attributes)
+
+    def messages(self) -> tuple[Any, Any] | None:
+        """Return what was sent and returned, if it stands in the attributes."""
+        return _by_messages(self.attributes) or _by_index(self.attributes)
+
+    def calls(self) -> list[Call]:
+        """Return the call that the span logs, none if it is about something else."""
+        attributes = self.attributes
+        sent, returned = self.messages() or _by_events(self.events) or (None, None)
+        is_model = True
+        if sent is None and returned is None:
+            if "input.value" not in attributes or not self.is_root:
+                if str(attributes.get("gen_ai.operation.name")) in ("chat", "text_completion"):
+                    problem = f"a call without messages; record them with {CAPTURE}"
+                    raise FieldError(None, problem)
+                return []
+            sent, returned = attributes["input.value"], attributes.get("output.value")
+            is_model = False
+        if returned is None:
+            problem = "a call without a reply: it failed, or half of the span was lost"
+            raise FieldError(None, problem)
+        try:
+            before = json_of(attributes.get("gen_ai.system_instructions"))
+            history = [*history_of(before or []), *(history_of(sent) if sent else [])]
+            replies = replies_of(returned)
+        except FieldError as bad:
+            raise FieldError(None, bad.problem) from None
+        found = {
+            field: next(filter(None, map(attributes.get, at)), None) for field, at in META.items()
+        }
+        meta = {field: value for field, value in found.items() if value is not None}
+        name = next(
+            (str(attributes[key]) for key in CONVERSATION if attributes.get(key)), self.trace
+        )
+        # A span of a model says more than the root span around it.
+        call = Call(name, self.trace, int(is_model), str(self.time or ""), history, replies, meta)
+        return [call] if replies else []
+
+
+def _by_messages(attributes: dict[str, Any]) -> tuple[Json, Json] | None:
+    for sent, returned in MESSAGES:
+        if attributes.get(sent) or attributes.get(returned):
+            answered = json_of(attributes.get(returned))
+            first = answered[:1] if isinstance(answered, list) else answered  # one choice counts
+            return json_of(attributes.get(sent)), first or None
+    return None
+
+
+def _by_index(attributes: dict[str, Any]) -> tuple[Any, Any] | None:
+    """Read OpenInference and OpenLLMetry, where each field of a message is an attribute."""
+    lists: dict[str, dict[int, dict[str, Any]]] = {}
+    for name, value in attributes.items():
+        if match := INDEXED.fullmatch(name):
+            field = match[3].removeprefix("message.")
+            message = lists.setdefault(match[1], {}).setdefault(int(match[2]), {})
+            if not field.startswith("contents."):
+                message[field] = value
+            elif field.endswith(("text", "content")):  # parts of OpenInference, an attribute each
+                message["content"] = "\n".join(filter(None, [message.get("content"), value]))
+    if not lists:
+        return None
+    sent, returned = (
+        [messages[number] for number in sorted(messages)]
+        for messages in (
+            lists.get("llm.input_messages") or lists.get("gen_ai.prompt") or {},
+            lists.get("llm.output_messages") or lists.get("gen_ai.completion") or {},
+        )
+    )
+    return sent, returned[:1] or None
+
+
+def _by_events(events: list[dict[str, Any]]) -> tuple[Json, Json] | None:
+    """Read the GenAI conventions up to 1.36, where each message is an event of the span."""
+    sent: list[Json] = []
+    returned: Json = None
+    for event in events:
+        name, body = str(event.get("name")), json_of(event.get("body"))
+        fields = {**event, **(body if isinstance(body, dict) else {})}
+        if name in OTEL_EVENTS:
+            content = json_of(fields.get("content"))
+            sent.append({"role": OTEL_EVENTS[name], "content": content})
+        elif name == "gen_ai.choice" and returned is None:
+            message = json_of(fields.get("message"))
+            returned = message or {"role": ASSISTANT, "content": fields.get("content")}
+        elif name == "gen_ai.client.inference.operation.details":
+            return _by_messages({**fields, **_flat(fields.get("attributes"))})
+    return (sent, returned) if sent or returned else None
+
+
+def _flat(attributes: object, prefix: str = "") -> dict[str, Any]:
+    """Return attributes by their dotted names, however they are nested."""
+    named: dict[str, Any] = {}
+    for name, value in attributes.items() if isinstance(attributes, dict) else ():
+        dotted = f"{prefix}{name}"
+        nested = isinstance(value, dict) and dotted.partition(".")[0] in NESTED
+        if nested and not value.keys() & {"role", "content", "parts"}:
+            named |= _flat(value, f"{dotted}.")
+        else:
+            named[dotted] = value
+    return named
+
+
+def _phoenix_calls(span: dict[str, Any], otherwise: str) -> list[Call]:
+    """Read a span of Phoenix's API, or a row of its data frames, with dotted names."""
+    context = span.get("context")
+    if not isinstance(context, dict):
+        context = {}
+    fields = {f"context.{name}": value for name, value in context.items()}
+    flat = _flat({name: value for name, value in span.items() if name != "context"})
+    fields |= {name.removeprefix("attributes."): value for name, value in flat.items()}
+    trace = _text_in(fields, "context.trace_id", "trace_id") or otherwise
+    is_root = not _text_in(fields, "parent_id", "parentId")
+    return Span(trace, _text_in(fields, "start_time"), is_root, fields).calls()
+
+
+def _is_phoenix(span: dict[str, Any]) -> bool:
+    return "span_kind" in span and any(name.startswith(("attributes", "context")) for name in span)
+
+
+def _otlp_value(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value of OTLP's JSON, whose type is the name of its field."""
+    if not isinstance(value, dict):
+        return value
+    for name in ("stringValue", "boolValue", "doubleValue"):
+        if name in value:
+            return value[name]
+    if "intValue" in value:
+        return int(value["intValue"])
+    if "arrayValue" in value:
+        return [_otlp_value(item) for item in (value["arrayValue"] or {}).get("values", [])]
+    if "kvlistValue" in value:
+        return _attributes((value["kvlistValue"] or {}).get("values", []))
+    return None
+
+
+def _attributes(items: object) -> dict[str, Any]:
+    """Return attributes of OTLP's JSON, or of an exporter that writes an object."""
+    if isinstance(items, dict):
+        return _flat(items)
+    if not isinstance(items, list):
+        return {}
+    objects = (item for item in items if isinstance(item, dict))
+    return {str(item.get("key")): _otlp_value(item.get("value")) for item in objects}
+
+
+def _otlp_spans(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each span of a record, or log record, with the attributes of its resource."""
+    for outer, inner, leaf in (
+        ("resourceSpans", "scopeSpans", "spans"),
+        ("resourceLogs", "scopeLogs", "logRecords"),
+    ):
+        for resource in record.get(outer) or []:
+            shared = _attributes((resource.get("resource") or {}).get("attributes"))
+            for scope in resource.get(inner) or []:
+                yield from ((span, shared) for span in scope.get(leaf) or [])
+    if "attributes" in record and "resourceSpans" not in record:
+        resource = record.get("resource")
+        own = resource.get("attributes") if isinstance(resource, dict) else {}
+        yield record, _attributes(own)
+
+
+LOG = ("eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp")
+"""Fields that log records have and spans do not."""
+
+
+def _read_otel(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    # Spans whose messages did not stand in them: they may be log records, here or further on.
+    waiting: dict[tuple[str, str], Span] = {}
+
+    def calls_of(span: Span) -> Iterator[Call | RecordError]:
+        try:
+            yield from span.calls()
+        except FieldError as bad:
+            yield bad.at(name, span.line)
+
+    def calls(line: Line) -> Iterator[Call | RecordError]:
+        try:
+            for fields, shared in _otlp_spans(object_of(line)):
+                if (span := _otlp_span(fields, shared, line.number, name, waiting)) is not None:
+                    yield from calls_of(span)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise FieldError(None, f"not laid out as OTLP's JSON: {error}") from None
+
+    def all_calls() -> Iterator[Call | RecordError]:
+        yield from parsed_lines(lines, name, calls)
+        for span in waiting.values():
+            yield from calls_of(span)
+
+    return _conversations(all_calls())
+
+
+def _otlp_span(
+    fields: dict[str, Any],
+    shared: dict[str, Any],
+    line: int,
+    file: str,
+    waiting: dict[tuple[str, str], Span],
+) -> Span | None:
+    """Return a span whose messages are known; others wait, or are about something else."""
+    context = fields.get("context") or fields.get("spanContext") or {}
+    trace, number = (
+        str(fields.get(camel) or fields.get(snake) or context.get(snake) or "").removeprefix("0x")
+        for camel, snake in (("traceId", "trace_id"), ("spanId", "span_id"))
+    )
+    times = (fields.get(each) for each in ("startTimeUnixNano", "start_time", "timeUnixNano"))
+    span = Span(
+        trace or f"{file}:{line}",
+        next(filter(None, times), None),
+        (fields.get("parentSpanId") or fields.get("parent_id")) in ("", "0" * 16, None),
+        {**shared, **_attributes(fields.get("attributes"))},
+        [_event(event) for event in fields.get("events") or []],
+        line,
+    )
+    is_log = any(each in fields for each in LOG)
+    if is_log:
+        span.events.append(_event(fields))
+    if not span.has_call() and not span.events:
+        return None
+    known = span.messages() is not None or "input.value" in span.attributes or bool(span.events)
+    if known and not is_log:
+        return span
+    kept = waiting.setdefault((trace, number), span)
+    if kept is not span:
+        kept.attributes.update(span.attributes)
+        kept.events.extend(span.events)
+    return None
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    attributes = _attributes(event.get("attributes"))
+    name = event.get("eventName") or event.get("event_name") or attributes.get("event.name")
+    return {"name": name or event.get("name"), "body": _otlp_value(event.get("body")), **attributes}
+
+
+def _is_otel(record: dict[str, Any]) -> bool:
+    if "resourceSpans" in record or "resourceLogs" in record:
+        return True
+    attributes = record.get("attributes")
+    if not isinstance(attributes, dict) or "name" not in record:
+        return False
+    return Span("", None, is_root=True, attributes=_flat(attributes)).has_call()
+
+
+def _unwrapped(record: dict[str, Any], wrappers: tuple[str, ...]) -> list[Any]:
+    lists = (record.get(name) for name in wrappers)
+    return next((items for items in lists if isinstance(items, list)), [record])
+
+
+def _export(
+    name: str,
+    summary: str,
+    is_item: Callable[[dict[str, Any]], bool],
+    calls_of: Callable[[dict[str, Any], str], Iterable[Call]],
+    *wrappers: str,
+) -> Format:
+    """Return the format of a tracer that exports an object a call.
+
+    ``calls_of`` gets an object and a name for a trace without one; ``wrappers`` are fields that may
+    hold a list of such objects.
+    """
+
+    def fits(record: dict[str, Any]) -> bool:
+        first = _unwrapped(record, wrappers)[:1]
+        return bool(first) and isinstance(first[0], dict) and is_item(first[0])
+
+    def read(lines: Iterable[Line | RecordError], file: str) -> Iterator[Found]:
+        def calls(line: Line) -> Iterator[Call | RecordError]:
+            for place, item in enumerate(_unwrapped(object_of(line), wrappers)):
+                try:
+                    yield from calls_of(as_object(item), f"{file}:{line.number}:{place}")
+                except FieldError as bad:
+                    yield bad.at(file, line.number)
+
+        return _conversations(parsed_lines(lines, file, calls))
+
+    return Format(name=name, summary=summary, sniff=partial(confidence, fits=fits), read=read)
+
+
+FORMATS = (
+    _export(
+        "langfuse",
+        "traces or observations of Langfuse: its exports, or an answer of its API",
+        _is_langfuse,
+        LANGFUSE.calls,
+        *("data", "traces", "observations"),
+    ),
+    _export(
+        "langsmith",
+        "runs of LangSmith: its bulk export, or an answer of its API",
+        _is_langsmith,
+        LANGSMITH.calls,
+        *("runs", "data"),
+    ),
+    _export(
+        "mlflow",
+        "traces of MLflow (`Trace.to_json`, `mlflow traces get`), one a line or a list",
+        _is_mlflow,
+        _mlflow_calls,
+        "traces",
+    ),
+    _export(
+        "phoenix",
+        "spans of Phoenix: rows of its data frames, or an answer of its API",
+        _is_phoenix,
+        _phoenix_calls,
+        "data",
+    ),
+    _export(
+        "openai",
+        "requests beside responses of OpenAI's interfaces (Chat Completions, Responses)",
+        _is_openai,
+        _openai_calls,
+        "data",
+    ),
+    Format(
+        name="otel",
+        summary="OpenTelemetry traces with GenAI attributes: OTLP's JSON lines, or a span a line",
+        sniff=partial(confidence, fits=_is_otel),
+        read=_read_otel,
+    ),
+)
