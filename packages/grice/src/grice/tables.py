@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.console import RenderableType
+
     from grice.stats.estimate import Estimate
 
-    View: TypeAlias = Iterable["Lines | Table"]
+    View: TypeAlias = Iterable["Lines | Table | RenderableType"]
 
 
 class Lines(NamedTuple):

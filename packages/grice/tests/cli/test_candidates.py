@@ -60,7 +60,7 @@ def test_a_metric_that_only_vetoes_is_run_too(records, capsys):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--weight", "relevance"], "METRIC=NUMBER"),
+        (["--weight", "relevance"], "METRIC=VALUE"),
         (["--weight", "relevance=heavy"], "not a number"),
         (["--weight", "relevance=-1"], "above 0"),
         (["--held-out", "relevance,repetition"], "no metric is left"),

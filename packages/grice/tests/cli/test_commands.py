@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from grice.cli import main
-from grice.cli._status import MEANINGS
+from grice.cli.streams import MEANINGS
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ROOT / "examples"

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from grice.cli import main
-from grice.cli._progress import Progress, Stages
+from grice.cli.progress import Progress, Stages
 from grice.progress import track, watched
 from grice.readers import read
 

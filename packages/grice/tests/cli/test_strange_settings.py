@@ -1,15 +1,12 @@
 """Files of options that another person may have written, and the user's own file."""
 
-import argparse
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from grice.cli import main
-from grice.cli.commands import score
-from grice.cli.parser import add_everywhere
+from grice.cli import command_parser, main
 from grice.cli.settings import Settings, find_settings
 
 PLUGIN = """
@@ -229,13 +226,11 @@ def test_a_project_sets_what_stays_inside(project, capsys, options):
 
 
 def test_every_option_of_a_project_was_decided_on():
-    parser = argparse.ArgumentParser(add_help=False)
-    add_everywhere(parser)
-    score.configure(parser, ())
+    parser = command_parser(["score"]).commands()["score"]
     harmless = {
         "bad-records", "blend", "column", "concurrency", "debug", "dry-run", "format", "full",
-        "json", "metrics", "mode", "no-cache", "no-resume", "quiet", "resume", "sample", "seed",
-        "speaker", "timeout", "workers",
+        "help", "json", "metrics", "mode", "no-cache", "no-resume", "quiet", "resume", "sample",
+        "seed", "speaker", "timeout", "workers",
     }  # fmt: skip
     checked = {
         "address", "cache", "engine", "limit-requests", "models", "output", "plugin",

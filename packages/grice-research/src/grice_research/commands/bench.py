@@ -11,11 +11,13 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_data, add_json
+from grice.cli.derive import output_path
 from grice.cli.options import add_metric_options, load_grader, options_of_others
 from grice.cli.output import show
+from grice.cli.streams import warn
 from grice.files import cache_folder
 from grice.tables import Lines, Table, number
+from grice_tasks.flags import add_data, add_json
 
 if TYPE_CHECKING:
     import argparse
@@ -43,7 +45,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
     parser.add_argument(
         "--page",
-        type=Path,
+        type=output_path,
         metavar="FILE.md",
         help="write an index of all runs kept in --record, and a page for each beside its record; "
         "without NAME nothing is measured",
@@ -73,8 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
         if len(benches) == 1 and not counts[0] and context.missing:
             raise InputError(next(iter(context.missing.values())))
         for problem in context.missing.values():
-            from grice.cli.terminal import warn
-
             warn(problem)
     # Which metrics the tables have is known once they are computed.
     for flag, metric in options_of_others(arguments, computed):
@@ -124,8 +124,6 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
 
     measured = list(figures(bench, context))
     for first, second in equal_rows(measured):
-        from grice.cli.terminal import warn
-
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
     if arguments.json:
         from grice.records import to_json

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE, UNMET
 from grice.cli.output import emit
+from grice.cli.streams import DONE, UNMET
 from grice.errors import InputError
 from grice.tables import Lines
+from grice_tasks import flags
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="get: a mirror of such a folder, https, http, file, or a path",
     )
     flags.add_json(parser)
-    flags.tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

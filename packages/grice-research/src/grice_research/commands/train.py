@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
+from grice.cli.derive import add_extras
 from grice.cli.output import emit
-from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
 from grice_research.commands import train_guide, train_published
 from grice_research.training.published.recipes import recipes
+from grice_tasks import flags
+from grice_tasks.flags import Action, add_actions, run_action
 
 if TYPE_CHECKING:
     import argparse
@@ -67,19 +68,18 @@ def _configure(parser: argparse.ArgumentParser, name: str | None) -> None:
         )
     flags.add_seed(parser, "every split")
     flags.add_json(parser)
-    flags.add_extras(parser, "stats")
+    add_extras(parser, "stats")
 
 
 def _adapt(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
-    from grice.cli.models import opened_models
-    from grice.cli.options import conversations
+    from grice.cli.options import conversations, opened_models
     from grice_research.training.adapt import train, train_metric
     from grice_research.training.labelled import labelled_replies, true_and_false_replies
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
-    records = conversations(arguments.files, arguments.format, arguments.columns)
+    records = conversations(arguments.files, arguments.format, arguments.column)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
     else:

@@ -6,11 +6,13 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli.options import add_metric_options, check_options, loader, names
+from grice.cli.derive import names
+from grice.cli.options import add_metric_options, check_options, loader
 from grice.cli.output import emit
+from grice.cli.streams import warn
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, number
+from grice_tasks import flags
 from grice_tasks.steering.command import BASE, open_base
 
 if TYPE_CHECKING:
@@ -85,11 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _contexts(arguments: argparse.Namespace) -> list[Conversation]:
     from grice.cli.options import conversations
-    from grice.cli.terminal import warn
     from grice_tasks.steering.dialogue import draw_contexts
 
     contexts = []
-    records = conversations(arguments.files, arguments.format, arguments.columns)
+    records = conversations(arguments.files, arguments.format, arguments.column)
     for record in draw_contexts(records, seed=arguments.seed):
         if isinstance(record, RecordError):
             warn(str(record))

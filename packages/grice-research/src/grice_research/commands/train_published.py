@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
 from grice.cli.output import emit, show
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
+from grice_tasks import flags
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser, recipe: Recipe) -> None:
     about = "the checkpoint to start from: config.json, *.safetensors, tokenizer.json"
     parser.add_argument("--from", dest="base", type=Path, metavar="FOLDER", help=about)
     about = "examples to measure on; default: every tenth of the others"
-    flags.add_list(parser, "--test", "FILE", about, type=Path)
+    flags.add_list(parser, "--test", "FILE", about)
     about = "another hyper-parameter than the paper's; may be repeated"
     parser.add_argument(
         "--set", dest="changes", action="append", default=[], metavar="NAME=VALUE", help=about
@@ -45,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"{asked}; the paper starts from {recipe.base}")
     files = [Path(file) for file in arguments.files]
     folders = arguments.base, arguments.output
-    order = Order(recipe, files, *folders, arguments.test, arguments.changes)
+    order = Order(
+        recipe, files, *folders, [Path(file) for file in arguments.test], arguments.changes
+    )
     recipe.values(order.changes)  # before anything is printed
     if not arguments.json:
         show(_recipe_view(recipe, order.changes))

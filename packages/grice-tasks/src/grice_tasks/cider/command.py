@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE, PARTIAL
 from grice.cli.output import emit_rows
+from grice.cli.streams import DONE, PARTIAL
 from grice.errors import did_you_mean, plural
 from grice.tables import Lines, Table
+from grice_tasks import flags
 from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 4 if records could not be read."""
     if "action" in arguments:
         return _run_stats(arguments)
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
     from grice.errors import RecordError
     from grice.files import write_lines, write_text
     from grice.records import to_json
@@ -108,8 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | RecordError]:
-    from grice.cli.models import opened_models
-    from grice.cli.options import all_records, opened
+    from grice.cli.options import all_records, opened, opened_models
     from grice.errors import ModelError
     from grice.progress import track
     from grice.readers import part_read
@@ -127,7 +126,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         if models.task(reference) != "links":
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
         heads = models.load(reference, TripletModels)
-        readings = opened(arguments.files, arguments.format, arguments.columns)
+        readings = opened(arguments.files, arguments.format, arguments.column)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))
 
@@ -153,7 +152,7 @@ def _configure_stats(parser: argparse.ArgumentParser) -> None:
 
 def _run_stats(arguments: argparse.Namespace) -> int:
     """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
     from grice_tasks.cider.files import read_annotated
     from grice_tasks.cider.statistics import compare_counts
 

@@ -7,12 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
 from grice.cli.output import emit, emit_rows, print_or_write
-from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
-from grice_tasks.flags import add_model, add_rules
+from grice_tasks import flags
+from grice_tasks.flags import Action, add_actions, add_model, add_rules, run_action
 
 if TYPE_CHECKING:
     import argparse
@@ -105,7 +104,7 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened_classifiers() -> Iterator[GraphClassifiers]:
     """Open the shipped classifiers of graphs."""
-    from grice.cli.models import opened_models
+    from grice.cli.options import opened_models
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
 
     with opened_models() as models:
@@ -131,7 +130,7 @@ def _run_score(arguments: argparse.Namespace) -> int:
 
 
 def _score(arguments: argparse.Namespace, options: ScoreOptions) -> None:
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
     from grice_tasks.explagraphs.files import score_files
 
     rows, total = score_files(arguments.samples, arguments.predictions, options)
@@ -160,7 +159,7 @@ def _score_by_shape(arguments: argparse.Namespace, options: ScoreOptions) -> Non
 
 
 def _warn_of_missing(missing: int, total: int) -> None:
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
 
     if missing:
         warn(f"no prediction for {missing:,} of {plural(total, 'sample')}: left out")
@@ -269,7 +268,6 @@ def _add_graphs(parser: argparse.ArgumentParser) -> None:
 
 def _configure_checking(parser: argparse.ArgumentParser) -> None:
     _configure_rules(parser)
-    flags.tells_by_status(parser)
 
 
 def _configure_rules(parser: argparse.ArgumentParser) -> None:
@@ -346,8 +344,8 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli.models import opened_models
-    from grice.cli.terminal import warn
+    from grice.cli.options import opened_models
+    from grice.cli.streams import warn
     from grice.records import to_json
     from grice_tasks.explagraphs.files import samples_to_explain
     from grice_tasks.explagraphs.samples import GraphPredictor

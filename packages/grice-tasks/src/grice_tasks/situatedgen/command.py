@@ -6,12 +6,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
 from grice.cli.output import emit, emit_rows, write_or_print_lines
-from grice.cli.parser import Action, add_actions, run_action
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
-from grice_tasks.flags import add_model, add_rules
+from grice_tasks import flags
+from grice_tasks.flags import Action, add_actions, add_model, add_rules, run_action
 
 if TYPE_CHECKING:
     import argparse
@@ -77,7 +76,7 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened_shipped() -> Iterator[SituatedModels]:
     """Open what ships for contrasting sentences."""
-    from grice.cli.models import opened_models
+    from grice.cli.options import opened_models
     from grice_tasks.situatedgen.files import open_models
 
     with opened_models(keep=False) as models:
@@ -92,7 +91,7 @@ def add_writer(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened_writer(arguments: argparse.Namespace) -> Iterator[KeywordWriter]:
     """Open the model of :func:`add_writer`."""
-    from grice.cli.models import opened_models
+    from grice.cli.options import opened_models
     from grice_tasks.situatedgen.models import KeywordWriter
 
     reference = arguments.model or SHIPPED
@@ -106,7 +105,7 @@ def opened_writer(arguments: argparse.Namespace) -> Iterator[KeywordWriter]:
 
 def _score(arguments: argparse.Namespace) -> int:
     """Print the scores of the system and of the baselines."""
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
     from grice_tasks.situatedgen.files import score_files
 
     with opened_shipped() if arguments.plausibility == "shipped" else nullcontext() as models:
@@ -182,7 +181,7 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
         default="shipped",
         help="drop pairs that do not depend on their context (default)",
     )
-    flags.add_seed(parser, "splits and the order of keywords", SEED)
+    flags.add_shared(parser, "seed", "int", SEED, "splits and the order of keywords")
     flags.add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
     flags.add_json(parser)
 

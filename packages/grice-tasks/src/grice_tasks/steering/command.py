@@ -10,13 +10,13 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE, PARTIAL
-from grice.cli.models import models_as_asked
-from grice.cli.options import add_metric_options, check_options, loader, names
+from grice.cli.derive import names
+from grice.cli.options import add_metric_options, check_options, loader, models_as_asked
 from grice.cli.output import emit, write_or_print_lines
+from grice.cli.streams import DONE, PARTIAL
 from grice.errors import InputError, RecordError
 from grice.tables import Lines, Table, number
+from grice_tasks import flags
 from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def _open_guide(arguments: argparse.Namespace, base: SteerableLM) -> Guide:
 def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: Guide) -> int:
     """Write contexts with candidates; the exit status is 4 if records could not be used."""
     from grice.cli.options import conversations
-    from grice.cli.terminal import warn
+    from grice.cli.streams import warn
     from grice.evaluation.candidates import with_candidates
     from grice_tasks.steering.guide import GuidedGenerator
 
-    records = conversations(arguments.files, arguments.format, arguments.columns)
+    records = conversations(arguments.files, arguments.format, arguments.column)
     written: list[Conversation] = []
     broken = 0
     for item in with_candidates(

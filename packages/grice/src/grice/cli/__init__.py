@@ -1,6 +1,9 @@
 """The ``grice`` command; each module of :mod:`grice.cli.commands` is one command.
 
-:mod:`grice.cli._status` says what the exit status means.
+A command is a function ``run``, or several named ``ACTIONS``, from which :mod:`grice.cli.derive`
+makes the parser; it returns an :class:`grice.cli.output.Output` or an exit status. A command of
+another distribution may instead declare its parser itself: ``configure(parser, words)`` and
+``run(arguments)``.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import os
 import pkgutil
 import sys
 import warnings
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -17,26 +21,31 @@ from typing import TYPE_CHECKING, Protocol, cast
 import grice
 from grice import distributions
 from grice.cli import commands
-from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import (
-    CHECKING,
+from grice.cli.derive import about, add_arguments, add_extras, call, output_path
+from grice.cli.output import Output, emit_rows
+from grice.cli.parser import Parser, add_everywhere
+from grice.cli.settings import check_settings, with_settings
+from grice.cli.streams import (
+    DONE,
+    FAULT,
+    INTERRUPTED,
+    MEANINGS,
     QUIET,
+    TYPED,
     UNCUT,
+    UNUSABLE,
     complain,
     drop,
     is_broken_pipe,
     open_streams,
-    visible,
 )
-from grice.cli.parser import Parser, add_everywhere
-from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, InputError, out_of_memory, shortened
 from grice.files import check_not_input
 from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TextIO
 
     from grice.cli.settings import Settings
@@ -46,9 +55,6 @@ __all__ = ["command_names", "command_parser", "find_commands", "main"]
 
 COMMAND_GROUP = "grice.commands"
 """Entry point group of commands that other distributions add."""
-
-WRITTEN = frozenset({"output", "report", "csv", "latex", "junit", "markdown", "page"})
-"""Arguments of any command that name a file to be written; no other argument does."""
 
 GROUPS = {
     "find bad replies": ("score", "review", "explain", "report"),
@@ -60,16 +66,14 @@ GROUPS = {
 """Commands of the core by their heading in the help page; a test compares them."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
-"""What a stream says that nothing can be written to, without the name of a file."""
+"""Errors of a stream that nothing can be written to, without the name of a file."""
 
 
 class Command(Protocol):
-    """What a command module declares."""
+    """Module of a command, which may also have ``HELP``, ``EXTRAS`` and ``ACTIONS``."""
 
-    HELP: str
-
-    def configure(self, parser: argparse.ArgumentParser, words: Sequence[str]) -> None: ...
-    def run(self, arguments: argparse.Namespace) -> int: ...
+    run: Callable[..., object]
+    configure: Callable[[argparse.ArgumentParser, Sequence[str]], None]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,13 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GriceError as error:
         if "--debug" in words:
             raise
-        complain(visible(str(error)))
+        complain(str(error))
         return UNUSABLE
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone: it has read all it wanted.
         drop(sys.stdout)
         return DONE
     except Exception as error:
@@ -101,63 +104,63 @@ def _run(typed: Sequence[str]) -> int:
         if "--debug" not in typed:
             warnings.showwarning = _show_warning
         words, settings = with_settings(typed)
+        typing = TYPED.set(typed)
         quiet = QUIET.set("--quiet" in words or "-q" in words)
-        checking, uncut = CHECKING.set(False), UNCUT.set("--full" in words)
+        uncut = UNCUT.set("--full" in words)
         try:
             if settings and not QUIET.get():
                 complain(f"options from {_named(settings)}")
             parser = command_parser(words)
-            if not words:  # somebody who wants to know what there is
+            if not words:
                 parser.print_help(sys.stderr)
                 return UNUSABLE
             arguments = parser.parse_args(words)
-            _check_place(arguments)
             _keep_inputs(arguments)
-            arguments.typed = typed
-            CHECKING.set(getattr(arguments, "checking", False))
             with watched(_stages()):
-                status = arguments.run(arguments)
+                result = arguments.run(arguments)
+                if isinstance(result, Output):
+                    emit_rows(result.rows, result.view, as_json=arguments.json)
         except SystemExit as end:
             if is_broken_pipe(end):
                 raise BrokenPipeError from end
             if end.code == UNUSABLE and settings:
                 complain(f"options were read from {_named(settings)}, too")
-            sys.stdout.flush()  # of argparse: a help page, which may have no reader either
+            sys.stdout.flush()  # the help page, which may have no reader either
             raise
         finally:
+            TYPED.reset(typing)
             QUIET.reset(quiet)
-            CHECKING.reset(checking)
             UNCUT.reset(uncut)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # all is done: the status stands
         drop(sys.stdout)
-    return int(status)
+    return result.status if isinstance(result, Output) else result or DONE
 
 
 def _named(settings: Sequence[Settings]) -> str:
-    return visible(" and ".join(file.shown() for file in settings))
+    return " and ".join(file.shown() for file in settings)
 
 
 def _stages() -> Watcher | None:
-    """Return what draws how far a command has come; nothing in a pipe, or where quiet is asked."""
+    """Return the progress bars of a terminal, unless the command is quiet."""
     if QUIET.get() or not sys.stderr.isatty():
         return None
-    from grice.cli._progress import Stages
+    from grice.cli.progress import Stages
 
     return Stages()
 
 
 def _fault(error: Exception) -> int:
-    """Say what went wrong that no command expects, and return the exit status."""
+    """Report an error that no command expects, and return the exit status."""
     if isinstance(error, OSError) and error.filename is not None:
-        complain(visible(f"{error.filename}: {error.strerror}"))
+        complain(f"{error.filename}: {error.strerror}")
         return UNUSABLE
     if isinstance(error, OSError) and error.errno in FULL:
         drop(sys.stdout)
         complain(f"the output cannot be written: {error.strerror}")
         return UNUSABLE
-    message = shortened(visible(str(error)), LONGEST)
+    message = shortened(str(error), LONGEST)
     if out_of_memory(error):
         complain(
             f"memory ran out{': ' if message else ''}{message}\n"
@@ -173,7 +176,7 @@ def _fault(error: Exception) -> int:
 
 
 def command_parser(words: Sequence[str]) -> Parser:
-    """Return the parser of all commands, of which the one in the words knows its arguments."""
+    """Return the parser of all commands; only the one in the words knows its arguments."""
     parser = Parser(
         prog="grice",
         description="Find the bad replies in chatbot conversations, offline, with evidence for "
@@ -204,18 +207,56 @@ def command_parser(words: Sequence[str]) -> Parser:
             raise InputError(
                 f"command {name!r} of {entry.dist.name}: {type(error).__name__}: {error}"
             ) from error
-        subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP)
+        text = getattr(command, "HELP", None) or about(command.run)
+        subparser = subparsers.add_parser(name, help=text, description=text)
         add_everywhere(subparser)
-        subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:
-            command.configure(subparser, words)
+            _configure(subparser, command, words)
     if chosen is None and (absent := distributions.extras().keys() - entries.keys()):
         parser.epilog = (
             f"Not installed: {', '.join(sorted(absent))}; each says which package it needs. "
             f"{parser.epilog}"
         )
     return parser
+
+
+def _configure(parser: argparse.ArgumentParser, command: Command, words: Sequence[str]) -> None:
+    """Declare the arguments of a command, or of its actions."""
+    if hasattr(command, "configure"):  # by itself
+        parser.set_defaults(run=command.run, leaf=parser)
+        command.configure(parser, words)
+        return
+    actions = getattr(command, "ACTIONS", ())
+    if not actions:
+        _derive(parser, command, command.run, words)
+        return
+    subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    for action in actions:
+        name, text = action.__name__.strip("_"), about(action)
+        subparser = subparsers.add_parser(name, help=text, description=text)
+        add_everywhere(subparser)
+        _derive(subparser, command, action, words)
+
+
+def _derive(
+    parser: argparse.ArgumentParser,
+    command: Command,
+    function: Callable[..., object],
+    words: Sequence[str],
+) -> None:
+    parser.set_defaults(run=partial(call, function), leaf=parser)
+    add_arguments(parser, function)
+    extras = getattr(command, "EXTRAS", ())
+    if "Scoring" in function.__annotations__.values():
+        from grice.cli.options import add_metric_options
+
+        flag = getattr(command, "METRICS_FLAG", "--metrics")
+        add_metric_options(parser, words, *extras, flag=flag)
+    elif extras:
+        add_extras(parser, *extras)
+    if parser.prog == "grice score":
+        check_settings(parser)
 
 
 def _sections(entries: Mapping[str, metadata.EntryPoint]) -> dict[str, list[str]]:
@@ -237,27 +278,26 @@ def _refuse_absent(name: str) -> None:
         raise InputError(f"grice {name} is no longer available: {instead}")
 
 
-def _check_place(arguments: argparse.Namespace) -> None:
-    """Refuse a URL for what only a file of this machine can take."""
-    place = getattr(arguments, "output", None)
-    if isinstance(place, str) and getattr(arguments, "engine", None) is None:
-        raise InputError(f"{place}: only grice score --engine writes into a store; name a file")
-
-
 def _keep_inputs(arguments: argparse.Namespace) -> None:
-    """Refuse to write over a file that the same command reads."""
+    """Refuse to write over a file that another argument names."""
     given = vars(arguments)
-    named = (value for name in given.keys() - WRITTEN for value in _texts(given[name]))
-    # os.path: a text that is too long for a path is no file, where pathlib raises an error.
-    files = [Path(name) for name in named if os.path.isfile(name)]  # noqa: PTH113
-    folders = [Path(name) for name in _texts(given.get("files")) if os.path.isdir(name)]  # noqa: PTH112
-    for name in WRITTEN & given.keys():
+    actions = arguments.leaf._actions if "leaf" in given else ()
+    written = {action.dest for action in actions if action.type is output_path}
+    named = [text for name in given.keys() - written for text in _texts(given[name])]
+    # os.path: a text that is too long for a path is no file; pathlib raises an error for it.
+    files = [Path(text) for text in named if os.path.isfile(text)]  # noqa: PTH113
+    folders = [Path(text) for text in _texts(given.get("files")) if os.path.isdir(text)]  # noqa: PTH112
+    for name in written:
+        if isinstance(given[name], str) and not given.get("engine"):
+            raise InputError(
+                f"{given[name]}: only grice score --engine writes into a store; name a file"
+            )
         for output in _texts(given[name]):
             check_not_input(Path(output), [*files, *folders])
 
 
 def _texts(value: object) -> list[str]:
-    """Return what of an argument may be a path; it may have been given several times."""
+    """Return the texts of an argument, each of which may be a path."""
     values = value if isinstance(value, list) else [value]
     return [str(text) for text in values if isinstance(text, (str, Path))]
 
@@ -270,17 +310,13 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print what is to be known, without the line of the source that said it."""
+    """Print a warning without its place in the source."""
     del category, filename, lineno, file, line
-    complain(visible(str(message)))
+    complain(str(message))
 
 
 def find_commands() -> dict[str, metadata.EntryPoint]:
-    """Return every command by its name: of grice and of installed distributions.
-
-    A distribution offers a command by the entry point group ``grice.commands``; of two of one name
-    the core's counts.
-    """
+    """Return the commands of grice and of installed distributions; the core's take precedence."""
     found = {entry.name: entry for entry in distributions.entry_points(COMMAND_GROUP)}
     for module in pkgutil.iter_modules(commands.__path__):
         name = module.name.replace("_", "-")

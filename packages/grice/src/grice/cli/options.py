@@ -1,204 +1,226 @@
-"""Options that select, configure and run metrics, loaded metrics, and conversations of files."""
+"""Metrics, models and conversations as the options of a command ask for them."""
 
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
+from grice.cli.derive import Scoring, add_extras, add_group, names
+from grice.cli.streams import TYPED, note, warn
+from grice.errors import GriceError, MetricError
 from grice.files import cache_folder
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from grice.errors import RecordError
-    from grice.metrics.declaration import Metric, Option
+    from grice.metrics.declaration import Metric
     from grice.models.endpoint.usage import ClientOptions
+    from grice.models.loader import ModelLoader
     from grice.readers import Reading
     from grice.records import Conversation
     from grice.scoring.api import Grader
+
+TYPES = {"int": int, "float": float, "str": str}
+LARGE = "large"
+"""The preset that is recommended after a run of ``small``."""
 
 
 def add_metric_options(
     parser: argparse.ArgumentParser, words: Sequence[str], *extras: str, flag: str = "--metrics"
 ) -> None:
-    """Add what selects, configures and runs metrics; each metric brings its own options.
+    """Add the options of metrics, those of plug-in files included.
 
-    Extras are those that the command may ask for beside those of metrics. A command that scores
-    only where its ``flag`` names metrics has no default metrics.
-
-    The words of the command line are looked through for plugins, whose options are added too, and
-    for the metrics asked for: the help describes the options of those alone, of all metrics they
-    would bury it.
+    Only the metrics that the words name are described in the help. A command that scores only on
+    request names its metrics by another ``flag``.
     """
     from grice.metrics.registry import find_metrics
 
-    early = _early(words, flag)
-    registry = find_metrics(early.plugin)
-    parser.set_defaults(registry=registry)  # a plugin is run once a command
-    for problem in registry.problems:  # here, where every command comes by once
-        from grice.cli.terminal import warn
-
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    early.add_argument("--plugin", type=Path, action="append", default=[])
+    early.add_argument("-m", flag, dest="metrics")
+    try:
+        known = early.parse_known_args(list(words))[0]
+    except argparse.ArgumentError:  # the full parser reports it
+        known = argparse.Namespace(plugin=[], metrics=None)
+    registry = find_metrics(known.plugin)
+    for problem in registry.problems:
         warn(problem)
+    parser.set_defaults(registry=registry)  # plug-in files run once a command
     group = parser.add_argument_group(
         "metrics",
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
         "and this help does with -m METRIC.",
     )
-    if flag == "--metrics":
-        flags.add_metrics(group, ",".join(registry.defaults()))
-    flags.add_plugins(group)
-    flags.add_preset(group)
-    flags.add_mode(group)
-    flags.add_number(group, "--workers", "N", "batches computed at once; default: cores")
-    flags.add_cache(group)
-    flags.add_switch(group, "--no-cache", "keep nothing between runs")
-    flags.add_extras(parser, "arrow", "onnx", "stats", "stores", "transformers", *extras)
-    named = names(early.metrics)
+    add_group(group, Scoring, *([] if flag == "--metrics" else ["metrics"]))
+    parser.set_defaults(metrics=None)
+    for action in group._group_actions:
+        if action.dest == "metrics":
+            action.help = f"{action.help}; default {','.join(registry.defaults())}"
+    add_extras(parser, "arrow", "onnx", "stats", "stores", "transformers", *extras)
+    described = names(known.metrics)
     for metric in registry.metrics.values():
-        _add_options_of(metric, parser, named)
+        group = parser.add_argument_group(f"options of {metric.name}")
+        helps = dict.fromkeys(metric.renamed, "")
+        for name, reference in metric.models.items():
+            helps[name] = f"model reference; default {reference}"
+            _add_option(group, metric, name, metavar="MODEL")
+        for option in metric.options:
+            limits = f"{option.range}." if option.range else ""
+            helps[option.name] = " ".join(
+                filter(None, [option.help, limits, f"Default: {option.default}."])
+            )
+            _add_option(
+                group,
+                metric,
+                option.name,
+                type=TYPES[option.type],
+                choices=option.choices or None,
+                metavar=None if option.choices else option.type.upper(),
+            )
+        for former in metric.renamed:
+            _add_option(group, metric, former)
+        for action in group._group_actions:
+            text = helps[action.dest.partition(".")[2]]
+            if metric.name in described and text:
+                action.help = text.replace("%", "%%")
 
 
-def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequence[str]) -> None:
-    if not metric.options and not metric.models:
-        return
-    described = metric.name in named
-    group = parser.add_argument_group(f"options of {metric.name}")
-    for option in metric.options:
-        group.add_argument(
-            metric.flag(option.name),
-            dest=_destination(metric, option.name),
-            type={"int": int, "float": float, "str": str}[option.type],
-            choices=option.choices or None,
-            metavar=None if option.choices else option.type.upper(),
-            help=_help(option) if described else argparse.SUPPRESS,
-        )
-    for former in metric.renamed:
-        group.add_argument(
-            metric.flag(former), dest=_destination(metric, former), help=argparse.SUPPRESS
-        )
-    for name, reference in metric.models.items():
-        group.add_argument(
-            metric.flag(name),
-            dest=_destination(metric, name),
-            metavar="MODEL",
-            help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
-        )
-
-
-def _help(option: Option) -> str:
-    parts = [option.help, f"{option.range}." if option.range else "", f"Default: {option.default}."]
-    return " ".join(filter(None, parts)).replace("%", "%%")
-
-
-def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> partial[Grader]:
-    """Return what loads metrics by their names with the options that the arguments give."""
-    from grice.scoring.api import load_from
-
-    settings: dict[str, dict[str, object]] = {}
-    for metric in arguments.registry.metrics.values():
-        options = (option.name for option in metric.options)
-        given = {
-            name: value
-            for name in (*options, *metric.models, *metric.renamed)
-            if (value := getattr(arguments, _destination(metric, name), None)) is not None
-        }
-        if given:
-            settings[metric.name] = given
-    return partial(
-        load_from,
-        arguments.registry,
-        options=settings,
-        speakers=speakers,
-        mode=arguments.mode,
-        workers=arguments.workers,
-        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
-        models=chosen_preset(arguments),
-        terms=endpoint_terms(arguments),
+def _add_option(
+    group: argparse._ArgumentGroup, metric: Metric, name: str, **settings: object
+) -> None:
+    group.add_argument(
+        metric.flag(name),
+        dest=f"{metric.name}.{name}",
+        help=argparse.SUPPRESS,
+        **settings,  # type: ignore[arg-type] # argparse's own keywords
     )
 
 
-def endpoint_terms(arguments: argparse.Namespace) -> ClientOptions | None:
-    """Return how endpoints are used; None where a command has no options for that."""
-    if not hasattr(arguments, "limit_requests"):
-        return None
-    from grice.models.endpoint.usage import ClientOptions
-
-    return ClientOptions(
-        concurrency=arguments.concurrency,
-        timeout=float(arguments.timeout),
-        limit_requests=arguments.limit_requests,
-        dry_run=getattr(arguments, "dry_run", False),
-    )
+def _options_of(metric: Metric) -> list[str]:
+    return [*(option.name for option in metric.options), *metric.models, *metric.renamed]
 
 
-def chosen_preset(arguments: argparse.Namespace) -> str:
-    """Return the preset of a run, and say once which it is where it is not what ships."""
-    from grice.scoring.presets import SMALL, default_preset
-
-    if arguments.models is None:
-        arguments.models = default_preset()
-        chosen = " (chosen by grice models use)"
-    else:
-        chosen = ""
-    if arguments.models != SMALL and not getattr(arguments, "announced", False):
-        from grice.cli.terminal import note
-
-        note(f"models: {arguments.models}{chosen}")
-        arguments.announced = True
-    return str(arguments.models)
-
-
-def check_options(arguments: argparse.Namespace, asked: Sequence[str] = ()) -> None:
-    """Refuse options of metrics that are not asked for; those that a file sets are passed over."""
-    from grice.errors import MetricError
-
-    asked = asked or names(arguments.metrics) or arguments.registry.defaults()
-    for flag, metric in options_of_others(arguments, asked):
+def check_options(scoring: Namespace, asked: Sequence[str] = ()) -> None:
+    """Refuse typed options of metrics that are not asked for."""
+    asked = asked or names(scoring.metrics) or scoring.registry.defaults()
+    for flag, metric in options_of_others(scoring, asked):
         raise MetricError(
             f"{flag} is an option of {metric}, which is not asked for: give "
             f"-m {','.join((*asked, metric))}, or leave it out"
         )
 
 
-def options_of_others(
-    arguments: argparse.Namespace, asked: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the options that were typed of metrics that are not asked for, with these metrics."""
-    typed = {word.partition("=")[0] for word in arguments.typed}
-    for metric in arguments.registry.metrics.values():
-        if metric.name in asked:
-            continue
-        options = (*(option.name for option in metric.options), *metric.models, *metric.renamed)
-        for flag in sorted(typed.intersection(map(metric.flag, options))):
-            yield flag, metric.name
+def options_of_others(scoring: Namespace, asked: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the typed options of metrics that are not asked for, with their metric."""
+    typed = {word.partition("=")[0] for word in TYPED.get()}
+    for metric in scoring.registry.metrics.values():
+        if metric.name not in asked:
+            for flag in sorted(typed.intersection(map(metric.flag, _options_of(metric)))):
+                yield flag, metric.name
 
 
-def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
-    """Return the metrics that the arguments ask for, ready to score."""
-    return loader(arguments, speakers)(names(arguments.metrics))
+def loader(scoring: Namespace, speakers: Sequence[str] = ()) -> partial[Grader]:
+    """Return a function that loads metrics by name, with the options given."""
+    from grice.scoring.api import load_from
+
+    settings: dict[str, dict[str, object]] = {}
+    for metric in scoring.registry.metrics.values():
+        values = {
+            name: getattr(scoring, f"{metric.name}.{name}", None) for name in _options_of(metric)
+        }
+        given = {name: value for name, value in values.items() if value is not None}
+        if given:
+            settings[metric.name] = given
+    return partial(
+        load_from,
+        scoring.registry,
+        options=settings,
+        speakers=speakers,
+        mode=scoring.mode,
+        workers=scoring.workers,
+        cache=_cache(scoring),
+        models=chosen_preset(scoring),
+        terms=endpoint_terms(scoring),
+    )
 
 
-def _early(words: Sequence[str], flag: str) -> argparse.Namespace:
-    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
-    early.add_argument("--plugin", type=Path, action="append", default=[])
-    early.add_argument("-m", flag, dest="metrics")
-    try:
-        return early.parse_known_args(list(words))[0]
-    except argparse.ArgumentError:  # the full parser says what is wrong
-        return argparse.Namespace(plugin=[], metrics=None)
+def load_grader(scoring: Namespace, speakers: Sequence[str] = ()) -> Grader:
+    """Load the metrics that the options name."""
+    return loader(scoring, speakers)(names(scoring.metrics))
 
 
-def names(listed: str | None) -> list[str]:
-    """Return the names in a list with commas, as options take it."""
-    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+def chosen_preset(scoring: Namespace) -> str:
+    """Return the preset of a run, and report it once if it is not the shipped one."""
+    from grice.scoring.presets import SMALL, default_preset
+
+    chosen = ""
+    if scoring.models is None:
+        scoring.models, chosen = default_preset(), " (chosen by grice models use)"
+    if scoring.models != SMALL and not getattr(scoring, "announced", False):
+        note(f"models: {scoring.models}{chosen}")
+        scoring.announced = True
+    return str(scoring.models)
 
 
-def _destination(metric: Metric, name: str) -> str:
-    """Return under which name the arguments hold an option of a metric."""
-    return f"{metric.name}.{name}"
+def endpoint_terms(options: Namespace, *, dry_run: bool | None = None) -> ClientOptions | None:
+    """Return the client options of endpoints; None for a command without them."""
+    if not hasattr(options, "limit_requests"):
+        return None
+    from grice.models.endpoint.usage import ClientOptions
+
+    return ClientOptions(
+        concurrency=options.concurrency,
+        timeout=float(options.timeout),
+        limit_requests=options.limit_requests,
+        dry_run=options.dry_run if dry_run is None else dry_run,
+    )
+
+
+def opened_models(*, workers: int | None = None, keep: bool = True) -> ModelLoader:
+    """Return models with the default options, to be closed at the end of a block."""
+    from grice.models.loader import ModelLoader, default_workers
+
+    cache = cache_folder() if keep else None
+    return ModelLoader(mode="fast", workers=workers or default_workers(), cache=cache)
+
+
+def models_as_asked(scoring: Namespace) -> ModelLoader:
+    """Return models with the mode, workers, cache and client options given."""
+    from grice.models.loader import ModelLoader, default_workers
+
+    return ModelLoader(
+        mode=scoring.mode,
+        workers=scoring.workers or default_workers(),
+        cache=_cache(scoring),
+        terms=endpoint_terms(scoring),
+    )
+
+
+def _cache(scoring: Namespace) -> Path | None:
+    folder: Path = scoring.cache or cache_folder()
+    return None if scoring.no_cache else folder
+
+
+def recommend_larger(metrics: Collection[str] = ()) -> None:
+    """Name the gain of the largest preset, and the commands for it, if it changes a score."""
+    from grice.models.store.index import known_models
+    from grice.models.store.places import find_stored
+    from grice.scoring.presets import named_preset
+
+    with suppress(GriceError):  # a finished run does not fail by a file of settings
+        preset = named_preset(LARGE)
+        if metrics and not {*preset.metrics, *preset.options}.intersection(metrics):
+            return
+        index = known_models()
+        missing = [index[name] for name in preset.models if find_stored(name) is None]
+        size = sum(entry.download or 0 for entry in missing) / 1e9
+        fetch = f"grice models get {LARGE} ({size:.1f} GB to fetch), then " if missing else ""
+        note(f"{LARGE} finds more {preset.finds}: {fetch}grice score --models {LARGE}")
 
 
 def conversations(
@@ -209,8 +231,7 @@ def conversations(
 
 
 def opened(files: Sequence[str], form: str | None, columns: Mapping[str, str]) -> list[Reading]:
-    """Open files of conversations, and say as what they are read."""
-    from grice.cli.terminal import note
+    """Open files of conversations, and report their formats."""
     from grice.readers import read
 
     readings = [read(file, format=form, columns=columns) for file in files]
@@ -220,7 +241,7 @@ def opened(files: Sequence[str], form: str | None, columns: Mapping[str, str]) -
 
 
 def all_records(readings: Sequence[Reading]) -> Iterator[Conversation | RecordError]:
-    """Yield the conversations of opened files; the ids of a later one carry its name."""
+    """Yield the conversations of opened files; ids are unique within a file only."""
     from msgspec.structs import replace
 
     from grice.errors import RecordError
@@ -228,7 +249,6 @@ def all_records(readings: Sequence[Reading]) -> Iterator[Conversation | RecordEr
     for place, reading in enumerate(readings):
         for record in reading:
             if place and not isinstance(record, RecordError):
-                # Ids are unique within a file only.
                 yield replace(record, id=f"{reading.source}#{record.id}")
             else:
                 yield record

@@ -1,28 +1,25 @@
-"""The parser of the command line: it says itself what is near to a word that it does not know."""
+"""Argument parser that suggests the closest option, and groups commands in its help."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from grice import distributions
-from grice.cli import flags
 from grice.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name what is near, with the usage of the command in question.
+    """Parser whose errors name the closest word, with the usage of the command in question.
 
-    Options are written out: one that another begins with is not taken for it, for then a typing
-    error would be found out only once a new option comes.
+    Options cannot be abbreviated: an abbreviation would break when a similar option is added.
     """
 
     def __init__(
@@ -50,14 +47,14 @@ class Parser(argparse.ArgumentParser):
         page.add_text(self.epilog)
         return page.format_help()
 
-    def parse_known_args(  # type: ignore[override] # its overloads say the same at length
+    def parse_known_args(  # type: ignore[override] # without its overloads
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, and refuse here what is unknown: the parser of a command knows its own options."""
+        """Parse, and refuse unknown options of this parser before its commands parse theirs."""
         words = list(sys.argv[1:] if args is None else args)
         unknown = [word for word in self._own_options(words) if not self._knows(word)]
         if unknown:
-            # Before anything else: a mistyped option also leaves what it stands for missing.
+            # First of all: a mistyped option may also leave a required one missing.
             self._refuse_former(unknown[0].partition("=")[0])
             near = did_you_mean(unknown[0].partition("=")[0], self._long_options())
             self.error(
@@ -70,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         return parsed, more
 
     def error(self, message: str) -> NoReturn:
-        """End with the usage and a message; of a choice that is none the near one is named."""
+        """End with the usage and a message, which names the closest choice."""
         wrong = CHOICE.search(message)
         if wrong:
             self._refuse_former(wrong[1])
@@ -81,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
     def _refuse_former(self, word: str) -> None:
-        """Refuse a former action or option by naming what replaces it."""
+        """Refuse a former action or option, and name its replacement."""
         place = " ".join([*self.prog.split()[1:], word])
         instead = distributions.instead_of(place)
         if instead is None and word.startswith("--"):
@@ -90,14 +87,14 @@ class Parser(argparse.ArgumentParser):
             raise InputError(f"{self.prog} {word} is no longer available: {instead}")
 
     def commands(self) -> dict[str, Parser]:
-        """Return the parsers of the commands, or of the actions, by name; none of a leaf."""
+        """Return the parsers of commands or actions by name."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 return cast("dict[str, Parser]", action.choices)
         return {}
 
     def _own_options(self, words: Sequence[str]) -> Iterator[str]:
-        """Yield the words that are options of this parser: in front of the name of a command."""
+        """Yield the options of this parser: those in front of the name of a command."""
         inner = bool(self.commands())
         for word in words:
             if word == "--" or (inner and not word.startswith("-")):
@@ -113,50 +110,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_everywhere(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:
-    """Add what every command and every action takes, in front of its name or behind it."""
-    parser.add_argument(
-        "--debug", action="store_true", default=default, help="show the trace of an error"
-    )
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", default=default, help="print results and errors alone"
-    )
-    parser.add_argument(
-        "--full", action="store_true", default=default, help="cut no text, however long it is"
-    )
+    """Add the options of every command and action, in front of its name or behind it."""
+    for flags, text in (
+        (["--debug"], "show the trace of an error"),
+        (["-q", "--quiet"], "print results and errors alone"),
+        (["--full"], "cut no text, however long it is"),
+    ):
+        parser.add_argument(*flags, action="store_true", default=default, help=text)
 
 
 def leaves(parser: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
-    """Yield the parsers that run something, each with the words that lead to it."""
+    """Yield the parsers without further commands, each with the words that lead to it."""
     commands = parser.commands()
     if not commands:
         yield names, parser
     for name, command in commands.items():
         yield from leaves(command, *names, name)
-
-
-class Action(NamedTuple):
-    """One action of a command."""
-
-    name: str
-    about: str
-    configure: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
-
-
-def add_actions(
-    parser: ArgumentParser, actions: Iterable[Action], extras: Sequence[str] = ()
-) -> None:
-    """Declare the actions of a command, of which one has to be named, and their extras."""
-    subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
-    for action in actions:
-        subparser = subparsers.add_parser(action.name, help=action.about, description=action.about)
-        add_everywhere(subparser)
-        subparser.set_defaults(run_action=action.run)
-        action.configure(subparser)
-        if extras:
-            flags.add_extras(subparser, *extras)
-
-
-def run_action(arguments: Namespace) -> int:
-    """Run the action that was named."""
-    return int(arguments.run_action(arguments))

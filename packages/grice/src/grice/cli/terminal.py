@@ -1,4 +1,4 @@
-"""What a person sees on the terminal."""
+"""Lines, tables and results on the terminal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grice.cli._streams import QUIET, UNCUT, complain, visible
-from grice.errors import LONGEST, excerpt, plural, shortened
+from grice.cli.streams import UNCUT, visible
+from grice.errors import excerpt, plural
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.tables import Lines, bounds, number
 from grice.tables import Table as TableView
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
     from grice.evaluation.review import Review
     from grice.records import Evidence, Score
-    from grice.scoring.summary import MetricSummary, Summary
+    from grice.scoring.summary import Summary
+    from grice.tables import View
 
 TEXT_WIDTH = 300
 
 
 class _CleanConsole(Console):
-    """A console on which no text steers the terminal, whoever wrote it and wherever it stands."""
+    """Console that shows control characters in any text instead of sending them."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -48,82 +49,54 @@ def console(*, stderr: bool = False) -> Console:
     return _CleanConsole(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
-def warn(message: str) -> None:
-    """Print one line to standard error, cut where it is too long to be read."""
-    complain(visible(shortened(message, LONGEST)))
-
-
-def note(message: str) -> None:
-    """Print what is good to know and no complaint: a line as :func:`warn` does, not if quiet."""
-    if not QUIET.get():
-        warn(message)
-
-
-def confirm(question: str) -> bool:
-    """Ask a question on the terminal; without one, the answer is no."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    sys.stderr.write(f"{visible(question)} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
-
-
-def print_summary(summary: Summary, worst: Review | None = None) -> None:
-    """Print a run: a line per metric, the lowest replies, and those to look at first."""
-    out = console()
+def summary_view(summary: Summary, worst: Review | None = None) -> View:
+    """Show a run: a line per metric, the lowest replies, and those to check first."""
     conversations = plural(summary.conversations, "conversation")
     drawn = summary.sample
     of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
-    out.print(f"{conversations}, {plural(summary.turns, 'turn')}{of}", style="bold")
+    yield Text(f"{conversations}, {plural(summary.turns, 'turn')}{of}", style="bold")
     rows = []
     for metric in summary.metrics:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
         mean = number(metric.mean.value if metric.mean else None)
         rows.append((metric.metric, mean, bounds(metric.mean), *counts))
-    print_table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
+    yield TableView(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
     for metric in summary.metrics:
-        _print_lowest(out, metric)
+        if metric.lowest:
+            yield Text(f"\nlowest {metric.metric}", style="bold")
+        for low in metric.lowest:
+            place = _place(low.conversation, low.turn, low.text)
+            yield _turn(number(low.value), place, low.reason)
     if worst is not None and any(item.has_flaw for item in worst.items):
-        _print_first(out, worst)
+        yield from _first_view(worst)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
-        out.print(f"\n{skipped} could not be read", style="bold red")
-        for problem in summary.problems[:5]:
-            out.print(Text(f"  {one_line(problem)}"))
+        yield Text(f"\n{skipped} could not be read", style="bold red")
+        yield from (Text(f"  {one_line(problem)}") for problem in summary.problems[:5])
         if summary.skipped > 5:
-            out.print(f"  … and {summary.skipped - 5:,} more")
+            yield Text(f"  … and {summary.skipped - 5:,} more")
 
 
-def _print_lowest(out: Console, metric: MetricSummary) -> None:
-    if not metric.lowest:
-        return
-    out.print(f"\nlowest {metric.metric}", style="bold")
-    for low in metric.lowest:
-        _print_turn(
-            out, number(low.value), _place(low.conversation, low.turn, low.text), low.reason
-        )
-
-
-def _print_first(out: Console, worst: Review) -> None:
+def _first_view(worst: Review) -> View:
     from grice.detectors import in_words
 
-    out.print("\nto look at first, by the probability that a person would mark it", style="bold")
+    yield Text("\nto look at first, by the probability that a person would mark it", style="bold")
     if worst.certain:
-        out.print(f"certain flaws: {in_words(worst.certain)}")
+        yield Text(f"certain flaws: {in_words(worst.certain)}")
     for item in filter(lambda item: item.has_flaw, worst.items):
         by = f", by {item.metric}" if item.metric else ""
         why = f"{item.headline}{by}" + (f": {item.reason}" if item.reason else "")
-        _print_turn(out, item.certainty, _place(item.conversation, item.turn, item.reply), why)
+        yield _turn(item.certainty, _place(item.conversation, item.turn, item.reply), why)
 
 
-def _print_turn(out: Console, value: str, place: Text, reason: str | None) -> None:
+def _turn(value: str, place: Text, reason: str | None) -> Table:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=7, justify="right")
     grid.add_column(ratio=1)
     grid.add_row(value, place)
     if reason:
         grid.add_row("", Text(one_line(reason), style="italic"))
-    out.print(grid)
+    return grid
 
 
 def _place(conversation: str, turn: int | None, text_of: str) -> Text:
@@ -132,42 +105,40 @@ def _place(conversation: str, turn: int | None, text_of: str) -> Text:
     return text.append(one_line(as_read(text_of)), style="not dim") if text_of else text
 
 
-def print_scores(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> None:
-    """Print scores with all their evidence; ``texts`` are the turns of the conversation."""
-    out = console()
+def scores_view(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> View:
+    """Show scores with all their evidence; ``texts`` are the turns of the conversation."""
     for score in scores:
         line = Text(f"{score.metric}  ", style="bold")
         line.append(number(score.value), style="bold cyan")
         line.append("" if score.status == "ok" else f"  {score.status}", style="yellow")
         if score.flags:
             line.append(f"  ({', '.join(score.flags)})", style="yellow")
-        out.print(line)
+        yield line
         if score.reason:
-            out.print(indented(one_line(score.reason), 2, "italic"))
+            yield indented(one_line(score.reason), 2, "italic")
         for evidence in score.evidence:
             first, *more = describe(evidence, texts)
-            out.print(indented(first, 2))
-            for row in more:
-                out.print(indented(row, 8))
+            yield indented(first, 2)
+            yield from (indented(row, 8) for row in more)
         if signatures:
-            for row in _signature_rows(score.signature, max(1, out.width - 2)):
-                out.print(indented(row, 2, "dim"))
+            rows = _signature_rows(score.signature, max(1, console().width - 2))
+            yield from (indented(row, 2, "dim") for row in rows)
 
 
 def _signature_rows(signature: str, width: int) -> list[str]:
-    """Return the signature in rows that end behind a bar or a plus, so that no name is torn."""
+    """Wrap a signature behind bars and plus signs only."""
     breakable = signature.replace("|", "| ").replace("+", "+ ")
     rows = wrap(breakable, width, break_on_hyphens=False)
     return [row.replace("| ", "|").replace("+ ", "+") for row in rows]
 
 
 def indented(text: str, indent: int, style: str = "") -> Padding:
-    """Return text whose every row begins so many blanks further right."""
+    """Indent every row of a text."""
     return Padding(Text(text, style=style), (0, 0, 0, indent), expand=False)
 
 
 def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
-    """Return the lines that say a piece of evidence in words."""
+    """Return a piece of evidence as lines of text."""
     match evidence:
         case TripleEvidence(triple=triple, plausibility=plausibility, known=known):
             written = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
@@ -188,19 +159,22 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
 
 
 def one_line(text: str, longest: int = TEXT_WIDTH) -> str:
-    """Return the text on one line, without characters that could steer a terminal.
-
-    It is cut behind a word, unless the command was asked to cut nothing (``--full``).
-    """
+    """Put a text on one line, cut behind a word unless ``--full`` is given."""
     return visible(" ".join(text.split()) if UNCUT.get() else excerpt(text, longest))
 
 
-def print_piece(piece: Lines | TableView) -> None:
-    """Print lines, free of control characters, or a table."""
+def print_piece(piece: Lines | TableView | RenderableType) -> None:
+    """Print a piece of a view; a string is written as it is."""
     if isinstance(piece, TableView):
         print_table(*piece)
         return
+    if isinstance(piece, str):
+        sys.stdout.write(piece)
+        return
     out = console()
+    if not isinstance(piece, Lines):
+        out.print(piece)
+        return
     for line in piece.lines:
         out.print(indented(one_line(line, piece.longest), piece.indent, piece.style))
 
@@ -211,10 +185,7 @@ def print_table(
     words: int = 1,
     dim: frozenset[int] = frozenset(),
 ) -> None:
-    """Print rows under a head, closer together where the terminal is too narrow for them.
-
-    A name in the first column is never broken or cut. See :class:`grice.tables.Table`.
-    """
+    """Print rows under a head; a name in the first column is never broken or cut."""
     if not columns:
         _print_pairs(rows)
         return
@@ -238,7 +209,7 @@ def print_table(
 
 
 def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
-    """Print what there is to know, each name beside its value."""
+    """Print names and values side by side."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")

@@ -10,7 +10,7 @@ import numpy as np
 from grice.errors import BundleError, os_reason
 from grice.models.batching import run_apart
 from grice.models.loader import Settings
-from grice.models.store.folders import copy_files
+from grice.models.store.places import copy_files
 from grice.models.tokenization import beginning, ending, open_tokenizer
 from grice.numeric import sigmoid, softmax
 

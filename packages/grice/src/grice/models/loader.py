@@ -81,8 +81,8 @@ MODEL_TYPES = {
 SCHEMES = {
     "bundle": "grice.models.bundle:shipped_model",
     "file": "grice.knowledge.own:own_model",
-    "hf": "grice.models.store.folders:hub_model",
-    "model": "grice.models.store.folders:stored_model",
+    "hf": "grice.models.store.hub:hub_model",
+    "model": "grice.models.store.places:stored_model",
     "openai": "grice.models.endpoint.models:openai_model",
     "openai-logprobs": "grice.models.endpoint.models:openai_logprobs_model",
 }

@@ -4,66 +4,60 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli.output import emit
+from grice.cli.output import Output
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from grice.cli.derive import OutputPath
     from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
     from grice.tables import View
 
-HELP = "compare two score files: differences, significance, turns and causes"
+EXTRAS = ("stats",)
 TEXT = 100
 """Characters of a reply that are shown."""
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
-    parser.add_argument(
-        "baseline", metavar="A.jsonl", help="scores to compare with; of another tool: FILE#COLUMN"
-    )
-    parser.add_argument("other", metavar="B.jsonl", help="scores of the same items, changed")
-    flags.add_across_signatures(parser)
-    parser.add_argument(
-        "--difference",
-        type=float,
-        metavar="D",
-        help="smallest difference worth finding; default: the one that was found",
-    )
-    flags.add_number(parser, "--moved", "N", "conversations to name", 5, type=int)
-    parser.add_argument(
-        "--texts", metavar="CHATS", help="the scored conversations, to show what was judged"
-    )
-    flags.add_seed(parser, "swaps of a permutation test, and resamples")
-    flags.add_json(parser)
-    flags.add_report(parser)
-    flags.add_extras(parser, "stats")
+def run(
+    baseline: str,
+    other: str,
+    *,
+    across_signatures: bool = False,
+    difference: float | None = None,
+    moved: int = 5,
+    texts: str | None = None,
+    seed: int = 0,
+    report: OutputPath | None = None,
+) -> Output:
+    """Compare two score files: differences, significance, turns and causes.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the comparison."""
+    Args:
+        baseline (A.jsonl): scores to compare with; of another tool: FILE#COLUMN
+        other (B.jsonl): scores of the same items, changed
+        difference (D): smallest difference worth finding; default: the one that was found
+        moved (N): conversations to name
+        texts (CHATS): the scored conversations, to show the judged replies
+        seed: permutation tests and resamples
+    """
     from grice.evaluation.compare import compare
 
     result = compare(
-        arguments.baseline,
-        arguments.other,
-        across_signatures=arguments.across_signatures,
-        difference=arguments.difference,
-        moved=arguments.moved,
-        texts=arguments.texts,
-        seed=arguments.seed,
+        baseline,
+        other,
+        across_signatures=across_signatures,
+        difference=difference,
+        moved=moved,
+        texts=texts,
+        seed=seed,
     )
-    if arguments.report is not None:
+    if report is not None:
         from grice.files import write_text
         from grice.report.html import difference_page
 
-        write_text(arguments.report, difference_page(result))
-    emit(result, _view(result), as_json=arguments.json)
-    return 0
+        write_text(report, difference_page(result))
+    return Output([result], _view(result))
 
 
 def _view(result: CompareResult) -> View:
@@ -100,17 +94,13 @@ def _row(metric: MetricDifference) -> Sequence[str]:
     )
 
 
-def _left_out(metric: MetricDifference) -> list[str]:
-    """Return what was left out of a metric, in words."""
-    unpaired = metric.unpaired.items()
-    lines = [f"{plural(n, 'item')} {statuses}: left out" for statuses, n in unpaired]
+def _left_out(metric: MetricDifference) -> Iterator[str]:
+    for statuses, n in metric.unpaired.items():
+        yield f"{plural(n, 'item')} {statuses}: left out"
     if metric.only_baseline or metric.only_other:
-        lines.append(
-            f"{plural(metric.only_baseline, 'item')} only in the baseline, "
-            f"{metric.only_other:,} only in the other: left out"
-        )
-        lines += metric.named
-    return lines
+        only = f"{plural(metric.only_baseline, 'item')} only in the baseline"
+        yield f"{only}, {metric.only_other:,} only in the other: left out"
+        yield from metric.named
 
 
 def _moved(moved: MovedConversation) -> View:

@@ -2,73 +2,62 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from grice.cli import flags
-from grice.cli.options import names
-from grice.cli.output import emit, print_json_lines
+from grice.cli.derive import names
+from grice.cli.output import Output
+from grice.cli.streams import DONE, UNMET, warn
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from grice.scoring.doctor import Arrangement, Diagnosis
     from grice.tables import View
 
-HELP = "check the installation and the reproducibility of scores on this machine"
 MEBI = 2**20
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
-    """Declare the arguments."""
-    flags.add_metrics(parser, "the default metrics")
-    flags.add_plugins(parser)
-    flags.add_mode(parser)
-    flags.add_cache(parser)
-    parser.add_argument(
-        "--clear-cache",
-        action="store_true",
-        help="remove cached answers of models, and check nothing",
-    )
-    flags.add_json(parser)
-    flags.tells_by_status(parser)
+def run(
+    *,
+    metrics: str | None = None,
+    plugin: Sequence[Path] = (),
+    mode: Literal["fast", "exact"] = "fast",
+    cache: Path | None = None,
+    clear_cache: bool = False,
+) -> Output:
+    """Check the installation and the reproducibility of scores on this machine.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the diagnosis; the exit status is 1 if something is wrong, else 0."""
-    from grice.cli.terminal import warn
+    Args:
+        metrics: those of grice score by default
+        clear_cache: remove cached answers of models, and check nothing
+    """
     from grice.files import cache_folder
     from grice.metrics.registry import find_metrics
     from grice.models.loader import plugin_problems
     from grice.readers import find_formats
     from grice.scoring.doctor import diagnose
 
-    cache = arguments.cache or cache_folder()
-    if arguments.clear_cache:
-        return _clear(cache, as_json=arguments.json)
-    registry = find_metrics(arguments.plugin)
+    cache = cache or cache_folder()
+    if clear_cache:
+        return _clear(cache)
+    registry = find_metrics(plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
-    diagnosis = diagnose(registry, names(arguments.metrics), mode=arguments.mode, cache=cache)
-    emit(diagnosis, _view(diagnosis), as_json=arguments.json)
-    return 0 if diagnosis.holds else 1
+    diagnosis = diagnose(registry, names(metrics), mode=mode, cache=cache)
+    return Output([diagnosis], _view(diagnosis), DONE if diagnosis.holds else UNMET)
 
 
-def _clear(folder: Path, *, as_json: bool) -> int:
+def _clear(folder: Path) -> Output:
     from grice.models.cache import cache_files
     from grice.scoring.doctor import cache_size
 
     size = cache_size(folder)
     for file in cache_files(folder):
         file.unlink(missing_ok=True)
-    if as_json:
-        print_json_lines([{"folder": str(folder), "bytes": size, "state": "cleared"}])
-    else:  # in one line, however long the path is
-        sys.stdout.write(f"{folder}: {size / MEBI:.1f} MiB cleared\n")
-    return 0
+    row = {"folder": str(folder), "bytes": size, "state": "cleared"}
+    return Output([row], [f"{folder}: {size / MEBI:.1f} MiB cleared\n"])
 
 
 def _view(diagnosis: Diagnosis) -> View:

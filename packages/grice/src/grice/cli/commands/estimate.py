@@ -4,49 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli.options import names
-from grice.cli.output import emit
+from grice.cli.derive import names
+from grice.cli.output import Output
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
+    from grice.cli.derive import Scale
     from grice.evaluation.estimate import EstimateResult
     from grice.tables import View
 
-HELP = "estimate the mean rating of all conversations from a few ratings"
+EXTRAS = ("stats",)
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
-    parser.add_argument("labels", metavar="LABELS", help="ratings of a random sample")
-    parser.add_argument(
-        "scores",
-        metavar="OUT.jsonl",
-        help="what grice score wrote, of all; of another tool: FILE#COLUMN",
-    )
-    flags.add_metrics(parser)
-    flags.add_scale(parser)
-    flags.add_level(parser, 0.95)
-    flags.add_json(parser)
-    flags.add_extras(parser, "stats")
+def run(
+    labels: str,
+    scores: str,
+    *,
+    metrics: str | None = None,
+    scale: Scale | None = None,
+    level: float = 0.95,
+) -> Output:
+    """Estimate the mean rating of all conversations from a few ratings.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the mean beside what the labels alone give."""
+    Args:
+        labels (LABELS): ratings of a random sample
+        scores (OUT.jsonl): scores of all conversations; of another tool: FILE#COLUMN
+        metrics: all by default
+    """
     from grice.evaluation.estimate import estimate
 
     result = estimate(
-        arguments.labels,
-        arguments.scores,
-        metrics=names(arguments.metrics),
-        scale=None if arguments.scale is None else tuple(arguments.scale),
-        level=arguments.level,
+        labels,
+        scores,
+        metrics=names(metrics),
+        scale=scale,
+        level=level,
     )
-    emit(result, _view(result), as_json=arguments.json)
-    return 0
+    return Output([result], _view(result))
 
 
 def _view(result: EstimateResult) -> View:

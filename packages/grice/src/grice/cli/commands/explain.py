@@ -1,129 +1,104 @@
-"""``grice explain``: one reply, its scores and everything they rest on."""
+"""``grice explain``: one reply, its scores and their evidence."""
 
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_metric_options, check_options, load_grader
-from grice.cli.output import emit_rows, print_json_lines
+from grice.cli.options import check_options, load_grader
+from grice.cli.output import Output
+from grice.cli.streams import DONE, PARTIAL, UNUSABLE
 from grice.errors import InputError
 from grice.tables import Lines
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from grice.cli.derive import Input, Scoring
     from grice.evaluation.counterfactuals import Counterfactual
-    from grice.records import Conversation, Score
-    from grice.scoring.api import Grader
+    from grice.records import Conversation
     from grice.tables import View
 
-HELP = "score one reply and show the evidence"
 
+def run(
+    turns: Sequence[str] = (),
+    *,
+    file: str | None = None,
+    id_: str | None = None,
+    turn: int | None = None,
+    reading: Input,
+    what_if: bool = False,
+    signature: bool = False,
+    scoring: Scoring,
+) -> Output:
+    """Score one reply and show the evidence.
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "turns",
-        nargs="*",
-        metavar="TURN",
-        help="what was said, one argument a turn; the last one is the reply",
-    )
-    parser.add_argument("--file", metavar="FILE", help="take the conversation from this file")
-    parser.add_argument("--id", metavar="ID", help="id of the conversation in the file")
-    parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
-    flags.add_input(parser)
-    flags.add_json(parser)
-    flags.add_switch(
-        parser,
-        "--what-if",
-        "also try which single change of knowledge or text would lift the score",
-    )
-    flags.add_switch(parser, "--signature", "also say exactly what was computed")
-    add_metric_options(parser, words)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Score the reply and print the evidence."""
-    from grice.cli.terminal import print_scores
-
-    check_options(arguments)
-    conversation = _conversation(arguments)
-    with load_grader(arguments) as grader:
-        scores = grader.score(conversation)
-        if arguments.json:
-            print_json_lines(scores)
-        else:
-            texts = [turn.text for turn in conversation.turns]
-            print_scores(scores, texts, signatures=arguments.signature)
-        if arguments.what_if:
-            _try_changes(arguments, grader, conversation, scores)
-    failed = sum(score.status == "failed" for score in scores)
-    return DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL
-
-
-def _try_changes(
-    arguments: argparse.Namespace,
-    grader: Grader,
-    conversation: Conversation,
-    scores: Sequence[Score],
-) -> None:
+    Args:
+        turns (TURN): the texts, one argument a turn; the last one is the reply
+        file (FILE): take the conversation from this file
+        id_ (ID): id of the conversation in the file
+        turn (N): index of the reply, from 0
+        what_if: also try which single change of knowledge or text would lift the score
+        signature: also print the signature of each score
+    """
+    from grice.cli.terminal import scores_view
     from grice.evaluation.counterfactuals import counterfactuals
-
-    loaded = {metric.metric.name: metric for metric in grader.scorer.metrics}
-    for score in scores:
-        changes = counterfactuals(loaded[score.metric], conversation, score)
-        emit_rows(changes, _changes_view(score.metric, changes), as_json=arguments.json)
-
-
-def _changes_view(metric: str, changes: Sequence[Counterfactual]) -> View:
-    from grice.evaluation.counterfactuals import best_of_each_kind
-
-    yield Lines(["", f"what would lift {metric}"], style="bold")
-    nothing = ["no single change that was tried"]
-    yield Lines([*map(_change, best_of_each_kind(changes))] or nothing, indent=2)
-
-
-def _change(change: Counterfactual) -> str:
-    what = "knowing" if change.kind == "knowledge" else "without the words"
-    return f"{change.value:.3f}  ({change.lift:+.3f})  {what}: {change.change}"
-
-
-def _conversation(arguments: argparse.Namespace) -> Conversation:
     from grice.readers import find_conversation
 
-    if arguments.file is None:
-        return _stated(arguments)
-    if arguments.turns:
+    check_options(scoring)
+    if file is None:
+        conversation = _conversation(turns, is_placed=id_ is not None or turn is not None)
+    elif turns:
         raise InputError("give either turns or --file, not both")
-    return find_conversation(
-        arguments.file,
-        id=arguments.id,
-        turn=arguments.turn,
-        format=arguments.format,
-        columns=arguments.columns,
+    else:
+        conversation = find_conversation(
+            file, id=id_, turn=turn, format=reading.format, columns=reading.column
+        )
+    with load_grader(scoring) as grader:
+        scores = grader.score(conversation)
+        loaded = {metric.metric.name: metric for metric in grader.scorer.metrics}
+        changes = {
+            score.metric: counterfactuals(loaded[score.metric], conversation, score)
+            for score in (scores if what_if else ())
+        }
+    failed = sum(score.status == "failed" for score in scores)
+    texts = [each.text for each in conversation.turns]
+    return Output(
+        [*scores, *chain.from_iterable(changes.values())],
+        chain(scores_view(scores, texts, signatures=signature), _changes_view(changes)),
+        DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL,
     )
 
 
-def _stated(arguments: argparse.Namespace) -> Conversation:
-    """Return the conversation that the arguments themselves are."""
+def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
+    from grice.evaluation.counterfactuals import best_of_each_kind
+
+    for metric, tried in changes.items():
+        yield Lines(["", f"what would lift {metric}"], style="bold")
+        lines = []
+        for change in best_of_each_kind(tried):
+            what = "knowing" if change.kind == "knowledge" else "without the words"
+            lines.append(f"{change.value:.3f}  ({change.lift:+.3f})  {what}: {change.change}")
+        yield Lines(lines or ["no single change that was tried"], indent=2)
+
+
+def _conversation(texts: Sequence[str], *, is_placed: bool) -> Conversation:
+    """Return the conversation of the arguments, said by two speakers in turn."""
     from grice.records import Conversation, Turn
 
-    if not arguments.turns:
+    if not texts:
         raise InputError(
             'nothing to explain: give the turns, as in grice explain "How are you?" '
             '"Fine, thanks.", or --file FILE --id ID --turn N'
         )
-    # A reply may be longer than a name can be, which pathlib's test does not bear.
-    if len(arguments.turns) == 1 and os.path.isfile(arguments.turns[0]):  # noqa: PTH113
+    # A reply may be longer than a path can be, for which pathlib raises an error.
+    if len(texts) == 1 and os.path.isfile(texts[0]):  # noqa: PTH113
         raise InputError(
-            f"{arguments.turns[0]} is a file: give it as --file {arguments.turns[0]}, with "
-            f"--id ID and --turn N where it holds several"
+            f"{texts[0]} is a file: give it as --file {texts[0]}, with --id ID and --turn N where "
+            "it holds several"
         )
-    if arguments.id is not None or arguments.turn is not None:
+    if is_placed:
         raise InputError("--id and --turn look into --file FILE: name it")
-    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(arguments.turns))
+    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
     return Conversation("talk", turns, targets=(len(turns) - 1,))

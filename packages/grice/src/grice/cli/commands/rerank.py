@@ -5,163 +5,100 @@ With ``--pairs`` it writes preference pairs for training: the best candidate and
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-from grice.cli import flags
-from grice.cli._status import DONE, PARTIAL
-from grice.cli.models import models_as_asked
-from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
-from grice.cli.output import emit_rows, write_rows
+from grice.cli.derive import named_number, names
+from grice.cli.options import (
+    check_options,
+    chosen_preset,
+    conversations,
+    loader,
+    models_as_asked,
+)
+from grice.cli.output import Output, write_rows
+from grice.cli.streams import DONE, PARTIAL, warn
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.evaluation.rerank import Blend, Candidate, Curve, Preference, Ranked
+    from grice.cli.derive import Count, Input, OutputPath, Scoring
+    from grice.evaluation.rerank import Blend, Curve, Preference, Ranked
     from grice.records import Conversation
     from grice.tables import View
 
-HELP = "choose the best of several candidate replies by metrics"
-BASE = "model:medium"
 MARGIN = 0.1
 WIDTH = 69
 """Characters of a turn that are shown: a line of a terminal."""
 
 
-class Ranking(NamedTuple):
-    """What was ranked, how, and how many records could not be used."""
+def run(
+    files: Sequence[str],
+    *,
+    candidates: str = "candidates",
+    generate: Count | None = None,
+    generator: str = "model:medium",
+    blend: Literal["mean", "minimum", "product", "pareto"] = "mean",
+    weight: Sequence[str] = (),
+    veto: Sequence[str] = (),
+    held_out: str | None = None,
+    reading: Input,
+    output: OutputPath | None = None,
+    top: Count = 5,
+    pairs: bool = False,
+    margin: float | None = None,
+    length_ratio: float | None = None,
+    agreement: bool = False,
+    scoring: Scoring,
+) -> Output:
+    """Choose the best of several candidate replies by metrics.
 
-    ranked: list[Ranked]
-    blend: Blend
-    broken: int
-
-
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    from grice.evaluation.rerank import FIELD, RULES
-
-    flags.add_files(
-        parser,
-        f"conversations whose last turn is to be answered, each with a field {FIELD}; - for stdin",
-    )
-    parser.add_argument(
-        "--candidates", default=FIELD, metavar="FIELD", help=f"the field (default {FIELD})"
-    )
-    flags.add_number(
-        parser, "--generate", "N", "write N candidates for each context, behind those that it has"
-    )
-    parser.add_argument(
-        "--generator",
-        default=BASE,
-        metavar="MODEL",
-        help=f"the model that writes them (default {BASE}), or openai:MODEL@URL",
-    )
-    parser.add_argument(
-        "--blend",
-        choices=RULES,
-        default=RULES[0],
-        help="what several metrics make together (default mean)",
-    )
-    flags.add_list(
-        parser,
-        "--weight",
-        "METRIC=WEIGHT",
-        "of a metric in the blend (default 1); may be repeated",
-        type=_named_number,
-    )
-    flags.add_list(
-        parser,
-        "--veto",
-        "METRIC=VALUE",
-        "a candidate below VALUE stands behind all others; may be repeated",
-        type=_named_number,
-    )
-    parser.add_argument(
-        "--held-out",
-        metavar="NAMES",
-        help="metrics that are run and take no part: what else becomes of the replies",
-    )
-    flags.add_input(parser)
-    flags.add_output(parser, "FILE.jsonl", "a context a line, its candidates ranked; or the pairs")
-    flags.add_json(parser)
-    flags.add_top(parser, 5)
-    pairs = parser.add_argument_group("preference pairs for training")
-    flags.add_switch(
-        pairs,
-        "--pairs",
-        "the best and the worst candidate of each context: prompt, chosen, rejected",
-    )
-    flags.add_number(
-        pairs, "--margin", "M", f"least difference of the two values (default {MARGIN})", type=float
-    )
-    flags.add_number(
-        pairs,
-        "--length-ratio",
-        "R",
-        "the longer reply has at most R times the words of the shorter one",
-        type=float,
-    )
-    flags.add_switch(pairs, "--agreement", "no metric may prefer the rejected reply")
-    add_metric_options(parser, words)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Rank the candidates; the exit status is 4 if records could not be used."""
-    if arguments.pairs:
-        return _write_pairs(arguments)
-    given = {
-        "--margin": arguments.margin is not None,
-        "--length-ratio": arguments.length_ratio is not None,
-        "--agreement": arguments.agreement,
-    }
-    if any(given.values()):
-        named = ", ".join(name for name, is_given in given.items() if is_given)
-        raise InputError(f"{named}: only pairs are filtered; give --pairs, too")
-    ranked, blend, broken = _ranked_candidates(arguments)
-    write_rows(ranked, arguments.output)
-    emit_rows(ranked, _view(ranked, blend, arguments.top), as_json=arguments.json)
-    return PARTIAL if broken else DONE
-
-
-def _write_pairs(arguments: argparse.Namespace) -> int:
-    """Write preference pairs; the exit status is that of :func:`run`."""
-    from grice.evaluation.rerank import Filters, preferences
+    Args:
+        files (FILE): conversations whose last turn is to be answered, each with a field of
+            candidates; - for stdin
+        candidates (FIELD): the field
+        generate (N): write N candidates for each context, after those that it has
+        generator (MODEL): the model that writes them, or openai:MODEL@URL
+        blend: combination of several metrics
+        weight (METRIC=WEIGHT): of a metric in the blend (default 1); may be repeated
+        veto (METRIC=VALUE): a candidate below VALUE is ranked after all others; may be repeated
+        held_out (NAMES): metrics that are run and not used for the choice, to see its side effects
+        output: a context a line, its candidates ranked; or the pairs
+        pairs: preference pairs for training, the best and the worst candidate of each context:
+            prompt, chosen, rejected
+        margin (M): of pairs: least difference of the two values (default 0.1)
+        length_ratio (R): of pairs: the longer reply has at most R times the words of the shorter
+        agreement: of pairs: no metric may prefer the rejected reply
+    """
+    from grice.evaluation.rerank import Filters, preferences, rerank
 
     filters = Filters(
-        MARGIN if arguments.margin is None else arguments.margin,
-        math.inf if arguments.length_ratio is None else arguments.length_ratio,
-        arguments.agreement,
+        MARGIN if margin is None else margin,
+        math.inf if length_ratio is None else length_ratio,
+        agreement,
     )
     filters.check()
-    ranking = _ranked_candidates(arguments)
-    refused: Counter[str] = Counter()
-    pairs = list(preferences(ranking.ranked, filters, refused))
-    write_rows(pairs, arguments.output)
-    emit_rows(pairs, _pairs_view(pairs, refused), as_json=arguments.json)
-    return PARTIAL if ranking.broken else DONE
-
-
-def _ranked_candidates(arguments: argparse.Namespace) -> Ranking:
-    """Return the ranked candidates of all files; records that cannot be used are said."""
-    from grice.cli.options import conversations
-    from grice.cli.terminal import warn
-    from grice.evaluation.rerank import rerank
-
-    metrics, blend = _asked(arguments)
-    check_options(arguments, metrics)
-    records = conversations(arguments.files, arguments.format, arguments.columns)
+    given = {"margin": margin, "length-ratio": length_ratio, "agreement": agreement or None}
+    if not pairs and any(value is not None for value in given.values()):
+        named = ", ".join(f"--{name}" for name, value in given.items() if value is not None)
+        raise InputError(f"{named}: only pairs are filtered; give --pairs, too")
+    weights = dict(named_number("--weight", text) for text in weight)
+    vetoes = dict(named_number("--veto", text) for text in veto)
+    metrics, how = _asked(scoring, blend, weights, vetoes, names(held_out))
+    check_options(scoring, metrics)
+    records: Iterable[Conversation | RecordError]
+    records = conversations(files, reading.format, reading.column)
     ranked: list[Ranked] = []
     broken = 0
     with ExitStack() as stack:
-        if arguments.generate is not None:
-            records = _generated(arguments, records, stack)
-        grader = stack.enter_context(loader(arguments)(metrics))
-        for item in rerank(records, grader.scorer, blend, field=arguments.candidates):
+        if generate is not None:
+            records = _generated(scoring, records, generator, generate, candidates, stack)
+        grader = stack.enter_context(loader(scoring)(metrics))
+        for item in rerank(records, grader.scorer, how, field=candidates):
             if isinstance(item, RecordError):
                 warn(str(item))
                 broken += 1
@@ -169,64 +106,62 @@ def _ranked_candidates(arguments: argparse.Namespace) -> Ranking:
                 ranked.append(item)
     if not ranked:
         raise InputError("no record could be used: each needs turns and candidates")
-    if fewer := sum(len(item.candidates) < (arguments.generate or 0) for item in ranked):
+    if fewer := sum(len(item.candidates) < (generate or 0) for item in ranked):
         warn(
-            f"{fewer:,} of {plural(len(ranked), 'context')} with fewer than "
-            f"{arguments.generate} candidates: {arguments.generator} repeated itself, or left "
-            "requests unanswered; what it wrote was ranked"
+            f"{fewer:,} of {plural(len(ranked), 'context')} with fewer than {generate} "
+            f"candidates: {generator} repeated itself, or left requests unanswered; the others "
+            "were ranked"
         )
-    return Ranking(ranked, blend, broken)
+    rows: Sequence[object] = ranked
+    view = _view(ranked, how, top)
+    if pairs:
+        refused: Counter[str] = Counter()
+        rows = found = list(preferences(ranked, filters, refused))
+        view = _pairs_view(found, refused)
+    write_rows(rows, output)
+    return Output(rows, view, PARTIAL if broken else DONE)
 
 
-def _generated(
-    arguments: argparse.Namespace, records: Iterator[Conversation | RecordError], stack: ExitStack
-) -> Iterator[Conversation | RecordError]:
-    """Return the contexts with candidates that a model writes, which is closed by the stack."""
-    from grice.evaluation.candidates import Writer, with_candidates
-    from grice.models.protocols import CausalGenerator, Chat
-
-    models = models_as_asked(arguments)
-    stack.callback(models.close)
-    generator: Writer | Chat
-    if arguments.generator.startswith("openai:"):
-        generator = models.load(arguments.generator, Chat)
-    else:
-        generator = models.load(arguments.generator, CausalGenerator)
-    return with_candidates(records, generator, count=arguments.generate, field=arguments.candidates)
-
-
-def _asked(arguments: argparse.Namespace) -> tuple[list[str], Blend]:
-    """Return the metrics that are run and how they choose.
-
-    Those that only veto or are held out are run too and have no part in the value.
-    """
+def _asked(
+    scoring: Scoring,
+    rule: Literal["mean", "minimum", "product", "pareto"],
+    weights: dict[str, float],
+    vetoes: dict[str, float],
+    held_out: list[str],
+) -> tuple[list[str], Blend]:
+    """Return the metrics to run, those that only veto included, and their blend."""
     from grice.evaluation.rerank import Blend
     from grice.scoring.presets import named_preset
 
-    chosen = names(arguments.metrics)
+    chosen = names(scoring.metrics)
     if not chosen:
-        preset = named_preset(chosen_preset(arguments))
-        chosen = [*arguments.registry.defaults(), *preset.metrics]
-    vetoes = dict(arguments.veto)
-    held_out = names(arguments.held_out)
+        preset = named_preset(chosen_preset(scoring))
+        chosen = [*scoring.registry.defaults(), *preset.metrics]
     held_out += [name for name in vetoes if name not in chosen]
-    blend = Blend(
-        arguments.blend,
-        weights=dict(arguments.weight),
-        vetoes=vetoes,
-        held_out=tuple(dict.fromkeys(held_out)),
-    )
-    return list(dict.fromkeys((*chosen, *blend.weights, *held_out))), blend
+    blend = Blend(rule, weights=weights, vetoes=vetoes, held_out=tuple(dict.fromkeys(held_out)))
+    return list(dict.fromkeys((*chosen, *weights, *held_out))), blend
 
 
-def _named_number(text: str) -> tuple[str, float]:
-    name, equals, number = text.rpartition("=")
-    if not equals or not name:
-        raise argparse.ArgumentTypeError(f"{text!r}: METRIC=NUMBER is expected")
-    try:
-        return name, float(number)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: {number!r} is not a number") from None
+def _generated(
+    scoring: Scoring,
+    records: Iterable[Conversation | RecordError],
+    reference: str,
+    count: int,
+    field: str,
+    stack: ExitStack,
+) -> Iterator[Conversation | RecordError]:
+    """Add candidates that a model writes; the stack closes the model."""
+    from grice.evaluation.candidates import Writer, with_candidates
+    from grice.models.protocols import CausalGenerator, Chat
+
+    models = models_as_asked(scoring)
+    stack.callback(models.close)
+    generator: Writer | Chat
+    if reference.startswith("openai:"):
+        generator = models.load(reference, Chat)
+    else:
+        generator = models.load(reference, CausalGenerator)
+    return with_candidates(records, generator, count=count, field=field)
 
 
 def _view(ranked: Sequence[Ranked], blend: Blend, top: int) -> View:
@@ -236,9 +171,8 @@ def _view(ranked: Sequence[Ranked], blend: Blend, top: int) -> View:
     for item in ranked[:top]:
         yield from _ranked_view(item)
     if len(ranked) > top:
-        yield Lines(
-            ["", f"… and {plural(len(ranked) - top, 'context')}: -o FILE.jsonl"], style="dim"
-        )
+        more = f"… and {plural(len(ranked) - top, 'context')}: -o FILE.jsonl"
+        yield Lines(["", more], style="dim")
     others = sum(item.best.index != 0 for item in ranked)
     undecided = sum(item.tied > 1 for item in ranked)
     counts = (
@@ -253,45 +187,35 @@ def _view(ranked: Sequence[Ranked], blend: Blend, top: int) -> View:
 
 
 def _ranked_view(item: Ranked) -> Iterator[Lines]:
-    """Yield the lines of one context: what was said, the best candidate and why, the others."""
+    """Show one context: its last turn, the best candidate and why, the others."""
     from grice.cli.terminal import one_line
 
     yield Lines(["", item.conversation], style="bold")
-    before = [turn.text for turn in item.turns[-1:]]
-    yield Lines([f"> {one_line(text, WIDTH)}" for text in before], indent=3)
+    yield Lines([f"> {one_line(turn.text, WIDTH)}" for turn in item.turns[-1:]], indent=3)
     for place, candidate in enumerate(item.candidates):
         text = one_line(candidate.text, WIDTH).strip() or "(empty)"
-        yield Lines([f"{_value(candidate)} {text}"], indent=3)
-        if place == 0:
-            yield Lines(_reasons(candidate), indent=8, style="italic")
+        value = "   –" if candidate.value is None else f"{candidate.value:.2f}"
+        yield Lines([f"{value} {text}"], indent=3)
+        reasons = (
+            f"{score.metric} {score.value:.2f}" + (f": {score.reason}" if score.reason else "")
+            for score in candidate.scores
+            if score.value is not None
+        )
+        yield Lines(reasons if place == 0 else (), indent=8, style="italic")
         if candidate.vetoed:
             yield Lines([f"vetoed by {', '.join(candidate.vetoed)}"], indent=8, style="italic")
     left_out = (f"{metric} has no part: {why}" for metric, why in item.left_out.items())
     yield Lines(left_out, indent=3, style="dim")
 
 
-def _value(candidate: Candidate) -> str:
-    return "   –" if candidate.value is None else f"{candidate.value:.2f}"
-
-
-def _reasons(candidate: Candidate) -> Iterator[str]:
-    for score in candidate.scores:
-        if score.value is not None:
-            why = f": {score.reason}" if score.reason else ""
-            yield f"{score.metric} {score.value:.2f}{why}"
-
-
 def _curve_view(moved: Curve) -> Iterator[Lines | Table]:
     measures = list(moved.steps[0].means)
     yield Lines([f"the more is chosen from, {plural(moved.contexts, 'context')}"], style="bold")
-    yield Table(
-        ("candidates", *measures),
-        [
-            (f"{step.candidates}", *(f"{step.means[name].value:.3f}" for name in measures))
-            for step in moved.steps
-        ],
-        words=0,
+    rows = (
+        (f"{step.candidates}", *(f"{step.means[name].value:.3f}" for name in measures))
+        for step in moved.steps
     )
+    yield Table(("candidates", *measures), rows, words=0)
     changes = (
         f"{name}: {with_interval(change, '+.3f')} from one to the most"
         for name, change in moved.changes.items()
@@ -299,13 +223,11 @@ def _curve_view(moved: Curve) -> Iterator[Lines | Table]:
     yield Lines(changes, style="dim")
     for turning in moved.turns:
         many = "a random one" if turning.candidates == 1 else f"{turning.candidates} candidates"
-        yield Lines(
-            [
-                f"{turning.metric}, which takes no part, turns down: highest with {many}, "
-                f"{with_interval(turning.change, '+.3f')} with the most; what chooses is gamed"
-            ],
-            style="bold red",
+        line = (
+            f"{turning.metric}, which takes no part, turns down: highest with {many}, "
+            f"{with_interval(turning.change, '+.3f')} with the most; what chooses is gamed"
         )
+        yield Lines([line], style="bold red")
 
 
 def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:
@@ -318,10 +240,8 @@ def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:
             for pair in pairs
         )
         margins = sorted(pair.margin for pair in pairs)
-        yield Table(
-            (),
-            [
-                ("median margin", f"{margins[len(margins) // 2]:.3f}"),
-                ("the chosen reply is the longer one", f"{longer / len(pairs):.0%}"),
-            ],
-        )
+        facts = {
+            "median margin": f"{margins[len(margins) // 2]:.3f}",
+            "the chosen reply is the longer one": f"{longer / len(pairs):.0%}",
+        }
+        yield Table((), facts.items())

@@ -1,0 +1,316 @@
+"""Command-line parsers derived from functions: signature, annotations and docstring.
+
+    def run(scores: str, *, level: float = 0.9, report: OutputPath | None = None) -> Output:
+        '''Compare two score files.
+
+Args:
+            scores (OUT.jsonl): scores of grice score
+            level: of each map
+        '''
+
+A positional parameter becomes an argument, a keyword-only one an option; a trailing underscore is
+left out of its name. ``Args`` gives the placeholder in brackets, and the help. A parameter that
+several commands share has both in :data:`SHARED`; its entry in ``Args`` adds to them. A parameter
+of a group (:data:`GROUPS`) stands for all options of the group. ``--json`` is added to every
+command. Annotations are read as text, so that nothing is imported for them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from grice.errors import InputError
+from grice.stores import is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.metrics.registry import Registry
+
+Columns: TypeAlias = dict[str, str]
+Count: TypeAlias = int
+"""An integer of 1 or more."""
+Many: TypeAlias = "Sequence[str]"
+"""Several values behind one option."""
+OutputPath: TypeAlias = Path
+"""A file or folder that is written; a URL stays a string."""
+Scale: TypeAlias = tuple[float, float]
+
+SHARED = {
+    "across_signatures": (
+        "",
+        "take also scores of different versions, models or options of a metric",
+    ),
+    "cache": ("DIR", "folder of answers kept between runs (default: the user's cache folder)"),
+    "column": (
+        "PART=NAME",
+        "name of a column of a table, as in conversation=ticket_no; PART is conversation, "
+        "speaker, role, text, time, context, response, question or answer; may be repeated",
+    ),
+    "concurrency": ("N", "requests under way at the same time"),
+    "data": ("DIR", "folder of the data sets; default GRICE_DATA"),
+    "dry_run": (
+        "",
+        "with a model of an endpoint: estimate the requests, and send and write nothing",
+    ),
+    "format": ("NAME", "format of the files; default: detected (grice list)"),
+    "host": ("HOST", "address to listen at (default: this machine alone)"),
+    "json": ("", "print the result as JSON, one object a line"),
+    "level": ("P", "level of the intervals, between 0 and 1"),
+    "limit_requests": (
+        "N",
+        "send at most N requests to an endpoint, retries included; answers are kept, and the same "
+        "command goes on",
+    ),
+    "metrics": ("NAMES", "metrics, comma-separated (grice list)"),
+    "mode": ("", "arithmetic: fast (int8) or exact (float32, one text at a time)"),
+    "models": (
+        "PRESET",
+        "models and weights all at once: small (shipped), medium, large, a preset or FILE.toml of "
+        "your own, or openai:MODEL@URL, which adds LLM judges; default: the choice of grice "
+        "models use, else small",
+    ),
+    "no_cache": ("", "keep nothing between runs"),
+    "output": ("FILE", "write the result here"),
+    "plugin": ("FILE.py", "a Python file that declares further metrics; may be repeated"),
+    "port": ("PORT", "port to listen at"),
+    "report": ("OUT.html", "also write an HTML page of the result"),
+    "scale": (("LOW", "HIGH"), "lowest and highest rating; default: those that are given"),
+    "seed": ("N", "seed of random draws"),
+    "speaker": (
+        "NAME",
+        "judge only turns of this speaker or role; may be repeated; all judges everybody "
+        "(default: the assistant where roles or names of speakers tell, else everybody)",
+    ),
+    "timeout": ("SECONDS", "longest silence of an endpoint"),
+    "top": ("N", "how many are shown"),
+    "workers": ("N", "batches computed at once; default: cores"),
+}
+"""Placeholder and help of the parameters that mean the same in every command."""
+
+SHORT = {"metrics": ["-m"], "output": ["-o"]}
+
+EXTRAS = {
+    "arrow": "Parquet and Arrow files",
+    "dask": "--engine dask",
+    "onnx": "models of kinds onnx-*",
+    "ray": "--engine ray",
+    "serve": "grice serve",
+    "spark": "--engine spark",
+    "stores": "s3:// and other URLs",
+    "stats": "correlations, intervals by Student's t, and fits",
+    "transformers": "models of kinds transformers-*",
+}
+"""Optional dependencies by extra; ``grice[all]`` is all of them but the engines."""
+
+
+class Input(argparse.Namespace):
+    """Options on how files of conversations are read."""
+
+    format: str | None = None
+    column: Columns = {}  # noqa: RUF012 - a default of argparse, which copies it
+
+
+class Endpoints(argparse.Namespace):
+    """Options on how models of endpoints are used."""
+
+    dry_run: bool = False
+    limit_requests: Count | None = None
+    concurrency: Count = 8
+    timeout: Count = 60
+
+
+class Scoring(argparse.Namespace):
+    """Options that select, configure and run metrics; each metric adds its own."""
+
+    registry: Registry
+    metrics: str | None = None
+    plugin: Sequence[Path] = ()
+    models: str | None = None
+    mode: Literal["fast", "exact"] = "fast"
+    workers: Count | None = None
+    cache: Path | None = None
+    no_cache: bool = False
+
+
+GROUPS: dict[str, type[argparse.Namespace]] = {
+    group.__name__: group for group in (Input, Endpoints, Scoring)
+}
+
+
+def about(function: Callable[..., object]) -> str:
+    """Return the first line of a docstring as the help of a command."""
+    first = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+    return first[:1].lower() + first[1:]
+
+
+def add_arguments(parser: argparse.ArgumentParser, function: Callable[..., object]) -> None:
+    """Declare the arguments of a command, those of :class:`Scoring` excepted."""
+    helps = _helps(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        option = parameter.kind is parameter.KEYWORD_ONLY
+        if group := GROUPS.get(parameter.annotation):
+            if group is not Scoring:
+                add_group(parser, group)
+        elif name != "json":
+            add(parser, name, parameter.annotation, parameter.default, helps, option=option)
+    add(parser, "json", "bool", False, {}, option=True)
+
+
+def add_group(
+    parser: argparse._ActionsContainer, group: type[argparse.Namespace], *left_out: str
+) -> None:
+    """Declare the options of a group."""
+    for name, annotation in group.__annotations__.items():
+        if name in SHARED and name not in left_out:
+            add(parser, name, annotation, getattr(group, name), {}, option=True)
+
+
+def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
+    """List the optional dependencies of a command below its help."""
+    named = "; ".join(f'"grice[{extra}]" for {EXTRAS[extra]}' for extra in sorted(extras))
+    installed = f'Installed on demand, by pip install: {named}; "grice[all]" is all but engines.'
+    parser.epilog = " ".join(filter(None, [parser.epilog, installed]))
+
+
+def call(function: Callable[..., object], arguments: argparse.Namespace) -> object:
+    """Call a command with the arguments that its parser read."""
+    parameters = inspect.signature(function).parameters.values()
+    given = {
+        each.name: arguments if each.annotation in GROUPS else getattr(arguments, each.name)
+        for each in parameters
+    }
+    return function(**given)
+
+
+def add(
+    parser: argparse._ActionsContainer,
+    name: str,
+    annotation: str,
+    default: object,
+    helps: dict[str, tuple[str, str]],
+    *,
+    option: bool,
+) -> None:
+    """Declare an argument by the annotation, default and documentation of a parameter."""
+    annotation = annotation.removesuffix(" | None")
+    shared = SHARED.get(name, ("", ""))
+    metavar, text = helps.get(name, ("", ""))
+    text = ": ".join(filter(None, [shared[1], text]))
+    required = default is inspect.Parameter.empty
+    repeated = annotation.startswith("Sequence[")
+    kind = annotation.removeprefix("Sequence[").removesuffix("]") if repeated else annotation
+    settings: dict[str, Any] = {"metavar": metavar or shared[0] or None}
+    if kind == "bool":
+        settings = {"action": argparse.BooleanOptionalAction if default else "store_true"}
+    elif kind.startswith("Literal["):
+        settings = {"choices": ast.literal_eval(kind.removeprefix("Literal"))}
+    else:
+        settings |= TYPES[kind]
+    if option:
+        settings["required"] = required
+        if repeated:
+            settings["action"], default = "append", list(default or ())  # type: ignore[call-overload]
+    elif repeated:
+        settings["nargs"] = "+" if required else "*"
+    elif not required:
+        settings["nargs"] = "?"
+    if not required:
+        settings["default"] = default
+        number = isinstance(default, (int, float)) and not isinstance(default, bool)
+        if (number or (isinstance(default, str) and default)) and "default" not in text:
+            text += f" (default {default})"
+    bare = name.strip("_").replace("_", "-")
+    flags = [*SHORT.get(name, []), f"--{bare}" if len(bare) > 1 else f"-{bare}"]
+    names = flags if option else [name]
+    if option:
+        settings["dest"] = name
+    parser.add_argument(*names, help=text.replace("%", "%%"), **settings)
+
+
+def _helps(function: Callable[..., object]) -> dict[str, tuple[str, str]]:
+    """Return placeholder and help by parameter, from the ``Args`` of a docstring."""
+    section = (inspect.getdoc(function) or "").partition("Args:\n")[2]
+    entries = re.split(r"^    (?=\w)", section, flags=re.MULTILINE)[1:]
+    found = {}
+    for entry in entries:
+        name, text = entry.split(": ", 1)
+        name, _, metavar = name.partition(" (")
+        found[name] = (metavar.removesuffix(")"), " ".join(text.split()))
+    return found
+
+
+def count(text: str) -> int:
+    """Parse an integer of 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: an integer of 1 or more is needed")
+    return int(text)
+
+
+def output_path(text: str) -> Path | str:
+    """Parse the path of a file that is written; a path would shorten a URL."""
+    return text if is_url(text) else Path(text)
+
+
+class _Columns(argparse.Action):
+    """Collect names of columns by their part."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del parser, option_string
+        from grice.readers.table import check_parts
+
+        part, equals, name = str(values).partition("=")
+        if not equals:
+            raise argparse.ArgumentError(self, f"{part!r}: PART=NAME is needed, as in text=body")
+        columns = dict(getattr(namespace, self.dest))
+        if columns.get(part, name) != name:
+            message = f"{part} is given twice: {columns[part]!r} and {name!r}"
+            raise argparse.ArgumentError(self, message)
+        try:
+            check_parts({part: name})
+        except InputError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+        setattr(namespace, self.dest, {**columns, part: name})
+
+
+TYPES: dict[str, dict[str, Any]] = {
+    "Columns": {"action": _Columns},
+    "Count": {"type": count},
+    "Many": {"nargs": "+"},
+    "OutputPath": {"type": output_path},
+    "Path": {"type": Path},
+    "Scale": {"type": float, "nargs": 2},
+    "float": {"type": float},
+    "int": {"type": int},
+    "str": {},
+}
+"""Settings of argparse by annotation."""
+
+
+def named_number(
+    option: str, text: str, form: str = "METRIC=VALUE", between: str = "="
+) -> tuple[str, float]:
+    """Split ``NAME=NUMBER``; the name may be missing where the form has it in brackets."""
+    name, _, number = text.rpartition(between)
+    try:
+        if name or form.startswith("["):
+            return name, float(number)
+    except ValueError:
+        raise InputError(f"{option} {text}: {number!r} is not a number") from None
+    raise InputError(f"{option} {text}: write {form}, such as relevance=0.6")
+
+
+def names(listed: str | None) -> list[str]:
+    """Split a comma-separated list."""
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
