@@ -6,16 +6,32 @@ Two functions of one formula stand here only where their last bits differ and sc
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-import numpy as np
+
+class LazyModule:
+    """A module that is imported when one of its names is first read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        """Return a name of the module, and keep it."""
+        value = getattr(import_module(self._name), name)
+        setattr(self, name, value)
+        return value
+
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.float32]
     Floats: TypeAlias = NDArray[np.float64]
     Precision = TypeVar("Precision", np.float32, np.float64)
+else:
+    np = LazyModule("numpy")  # metrics, which import this module, are listed without numpy
 
 
 def cosine(first: Array, second: Array) -> float:

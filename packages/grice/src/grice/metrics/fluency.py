@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+import msgspec
+
+from grice.errors import BundleError
+from grice.metrics.common import probability, score_or_abstain, unsupported_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain
+from grice.models.loader import Settings, model_type, read_settings
+from grice.numeric import LazyModule
 from grice.records import FeatureEvidence, Judgement, Span
-from grice.text.language import other_language
-from grice.text.script import unreadable
+from grice.text.content import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    import numpy as np
+    from tokenizers import Tokenizer
+
+    from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
     from grice.records import Response
+else:
+    np = LazyModule("numpy")
 
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71
@@ -24,6 +36,8 @@ WEIGHT, SHIFT = -2.09, 0.71
 
 The shift is such that one in twenty replies of people without a slip is below one half.
 """
+ALLOWED = 1.0
+"""Nats by which a piece may be less likely in its place than at large before it counts."""
 FEWEST_WORDS = 3
 """Less says too little of how somebody writes."""
 WORDS = 3
@@ -82,44 +96,44 @@ def fluency(responses: Sequence[Response], *, model: FluencyReader) -> Iterator[
         replies it follows no better than shortness does. One slip in four is told.
     """
 
-    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
-        read = model.surprises([response.text for response in judged])
-        return map(_judgement, judged, read)
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        return map(_judgement, scored, model.surprises([response.text for response in scored]))
 
-    return judge_or_abstain(responses, _unreadable, judge, NEUTRAL)
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
 
 
-def _unreadable(response: Response) -> str | None:
-    if not response.text.strip():
-        return "the reply is empty"
-    if reason := unreadable(response.text):
-        return f"the reply {reason}"
-    if language := other_language(response.text):
-        return f"the reply is in {language}, not in English"
-    if len(response.text.split()) < FEWEST_WORDS:
-        return f"fewer than {FEWEST_WORDS} words say too little"
-    return None
+def _reason_against(response: Response) -> str | None:
+    if reason := unsupported_reply(response):
+        return reason
+    few = len(response.text.split()) < FEWEST_WORDS
+    return f"fewer than {FEWEST_WORDS} words say too little" if few else None
 
 
 def _judgement(response: Response, pieces: Sequence[PieceSurprise]) -> Judgement:
+    words = list(_WORD.finditer(response.text))
+    starts = [word.start() for word in words]
+    worst = [0.0] * len(words)
+    for piece in pieces:
+        place = bisect_right(starts, piece.start) - 1
+        worst[place] = max(worst[place], piece.nats)
+    shown = sorted(zip(words, worst, strict=True), key=lambda pair: -pair[1])[:WORDS]
     mean = mean_nats(pieces)
-    words = _words(response.text, pieces)
-    odds = WEIGHT * mean + SHIFT
-    shown = sorted(words, key=lambda word: -word[1])[:WORDS]
     evidence = (
         FeatureEvidence("nats out of place, mean of a piece", mean, WEIGHT * mean),
         *(
             FeatureEvidence(
-                f"out of place: {match[0][:LONGEST]!r}",
+                f"out of place: {word[0][:LONGEST]!r}",
                 nats,
-                span=Span(response.turn, match.start(), match.end()),
+                span=Span(response.turn, word.start(), word.end()),
             )
-            for match, nats in shown
+            for word, nats in shown
+            if nats > 0
         ),
     )
-    value = 1 / (1 + math.exp(-odds))
-    low = value < NEUTRAL and shown
-    reason = f"{evidence[1].name} ({shown[0][1]:.1f} nats)" if low else "its words are in place"
+    value = probability(WEIGHT * mean + SHIFT)
+    reason = "its words are in place"
+    if value < NEUTRAL and len(evidence) > 1:
+        reason = f"{evidence[1].name} ({evidence[1].value:.1f} nats)"
     return Judgement(value, "ok", reason, (), evidence)
 
 
@@ -128,12 +142,102 @@ def mean_nats(pieces: Sequence[PieceSurprise]) -> float:
     return sum(piece.nats for piece in pieces) / max(1, len(pieces))
 
 
-def _words(text: str, pieces: Sequence[PieceSurprise]) -> list[tuple[re.Match[str], float]]:
-    """Return the words that are out of place, each with its worst piece."""
-    words = list(_WORD.finditer(text))
-    starts = [word.start() for word in words]
-    worst = [0.0] * len(words)
-    for piece in pieces:
-        place = bisect_right(starts, piece.start) - 1
-        worst[place] = max(worst[place], piece.nats)
-    return [(word, nats) for word, nats in zip(words, worst, strict=True) if nats > 0]
+@runtime_checkable
+class PieceScorer(Protocol):
+    """Says how likely each piece of a text is in its place."""
+
+    identity: str
+
+    def piece_log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return pieces; see :class:`~grice.models.embedded.EmbeddedGenerator`."""
+        ...
+
+
+class UnigramSettings(Settings, frozen=True):
+    """Settings of the language model: the piece that begins a text."""
+
+    begin: str = ""
+
+
+class FluencyModel:
+    """Compares the probability of pieces in their place with that at large.
+
+    The folder of the language model holds ``usual.npy``, the unigram log probability of each piece
+    in the order of ``shared_vocabulary.json``.
+    """
+
+    def __init__(self, bundle: Bundle, generator: PieceScorer) -> None:
+        self.identity = generator.identity
+        self._generator = generator
+        self._begin = read_settings(bundle, UnigramSettings).begin
+        pieces = msgspec.json.decode(
+            bundle.path("shared_vocabulary.json").read_bytes(), type=list[str]
+        )
+        unigrams = np.load(bundle.path("usual.npy"), allow_pickle=False).astype(np.float32).tolist()
+        if len(unigrams) != len(pieces) or self._begin not in pieces:
+            raise BundleError(
+                f"{bundle.folder}: usual.npy has {len(unigrams)} numbers for {len(pieces)} pieces, "
+                f"and settings.begin is {self._begin!r}; it must be a piece, each with a number"
+            )
+        self._unigrams = dict(zip(pieces, unigrams, strict=True))
+        self._bundle = bundle
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        from grice.models.tokenization import open_tokenizer
+
+        return open_tokenizer(self._bundle)
+
+    def disfluency(self, texts: Sequence[str]) -> list[float]:
+        """Return the mean excess of each text (nats a piece); of a long one its beginning's."""
+        excess = self._excess(texts)
+        return [math.fsum(excess[text]) / max(1, len(excess[text])) for text in texts]
+
+    def surprises(self, texts: Sequence[str]) -> list[list[PieceSurprise]]:
+        """Return the pieces of each text, whose sentences are read by themselves."""
+        from grice.models.tokenization import tokenizable
+
+        cut = [sentences(text) for text in texts]
+        excess = self._excess(sentence.text for text in cut for sentence in text)
+        encoded = self._tokenizer.encode_batch(
+            list(map(tokenizable, excess)), add_special_tokens=False
+        )
+        # The last scored piece ends the text and has no offsets.
+        read = {
+            sentence: list(zip(tokens.offsets, nats, strict=False))
+            for (sentence, nats), tokens in zip(excess.items(), encoded, strict=True)
+        }
+        return [
+            [
+                PieceSurprise(sentence.start + start, sentence.start + end, nats)
+                for sentence in text
+                for (start, end), nats in read[sentence.text]
+            ]
+            for text in cut
+        ]
+
+    def _excess(self, texts: Iterable[str]) -> dict[str, list[float]]:
+        """Return by how many nats each piece of a text is out of place."""
+        distinct = list(dict.fromkeys(texts))
+        scored = self._generator.piece_log_probabilities(
+            [""] * len(distinct), distinct, begin=[self._begin] * len(distinct)
+        )
+        return {
+            text: [max(0.0, self._unigrams[piece] - value - ALLOWED) for piece, value in pieces]
+            for text, pieces in zip(distinct, scored, strict=True)
+        }
+
+
+class FluencySettings(Settings, frozen=True):
+    """Settings of a model of type ``fluency``: its language model."""
+
+    base: str
+
+
+@model_type("fluency", task="fluency", protocol=FluencyReader, settings=FluencySettings)
+def fluency_model(bundle: Bundle, settings: FluencySettings, loader: ModelLoader) -> FluencyModel:
+    """Open the language model that reads pieces."""
+    model = loader.dependency(bundle, settings.base, PieceScorer, "likelihood")
+    return FluencyModel(loader.bundle(settings.base), model)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import shortened
+from grice.metrics.common import encode_distinct
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.readers.roles import user_turns
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.numeric import Array
-    from grice.records import Conversation
+    from grice.records import Conversation, Evidence
 
 NEUTRAL = 0.5
 SHOWN = 20
@@ -87,12 +88,8 @@ def friction(conversations: Sequence[Conversation], *, encoder: Encoder) -> Iter
         the chatbot. Most bad replies meet with no complaint.
     """
     exchanges = [list(_exchanges(conversation)) for conversation in conversations]
-    texts = list(
-        dict.fromkeys(
-            text for group in exchanges for exchange in group for text in _texts(exchange)
-        )
-    )
-    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+    texts = (text for group in exchanges for exchange in group for text in _texts(exchange))
+    vectors = encode_distinct(encoder, texts)
     for group in exchanges:
         if not group:
             yield Judgement(NEUTRAL, "abstained", "the user answers to no turn that can be read")
@@ -153,10 +150,6 @@ def _sign(exchange: _Exchange, vectors: Mapping[str, Array]) -> _Sign | None:
     for name, pattern in _SIGNS.items():  # the strongest first
         if match := pattern.search(exchange.text):
             return _Sign(name, WEIGHTS[name], match.start(), match.end())
-    return _asked_again(exchange, vectors)
-
-
-def _asked_again(exchange: _Exchange, vectors: Mapping[str, Array]) -> _Sign | None:
     for question in questions(exchange.text):
         for other in questions(exchange.earlier):
             if float(vectors[question.text] @ vectors[other.text]) >= SAME:
@@ -168,20 +161,19 @@ def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
     signs = [(exchange, sign) for exchange, sign in judged if sign is not None]
     signs.sort(key=lambda pair: -pair[1].weight)
     value = 1 - math.fsum(sign.weight for _, sign in signs) / len(judged)
-    evidence = tuple(piece for pair in signs[:SHOWN] for piece in _evidence(*pair))
     if not signs:
-        return Judgement(value, "ok", "no sign of friction", (), evidence)
+        return Judgement(value, "ok", "no sign of friction")
+    evidence: list[Evidence] = []
+    for exchange, sign in signs[:SHOWN]:
+        span = Span(exchange.following, *_visible(exchange.text, sign))
+        name = f"the user {sign.name} in the next turn"
+        evidence.append(TurnEvidence(exchange.turn, -sign.weight))
+        evidence.append(FeatureEvidence(name, sign.weight, span=span))
     exchange, sign = signs[0]
     start, end = _visible(exchange.text, sign)
     said = shortened(exchange.text[start:end], LONGEST)
     reason = f"after turn {exchange.turn} the user {sign.name}: {said!r}"
-    return Judgement(value, "ok", reason, (), evidence)
-
-
-def _evidence(exchange: _Exchange, sign: _Sign) -> Iterator[TurnEvidence | FeatureEvidence]:
-    span = Span(exchange.following, *_visible(exchange.text, sign))
-    yield TurnEvidence(exchange.turn, -sign.weight)
-    yield FeatureEvidence(f"the user {sign.name} in the next turn", sign.weight, span=span)
+    return Judgement(value, "ok", reason, (), tuple(evidence))
 
 
 def _visible(text: str, sign: _Sign) -> tuple[int, int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.text.content import content_words
 from grice.text.script import unreadable
@@ -54,20 +54,18 @@ def groundedness(responses: Sequence[Response]) -> Iterator[Judgement]:
         grounded to it, and one that says the same in other words is not; opinions and greetings
         count as made up.
     """
-    return judge_or_abstain(
-        responses, _nothing_to_compare, lambda rows: map(_judged, rows), NEUTRAL
-    )
+    return score_or_abstain(responses, _reason_against, lambda rows: map(_score, rows), NEUTRAL)
 
 
-def _nothing_to_compare(response: Response) -> str | None:
-    if reason := nothing_to_judge(response):
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
         return reason
     if all(unreadable(text) for text in response.knowledge):
         return "no knowledge is given"
     return None if content_words(response.text) else "it has no word of content"
 
 
-def _judged(response: Response) -> Judgement:
+def _score(response: Response) -> Judgement:
     given = (PLAIN_WORDS_AND_NUMBERS.finditer(text.lower()) for text in response.knowledge)
     known = {_root(word[0]) for words in given for word in words}
     words = content_words(response.text)

@@ -9,35 +9,40 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.models.protocols import CausalLM, Segment
+from grice.numeric import LazyModule, sigmoid
 from grice.records import FeatureEvidence, Judgement, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
+    import numpy as np
+
     from grice.models.protocols import Passage, TokenScore
     from grice.records import Response
+else:
+    np = LazyModule("numpy")
 
 
 class Reading(NamedTuple):
-    """Turns that are read at once, and which of them are judged.
+    """Turns that are read at once, and which of them are scored.
 
     Attributes:
         turns: Speaker and text of each turn.
-        replies: Number of the judged reply by the index of its turn.
+        replies: Number of the scored reply by the index of its turn.
     """
 
     turns: list[tuple[str, str]]
     replies: dict[int, int]
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the judged replies in the order of their turns."""
+        """Return the numbers of the scored replies in the order of their turns."""
         return [self.replies[turn] for turn in sorted(self.replies)]
 
     def passage(self, first: str, rest: str = "") -> Passage:
-        """Return the turns as lines of speakers A, B, …; the judged ones are scored."""
+        """Return the turns as lines of speakers A, B, …; those of replies are scored."""
         names = {first: "A"}
         segments = []
         for place, (speaker, text) in enumerate(self.turns):
@@ -52,24 +57,24 @@ class Reading(NamedTuple):
 
 
 def readings(
-    responses: Sequence[Response], course: Callable[[Response], Hashable] = lambda _: None
+    responses: Sequence[Response], key: Callable[[Response], Hashable] = lambda _: None
 ) -> Iterator[Reading]:
-    """Join each reply to the reading before it, if that is the beginning of its history."""
+    """Join each reply to the reading of its key, if that is the beginning of its history."""
     open_readings: dict[Hashable, Reading] = {}
     for number, response in enumerate(responses):
         turns = [(turn.speaker, turn.text) for turn in response.history]
         turns.append((response.speaker, response.text))
-        key = course(response)
-        reading = open_readings.get(key)
+        group = key(response)
+        reading = open_readings.get(group)
         begun = len(reading.turns) if reading else 0
-        # A reply that comes once more is a reading of its own, so that both are judged.
+        # A reply that comes once more is a reading of its own, so that both are scored.
         if reading and begun < len(turns) and turns[:begun] == reading.turns:
             reading.turns.extend(turns[begun:])
             reading.replies[len(turns) - 1] = number
             continue
         if reading:
             yield reading
-        open_readings[key] = Reading(turns, {len(turns) - 1: number})
+        open_readings[group] = Reading(turns, {len(turns) - 1: number})
     yield from open_readings.values()
 
 
@@ -117,21 +122,23 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
         contradictions of itself are probable too, and go unnoticed.
     """
 
-    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
-        after = _token_scores(judged, model, course=lambda _: None)
-        own = _token_scores(list(map(_own_turns, judged)), model, course=lambda own: own.speaker)
-        cut = model.truncated([response.text for response in judged])
-        for response, here, alone, long in zip(judged, after, own, cut, strict=True):
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        after = _token_scores(scored, model)
+        own = _token_scores(list(map(_own_turns, scored)), model, lambda own: own.speaker)
+        cut = model.truncated([response.text for response in scored])
+        for response, here, alone, long in zip(scored, after, own, cut, strict=True):
             yield _judgement(response, here, alone, ("truncated",) if long else ())
 
-    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
+    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
 
 
 def _token_scores(
-    responses: Sequence[Response], model: CausalLM, course: Callable[[Response], str | None]
+    responses: Sequence[Response],
+    model: CausalLM,
+    key: Callable[[Response], Hashable] = lambda _: None,
 ) -> list[list[TokenScore]]:
-    """Return the tokens of each reply; replies of one course share the reading of a history."""
-    read = list(readings(responses, course))
+    """Return the tokens of each reply; replies of one key share the reading of a history."""
+    read = list(readings(responses, key))
     scores: list[list[TokenScore]] = [[] for _ in responses]
     passages = [reading.passage(first=reading.turns[0][0]) for reading in read]
     for reading, segments in zip(read, model.token_scores(passages), strict=True):
@@ -141,7 +148,7 @@ def _token_scores(
 
 
 def _own_turns(response: Response) -> Response:
-    """Return a reply after what its speaker alone has said before."""
+    """Return a reply after its speaker's earlier turns alone."""
     own = [turn.speaker == response.speaker for turn in response.history]
     return replace(
         response,
@@ -156,10 +163,6 @@ def _judgement(
     own: Sequence[TokenScore],
     flags: tuple[str, ...],
 ) -> Judgement:
-    import numpy as np
-
-    from grice.numeric import sigmoid
-
     mean = float(np.mean([token.log_probability for token in after]))
     gain = mean - float(np.mean([token.log_probability for token in own]))
     value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))
@@ -167,25 +170,22 @@ def _judgement(
     evidence = (
         FeatureEvidence("mean log likelihood after the history", mean, WEIGHT_AFTER * mean),
         FeatureEvidence("gain over own turns alone", gain, WEIGHT_GAIN * gain),
-        *sorted(words, key=lambda word: word.value)[:WORDS],
+        *words[:WORDS],
     )
-    return Judgement(value, "ok", _reason(value, mean, gain, words), flags, evidence)
-
-
-def _reason(value: float, mean: float, gain: float, words: Sequence[FeatureEvidence]) -> str:
     if value >= NEUTRAL and gain > 0:
-        return f"others' turns make it more probable ({gain:+.1f} nats a token)"
-    if value >= NEUTRAL or not words:
+        reason = f"others' turns make it more probable ({gain:+.1f} nats a token)"
+    elif value >= NEUTRAL or not words:
         how = "probable" if value >= NEUTRAL else "improbable"
-        return f"{how} as a whole ({mean:+.1f} nats a token)"
-    worst = min(words, key=lambda word: word.value)
-    return f"{worst.name} ({worst.value:+.1f} nats)"
+        reason = f"{how} as a whole ({mean:+.1f} nats a token)"
+    else:
+        reason = f"{words[0].name} ({words[0].value:+.1f} nats)"
+    return Judgement(value, "ok", reason, flags, evidence)
 
 
 def _words(
     response: Response, after: Sequence[TokenScore], own: Sequence[TokenScore]
 ) -> list[FeatureEvidence]:
-    """Return the words that others' turns make less probable, each with its loss in nats."""
+    """Return the words that others' turns make less probable, the largest loss (nats) first."""
     indent = len(response.text) - len(response.text.lstrip()) - 1
     words = list(_WORD.finditer(response.text))
     starts = [word.start() for word in words]
@@ -193,7 +193,7 @@ def _words(
     for here, elsewhere in zip(after, own, strict=True):
         word = bisect_right(starts, here.end + indent - 1) - 1
         changes[word] += here.log_probability - elsewhere.log_probability
-    return [
+    lost = [
         FeatureEvidence(
             f"less probable here: {word[0][:LONGEST]!r}",
             change,
@@ -202,3 +202,4 @@ def _words(
         for word, change in zip(words, changes, strict=True)
         if change < 0
     ]
+    return sorted(lost, key=lambda word: word.value)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import empty, judge_or_abstain
 from grice.models.protocols import Encoder
+from grice.numeric import cosine
 from grice.records import Judgement
 from grice.text.script import unreadable
 
@@ -40,22 +41,21 @@ def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     references abstains; on rated replies that have some, this score follows people no less than
     ``relevance`` does (``grice meta-eval referenced relevance --on dailydialog_gupta``).
     """
-    from grice.numeric import cosine
 
-    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
-        texts = [text for response in judged for text in (response.text, *response.references)]
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        texts = [text for response in scored for text in (response.text, *response.references)]
         vectors = iter(encoder.encode(texts))
-        for response in judged:
+        for response in scored:
             reply = next(vectors)
             cosines = [cosine(next(vectors), reply) for _ in response.references]
             nearest = cosines.index(max(cosines))
             yield Judgement(cosines[nearest], "ok", f"nearest is reference {nearest + 1}")
 
-    return judge_or_abstain(responses, _nothing_to_judge, judge, 0.0)
+    return score_or_abstain(responses, _reason_against, score, 0.0)
 
 
-def _nothing_to_judge(response: Response) -> str | None:
-    if reason := empty(response):
+def _reason_against(response: Response) -> str | None:
+    if reason := empty_reply(response):
         return reason
     if reason := unreadable(response.text):
         return f"the reply {reason}"

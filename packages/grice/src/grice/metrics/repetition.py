@@ -9,9 +9,16 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.metrics.common import (
+    encode_distinct,
+    probability,
+    score_or_abstain,
+    truncated_texts,
+    unscorable_reply,
+)
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.models.protocols import Encoder
+from grice.numeric import LazyModule
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences
 from grice.text.script import unreadable
@@ -21,8 +28,12 @@ from grice.text.wordlists import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
+
     from grice.numeric import Array
     from grice.records import Evidence, Response, Turn
+else:
+    np = LazyModule("numpy")
 
 HALF = 0.5
 """Below it a reply is said to repeat."""
@@ -143,12 +154,15 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
         to be like. A topic that is only kept lowers the value too.
     """
 
-    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
-        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
-        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-        return (_judgement(response, vectors, encoder) for response in judged)
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        texts = (text for response in scored for text in _texts(response))
+        vectors = encode_distinct(encoder, texts)
+        cut = truncated_texts(encoder, (response.text for response in scored))
+        for response in scored:
+            flags = ("truncated",) if response.text in cut else ()
+            yield _judgement(response, vectors, flags)
 
-    return judge_or_abstain(responses, _nothing_to_compare, judge, NEUTRAL)
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
 
 
 class _Likeness(NamedTuple):
@@ -178,8 +192,8 @@ class _Likeness(NamedTuple):
         return WEIGHT_TURN * self.turn + WEIGHT_SENTENCE * self.sentence
 
 
-def _nothing_to_compare(response: Response) -> str | None:
-    if reason := nothing_to_judge(response):
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
         return reason
     if len(response.text.split()) < FEWEST_WORDS:
         return f"fewer than {FEWEST_WORDS} words may be said again"
@@ -205,7 +219,9 @@ def _compared(text: str) -> Sequence[Stretch]:
     return [s for s in every if len(s.text.split()) >= FEWEST_WORDS] or every
 
 
-def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encoder) -> Judgement:
+def _judgement(
+    response: Response, vectors: Mapping[str, Array], flags: tuple[str, ...]
+) -> Judgement:
     alike = _likenesses(response, vectors)
     nearest = max(alike, key=lambda likeness: likeness.alike)
     words = content_words(response.text)
@@ -222,13 +238,10 @@ def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encode
         *(_feature(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
         *([repair.evidence] if repair else []),
     )
-    flags = ("truncated",) if any(encoder.truncated([response.text])) else ()
     return Judgement(value, "ok", reason, flags, evidence)
 
 
 def _likenesses(response: Response, vectors: Mapping[str, Array]) -> list[_Likeness]:
-    import numpy as np  # metrics are listed without it
-
     stretches = _compared(response.text)
     mine = np.stack([vectors[sentence.text] for sentence in stretches])
     alike = []
@@ -252,7 +265,7 @@ def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
     odds = SHIFT + WEIGHT_WORDS * known
     odds += WEIGHT_TURN * max(likeness.turn for likeness in alike)
     odds += WEIGHT_SENTENCE * max(likeness.sentence for likeness in alike)
-    return 1 / (1 + math.exp(odds))
+    return probability(-odds)
 
 
 def _without_blanks(start: int, text: str) -> Stretch:
@@ -295,11 +308,11 @@ def _repair(response: Response, nearest: _Likeness, value: float) -> _Repair | N
         return None
     position, text, where = complaint
     signs = _signs(response, nearest, value, text)
-    probability = 1 / (1 + math.exp(-math.fsum([BIAS, *map(operator.mul, WEIGHTS, signs)])))
-    if probability < max(value, HALF):
+    chance = probability(math.fsum([BIAS, *map(operator.mul, WEIGHTS, signs)]))
+    if chance < max(value, HALF):
         return None
     name = f"repair after turn {position}"
-    return _Repair(position, probability, _feature(name, probability, position, where))
+    return _Repair(position, chance, _feature(name, chance, position, where))
 
 
 def _complaint(response: Response) -> tuple[int, str, Stretch] | None:

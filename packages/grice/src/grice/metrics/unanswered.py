@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.metrics.common import (
+    encode_distinct,
+    probability,
+    score_or_abstain,
+    truncated_texts,
+    unscorable_reply,
+)
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.models.protocols import Encoder
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.text.content import questions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from grice.numeric import Array
     from grice.records import Response
     from grice.text.content import Stretch
 
@@ -84,12 +88,18 @@ def unanswered(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
         meaning with its question.
     """
 
-    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
-        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
-        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-        return (_judgement(response, vectors, encoder) for response in judged)
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        asked = [questions(response.history[-1].text) for response in scored]
+        texts = (s.text for own in asked for s in own)
+        vectors = encode_distinct(encoder, [*(response.text for response in scored), *texts])
+        cut = truncated_texts(encoder, (response.text for response in scored))
+        for response, own in zip(scored, asked, strict=True):
+            reply = vectors[response.text]
+            answers = [_answer(q, response.text, float(vectors[q.text] @ reply)) for q in own]
+            flags = ("truncated",) if response.text in cut else ()
+            yield _judgement(response, max(answers, key=lambda answer: answer.odds), flags)
 
-    return judge_or_abstain(responses, _nothing_asked, judge, NEUTRAL)
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
 
 
 class _Answer(NamedTuple):
@@ -113,33 +123,13 @@ class _Answer(NamedTuple):
         return WEIGHT_COSINE * self.cosine + WEIGHT_FORM * self.form + SHIFT
 
 
-def _nothing_asked(response: Response) -> str | None:
-    if reason := nothing_to_judge(response):
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
         return reason
     last = response.history[-1]
     if last.speaker == response.speaker:
         return "the turn before it is by the same speaker"
     return None if questions(last.text) else "the turn before it asks nothing"
-
-
-def _texts(response: Response) -> Iterator[str]:
-    yield response.text
-    yield from (question.text for question in questions(response.history[-1].text))
-
-
-def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encoder) -> Judgement:
-    own = vectors[response.text]
-    answers = [
-        _answer(question, response.text, float(vectors[question.text] @ own))
-        for question in questions(response.history[-1].text)
-    ]
-    best = max(answers, key=lambda answer: answer.odds)
-    value = 1 / (1 + math.exp(-best.odds))
-    flags = ("truncated",) if any(encoder.truncated([response.text])) else ()
-    verb, adjective = ("answers", "") if value >= NEUTRAL else ("leaves", " unanswered")
-    question = f"the question of turn {response.positions[-1]}"
-    reason = f"{verb} {question}{adjective} (cosine {best.cosine:.2f})"
-    return Judgement(value, "ok", reason, flags, tuple(_evidence(response, best)))
 
 
 def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:
@@ -150,11 +140,16 @@ def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:
     return _Answer(question, cosine, 0.0, None)
 
 
-def _evidence(response: Response, best: _Answer) -> Iterator[FeatureEvidence]:
-    question = Span(response.positions[-1], best.question.start, best.question.end)
+def _judgement(response: Response, best: _Answer, flags: tuple[str, ...]) -> Judgement:
+    value = probability(best.odds)
+    verb, adjective = ("answers", "") if value >= NEUTRAL else ("leaves", " unanswered")
+    question = f"the question of turn {response.positions[-1]}"
+    reason = f"{verb} {question}{adjective} (cosine {best.cosine:.2f})"
+    span = Span(response.positions[-1], best.question.start, best.question.end)
     effect = WEIGHT_COSINE * best.cosine
-    yield FeatureEvidence("cosine of question and reply", best.cosine, effect, question)
+    evidence = [FeatureEvidence("cosine of question and reply", best.cosine, effect, span)]
     if best.form:
         place = best.place and Span(response.turn, *best.place)
         effect = WEIGHT_FORM * best.form
-        yield FeatureEvidence("form of an answer", best.form, effect, place)
+        evidence.append(FeatureEvidence("form of an answer", best.form, effect, place))
+    return Judgement(value, "ok", reason, flags, tuple(evidence))

@@ -1,0 +1,491 @@
+"""Coherence: does the conversation hang together?
+
+Every turn is encoded by itself, so one more turn costs one more encoding. Small networks read a
+turn beside the turns around it, what its speaker said last and all that was said, with the features
+of :func:`turn_features` and :func:`order_features`. The conversation is scored from its turns
+(:func:`dialogue_features`), with features that the networks do not read: replaced-token detection,
+verbatim repetition, and how each turn was rated out of context.
+"""
+
+from __future__ import annotations
+
+from statistics import mean, pstdev
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+
+from grice.errors import BundleError
+from grice.metrics.common import score_or_abstain
+from grice.metrics.declaration import Example, metric
+from grice.metrics.turn_features import (
+    AGAIN,
+    ASKS,
+    LENGTH,
+    NUMBERS,
+    ODD,
+    ORDER,
+    OWN,
+    REPEATS,
+    REPLACED_TOKEN_FEATURES,
+    Bigrams,
+    ReplacedTokenDetector,
+    ReplacedTokens,
+    Towers,
+    order_features,
+    replaced_token_features,
+    turn_features,
+    verbatim_features,
+)
+from grice.models.protocols import Reader
+from grice.models.loader import Settings, model_type
+from grice.numeric import LazyModule, logit, sigmoid, unit_rows
+from grice.records import Judgement, TurnEvidence
+from grice.text.language import other_language
+from grice.text.script import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from grice.models.bundle import Bundle
+    from grice.models.embedded import Hidden
+    from grice.models.cache import Cache, CachedEncoder
+    from grice.models.mlp import Mlp
+    from grice.models.loader import ModelLoader
+    from grice.numeric import Array
+    from grice.records import Conversation, Turn
+
+    Integers: TypeAlias = NDArray[np.int64]
+else:
+    np = LazyModule("numpy")
+
+NEUTRAL = 0.5
+SHOWN = 3
+"""How many of the least coherent turns the evidence names."""
+TRIED = 24
+"""Most turns that are left out, the least coherent ones: a long conversation stays affordable."""
+LEAST = 1e-6
+
+
+class Dialogue(NamedTuple):
+    """Speaker and text of each turn of a conversation."""
+
+    speakers: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@runtime_checkable
+class DialogueClassifier(Reader, Protocol):
+    """Scores how coherent conversations are, and their turns."""
+
+    def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
+        """Return for each conversation a value, and one for each of its turns, all 0 to 1."""
+        ...
+
+
+@metric(
+    "coherence",
+    version="5",
+    summary="Does the conversation hang together?",
+    judges="conversation",
+    models={"model": "bundle:coherence"},
+    protocols={"model": DialogueClassifier},
+    source=(
+        "After DEAM (Ghazarian et al., ACL 2022): trained on conversations broken on purpose, "
+        "with ratings of conversations beside them."
+    ),
+    neutral=NEUTRAL,
+    example=Example(
+        ["Do you have any pets?", "Yes, a dog. He loves the park.", "What is his name?", "Rex!"],
+        0.4,
+        1.0,
+    ),
+)
+def coherence(
+    conversations: Sequence[Conversation],
+    *,
+    model: DialogueClassifier,
+    evidence: Literal["turns", "left-out"] = "turns",
+) -> Iterator[Judgement]:
+    """Return how coherent a conversation is, 0 to 1.
+
+    Each turn is scored in context: beside the turns around it, and beside turns from elsewhere. The
+    conversation score aggregates the turn scores, with further features: replaced-token detection,
+    verbatim repetition, and how each turn was rated out of context. The cost is one encoding a
+    turn, however long the conversation is.
+
+    The evidence is the least coherent turns; the effect of a turn is its score minus the median
+    turn score of the conversation.
+
+    When to use it:
+        To rank whole conversations of one kind, and to find turns that do not belong.
+
+    When not to:
+        For single replies (use ``relevance``), and for turns that contradict each other: these
+        are not noticed. Simple counts come near it on every rated set of conversations, such as
+        the mean cosine of neighbouring turns, which is why it does not run by default.
+
+    Args:
+        evidence: How the least coherent turns are found. ``left-out`` also scores the conversation
+            without each of the worst turns, and the effect of a turn is what it adds to the score:
+            it finds inserted turns more often, and takes several times as long.
+    """
+
+    def score(scored: Sequence[dict[int, Turn]]) -> Iterator[Judgement]:
+        readings = model.read([_dialogue(turns) for turns in scored])
+        for turns, (value, each) in zip(scored, readings, strict=True):
+            if evidence == "turns":
+                weakest = _weakest(list(turns), each)
+            else:
+                weakest = _left_out(turns, each, value, model)
+            cut = any(model.truncated([turn.text for turn in turns.values()]))
+            flags = ("truncated",) if cut else ()
+            yield Judgement(value, "ok", _reason(value, weakest), flags, weakest)
+
+    # The turns that hold text, by their index.
+    spoken = [
+        {i: turn for i, turn in enumerate(conversation.turns) if turn.text.strip()}
+        for conversation in conversations
+    ]
+    return score_or_abstain(spoken, _reason_against, score, NEUTRAL)
+
+
+def _reason_against(turns: dict[int, Turn]) -> str | None:
+    if len(turns) < 2:
+        return "fewer than two turns hold text"
+    unread = [reason for turn in turns.values() if (reason := unreadable(turn.text))]
+    if len(unread) == len(turns):
+        return f"the conversation {unread[0]}"
+    if len(unread) == len(turns) - 1:
+        return f"only one turn can be read: another {unread[0]}"
+    if language := other_language(" ".join(turn.text for turn in turns.values())):
+        return f"the conversation is in {language}, not in English"
+    return None
+
+
+def _dialogue(turns: dict[int, Turn]) -> Dialogue:
+    spoken = turns.values()
+    return Dialogue(tuple(turn.speaker for turn in spoken), tuple(turn.text for turn in spoken))
+
+
+def _weakest(places: Sequence[int], each: Sequence[float]) -> tuple[TurnEvidence, ...]:
+    """Return the least coherent turns; the first one follows nothing."""
+    usual = sorted(each)[len(each) // 2]
+    worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
+    return tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
+
+
+def _left_out(
+    turns: dict[int, Turn], each: Sequence[float], value: float, model: DialogueClassifier
+) -> tuple[TurnEvidence, ...]:
+    """Return the least coherent turns, by their scores and by what they cost the whole."""
+    places = list(turns)
+    tried = sorted(range(1, len(each)), key=lambda i: each[i])[:TRIED]
+    if len(places) < 3:
+        return ()  # nothing is left to score without a turn
+    without = [
+        other
+        for other, _ in model.read(
+            [_dialogue({k: turns[k] for k in places if k != places[i]}) for i in tried]
+        )
+    ]
+    ranks = zip(
+        _standard([logit(each[i], LEAST) for i in tried]),
+        _standard([logit(value, LEAST) - logit(other, LEAST) for other in without]),
+        strict=True,
+    )
+    effects = (value - other for other in without)
+    order = sorted(zip((a + b for a, b in ranks), tried, effects, strict=True))
+    return tuple(TurnEvidence(places[i], effect) for _, i, effect in order[:SHOWN] if effect < 0)
+
+
+def _standard(values: Sequence[float]) -> list[float]:
+    spread = pstdev(values) or 1.0
+    return [(value - mean(values)) / spread for value in values]
+
+
+def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
+    if not evidence:
+        return "no turn stands out"
+    weakest = f"{evidence[0].turn} ({evidence[0].effect:+.2f})"
+    if value >= NEUTRAL:
+        return f"coherent as a whole, least at turn {weakest}"
+    return f"least coherent turn: {weakest}"
+
+
+LOWEST = 0.25
+"""Share of the turns that stand for the worst of a conversation, at least one."""
+POOLED = 6
+"""Pooled outputs of the networks: two of each turn, in three ways."""
+BESIDE = REPLACED_TOKEN_FEATURES + AGAIN
+"""Features of a turn that the networks do not read."""
+ALONE = 3
+"""Log odds of a turn out of context: that a person wrote it, that people would call it good, and
+that they would like a conversation of such turns."""
+SPEAKER = 5
+"""Features that tell the speakers of a conversation apart."""
+WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE + 2 * ALONE
+"""Features of a conversation."""
+DECAY = 0.7
+"""Weight of a turn in all that was said, relative to the turn after it."""
+STATES = 256
+"""Texts whose token states are held at once: some 10 MB for turns of common length."""
+AT_ONCE, AROUND = 128, 64
+"""Turns of a long conversation that are read at once, and how many before and after them."""
+
+
+def pooled(outputs: Array) -> Array:
+    """Return mean, mean of the lowest quarter and lowest value of each output, one by one."""
+    ordered = np.sort(outputs, axis=0)
+    pools = [outputs.mean(axis=0), ordered[: _quarter(outputs)].mean(axis=0), ordered[0]]
+    return np.stack(pools, axis=1).reshape(-1)
+
+
+def _quarter(rows: Array) -> int:
+    return max(1, int(LOWEST * len(rows)))
+
+
+def flaw_features(
+    replaced: Sequence[ReplacedTokens], speakers: Sequence[str | int], texts: Sequence[str]
+) -> Array:
+    """Return the features that the networks do not read, ``(turns, BESIDE)``; high is bad."""
+    return np.concatenate(
+        [replaced_token_features(replaced), verbatim_features(speakers, texts)], axis=1
+    )
+
+
+def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
+    """Return features that tell speakers apart, ``(SPEAKER,)``, from those of the turns.
+
+    The order of the speakers does not count: of their means the lowest length and number of
+    questions, the highest repetition and nearness to it, and the lowest association of words.
+    """
+    names = [str(speaker) for speaker in speakers]
+    means = np.stack(
+        [numbers[[other == name for other in names]].mean(axis=0) for name in dict.fromkeys(names)]
+    )
+    low, high = means.min(axis=0), means.max(axis=0)
+    return np.array([low[LENGTH], low[ASKS], high[REPEATS], high[OWN], low[ODD]], np.float32)
+
+
+def context_free_features(alone: Array, speakers: Sequence[str | int]) -> Array:
+    """Return the mean of the turns out of context, and that of the speaker with the lowest one."""
+    _, whose, turns = np.unique(
+        [str(speaker) for speaker in speakers], return_inverse=True, return_counts=True
+    )
+    sums = np.zeros((len(turns), alone.shape[1]))
+    np.add.at(sums, whose, alone)
+    worst = (sums / turns[:, None]).min(axis=0)
+    return np.concatenate([alone.mean(axis=0), worst], dtype=np.float32)
+
+
+def dialogue_features(
+    outputs: Array, numbers: Array, beside: Array, alone: Array, speakers: Sequence[str | int]
+) -> Array:
+    """Return the features of a conversation, shape ``(WHOLE,)``.
+
+    Args:
+        outputs: The networks' outputs for its turns, shape ``(turns, 2)``.
+        numbers: Turn features and order features beside each other.
+        beside: Outputs of :func:`flaw_features`.
+        alone: Log odds of each turn out of context, shape ``(turns, ALONE)``.
+        speakers: Speaker of each turn.
+    """
+    low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
+    high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
+    parts = [
+        pooled(outputs),
+        numbers.mean(axis=0),
+        low,
+        speaker_features(numbers, speakers),
+        beside.mean(axis=0),
+        high,
+        beside.max(axis=0),
+        context_free_features(alone, speakers),
+    ]
+    return np.concatenate(parts, dtype=np.float32)
+
+
+def own_turns(speakers: Sequence[str | int]) -> Integers:
+    """Return the index of the turn before by the same speaker; -1 where there is none."""
+    last: dict[str | int, int] = {}
+    places = []
+    for i, speaker in enumerate(speakers):
+        places.append(last.get(speaker, -1))
+        last[speaker] = i
+    return np.array(places, np.int64)
+
+
+def turn_blocks(turns: Array, own: Integers) -> Array:
+    """Return the vectors that the networks read of each turn, shape ``(turns, 6 * axes)``.
+
+    The turn, the turn before it, and the products of the turn with the turn before it, with what
+    its speaker said last, with all that was said and with the turn after it.
+
+    Args:
+        turns: Turns on the axes of the model, shape ``(turns, axes)``.
+        own: Outputs of :func:`own_turns`.
+    """
+    before, after, so_far = (np.zeros_like(turns) for _ in range(3))
+    before[1:], after[:-1] = turns[:-1], turns[1:]
+    own_last = np.where((own >= 0)[:, None], turns[own], np.float32(0))
+    for i in range(1, len(turns)):
+        so_far[i] = np.float32(DECAY) * so_far[i - 1] + turns[i - 1]
+    so_far = unit_rows(so_far) * np.float32(np.sqrt(turns.shape[1]))
+    products = [turns * other for other in (before, own_last, so_far, after)]
+    return np.concatenate([turns, before, *products], axis=1, dtype=np.float32)
+
+
+class DialogueSettings(Settings, frozen=True):
+    """Settings of a model of type ``thread-head``.
+
+    Attributes:
+        decay: Weight of a turn relative to the turn after it, in the towers.
+        reach: Neighbours on each side that the detector of replaced tokens reads.
+        sharpness: Factor of its log odds in their soft maximum.
+    """
+
+    decay: float
+    reach: int
+    sharpness: float
+
+
+class DialogueHead:
+    """How coherent a conversation is, and each of its turns.
+
+    ``head.npz`` holds towers, axes, networks (whose outputs are averaged), the network that reads
+    turns out of context, the weights of :func:`dialogue_features`, and those of a turn's output and
+    :func:`flaw_features` for the turn; ``bigrams.npz`` the associations of words; ``misfits.npz``
+    the detector of replaced tokens.
+    """
+
+    def __init__(
+        self, bundle: Bundle, settings: DialogueSettings, encoder: CachedEncoder, cache: Cache
+    ) -> None:
+        from grice.models.mlp import Mlp
+
+        self.identity = f"{bundle.identity}+{encoder.identity}"
+        self._encoder, self._cache = encoder, cache
+        self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
+        self._detector = ReplacedTokenDetector(
+            Mlp.load(bundle.path("misfits.npz")),
+            settings.reach,
+            settings.sharpness,
+            f"{bundle.identity}/misfits+{encoder.identity}",
+        )
+        encoder.read_along(self._keep)
+        with np.load(bundle.path("head.npz"), allow_pickle=False) as file:
+            arrays = {name: file[name].astype(np.float32) for name in file.files}
+        if arrays.get("whole", np.zeros(0)).shape != (WHOLE + 1,):
+            raise BundleError(f"{bundle.folder}: {WHOLE + 1} weights are needed")
+
+        def network(name: str) -> Mlp:
+            count = sum(key.startswith(f"{name}_weight_") for key in arrays)
+            return Mlp(
+                [
+                    (arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"],
+                     arrays[f"{name}_bias_{i}"])
+                    for i in range(count)
+                ]
+            )  # fmt: skip
+
+        self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
+        self._turns, self._alone = arrays["turns"], network("alone")
+        self._towers = Towers(network("left"), network("right"), settings.decay)
+        count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
+        self._nets = [network(f"net{i}") for i in range(count)]
+
+    def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
+        """Return for each conversation its value and, turn by turn, how well it carries on.
+
+        Both are 0 to 1, higher is better; that of a turn is the probability that it was not put
+        there or changed on purpose.
+        """
+        from grice.models.products import single_threaded
+
+        texts = [text for dialogue in dialogues for text in dialogue.texts]
+        # Words first: reading the states of tokens leaves the vectors behind.
+        replaced = iter(self._replaced_tokens(texts))
+        vectors = iter(self._encoder.encode(texts))
+        readings: list[tuple[float, tuple[float, ...]]] = []
+        for speakers, own in dialogues:
+            if not own:
+                readings.append((NEUTRAL, ()))
+                continue
+            matrix = np.stack([next(vectors) for _ in own])
+            beside = flaw_features([next(replaced) for _ in own], speakers, own)
+            outputs, numbers = self.turn_outputs(matrix, speakers, own)
+            alone = self._alone.together(matrix * np.float32(np.sqrt(matrix.shape[1])))
+            whole = dialogue_features(outputs, numbers, beside, alone, speakers)
+            log_odds = whole @ self._whole[:-1] + self._whole[-1]
+            with single_threaded():
+                turns = outputs[:, 0] * self._turns[0] + beside @ self._turns[1:-1]
+            each = sigmoid(turns + self._turns[-1])
+            readings.append((float(sigmoid(log_odds)), tuple(map(float, each))))
+        return readings
+
+    def turn_outputs(
+        self, vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]
+    ) -> tuple[Array, Array]:
+        """Return two logits a turn, ``(turns, 2)``, and its features, ``(turns, NUMBERS + ORDER)``.
+
+        A long conversation is read in stretches, each with turns before and after it.
+        """
+        from grice.models.products import single_threaded
+
+        outputs, numbers = [], []
+        with single_threaded():
+            places = (vectors - self._mean) @ self._axes
+            for start in range(0, len(texts), AT_ONCE):
+                low, end = max(0, start - AROUND), min(len(texts), start + AT_ONCE)
+                part = slice(low, end + AROUND)
+                plain = turn_features(vectors[part], speakers[part], texts[part], self._bigrams)
+                order = order_features(self._towers.fits(vectors[part]))
+                given = np.concatenate([plain, order], axis=1)
+                blocks = turn_blocks(places[part], own_turns(speakers[part]))
+                read = np.concatenate([blocks, given], axis=1)
+                kept = slice(start - low, end - low)
+                each = [net.together(read)[kept] for net in self._nets]
+                outputs.append(np.mean(each, axis=0, dtype=np.float32))
+                numbers.append(given[kept])
+        return np.concatenate(outputs), np.concatenate(numbers)
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        return self._encoder.truncated(texts)
+
+    def _replaced_tokens(self, texts: Sequence[str]) -> list[ReplacedTokens]:
+        def detect(missing: list[str]) -> list[ReplacedTokens]:
+            blocks = (missing[start : start + STATES] for start in range(0, len(missing), STATES))
+            return [
+                self._detector.judge(text, hidden)
+                for block in blocks
+                for text, hidden in zip(block, self._encoder.states(block), strict=True)
+            ]
+
+        return self._cache.cached(self._detector.identity, texts, detect, ReplacedTokens)
+
+    def _keep(self, texts: Sequence[str], states: Sequence[Hidden]) -> None:
+        """Detect replaced tokens by states that others asked for, so that they serve twice."""
+        from grice.models.cache import cache_key
+
+        identity = self._detector.identity
+        self._cache.put(
+            {
+                cache_key(identity, text): msgspec.json.encode(self._detector.judge(text, hidden))
+                for text, hidden in zip(texts, states, strict=True)
+            }
+        )
+
+
+@model_type(
+    "thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings
+)
+def thread_head(bundle: Bundle, settings: DialogueSettings, loader: ModelLoader) -> DialogueHead:
+    """Open the networks of a model."""
+    from grice.models.cache import CachedEncoder
+
+    encoder = loader.encoder_of(bundle, CachedEncoder)
+    return DialogueHead(bundle, settings, encoder, loader.cache)

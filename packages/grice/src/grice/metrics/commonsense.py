@@ -1,0 +1,456 @@
+"""Commonsense: are the events of this reply plausibly related?
+
+After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from the reply and the
+turn before it, score how well each agrees with what is known, and take the mean. ACCENT writes its
+triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
+extractor of our own reads them, and by default a small network fitted on known triples scores
+them. The paper's tests and others are there by name, and so is its mean: by default a senseless
+triple weighs more than a sensible one.
+
+Triples alone count. Qualities of a whole reply, which no triple shows, can have a weight in the
+score and then stand among the evidence: context relevance, the probability that it answers what
+was said before, or with a language model the probability that it is no nonsense.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from grice.errors import InputError, did_you_mean
+from grice.knowledge.extraction.protocol import KINDS, Exchange
+from grice.knowledge.schema import load_schema
+from grice.knowledge.wording import head_text, tail_text
+from grice.metrics.common import unscorable_reply
+from grice.metrics.declaration import Example, metric
+from grice.metrics.sense import FlawModel
+from grice.models.protocols import Pair
+from grice.numeric import sigmoid, unit_cosine
+from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
+from grice.text.repetition import novelty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.knowledge.extraction.protocol import (
+        ExtractedTriple,
+        Extraction,
+        Kind,
+        Place,
+        TripleExtractor,
+    )
+    from grice.knowledge.lookup import KnowledgeBase, TripleStore
+    from grice.knowledge.plausibility import TripleHead
+    from grice.metrics.declaration import Count, Fraction
+    from grice.models.protocols import Encoder, PairClassifier
+    from grice.records import KnownTail, Response
+
+    Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
+
+NEUTRAL = 0.5
+"""Also ACCENT's score of a reply without a triple."""
+CONTEXT_RELEVANCE, SENSE = "context relevance", "sense"
+"""Names of the evidence on the reply as a whole."""
+NONSENSE = "nonsense"
+"""The flaw that ``sense`` is the absence of."""
+TURNS = 4
+"""Turns before the reply that its relevance is scored by, as many as ACCENT's histories have."""
+NOT_WHOLE = "no two events are related that were read as whole clauses about people"
+SCOPES: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
+LEAST = 0.01
+"""Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
+TAILS = 10
+"""Tails asked for, as many as ACCENT has COMET write."""
+EACH = 1
+"""Tails looked at of each of the nearest known heads. On the development part of CSKB Population
+two tails did no better by more than 0.001, and cost as much again."""
+
+
+@metric(
+    "commonsense",
+    version="6",
+    summary="Are the events of this reply plausibly related?",
+    judges="response",
+    models={
+        "extractor": "bundle:extraction",
+        "plausibility": "bundle:plausibility",
+        "knowledge": "bundle:atomic",
+        "encoder": "bundle:encoder",
+        "embedder": "bundle:encoder",
+        "relevance": "bundle:context-relevance",
+    },
+    accepts={
+        "embedder": ("sentence vectors", "word vectors"),
+        "plausibility": ("plausibility of triples", "knowledge"),
+        "relevance": ("relevance", "flaws"),
+    },
+    source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
+    renamed={
+        "read": "scope",
+        "pool": "aggregation",
+        "most": "max_triples",
+        "least": "min_confidence",
+        "share": "relevance_weight",
+    },
+    neutral=NEUTRAL,
+    example=Example(
+        ["What do you do?", "I just got fired because I made a mistake at work."], 0.3, 1.0
+    ),
+)
+def commonsense(
+    responses: Sequence[Response],
+    *,
+    extractor: TripleExtractor,
+    plausibility: TripleHead | KnowledgeBase,
+    knowledge: KnowledgeBase | TripleStore,
+    encoder: Encoder,
+    embedder: Encoder,
+    relevance: PairClassifier | FlawModel,
+    scorer: Literal["calibrated", "cosine", "likelihood"] = "calibrated",
+    scope: Literal["both", "single", "pair"] = "both",
+    aggregation: Literal["cautious", "mean"] = "cautious",
+    max_triples: Count = 3,
+    min_confidence: Fraction = 0.5,
+    tails: Count = 10,
+    relevance_weight: Fraction = 0.0,
+) -> list[Judgement]:
+    """Return the plausibility of the reply's event triples.
+
+    A triple relates two events of the reply, or one of the reply and one of the turn before it. The
+    plausibilities of a reply's triples are pooled; a reply without a triple is not judged. The
+    evidence is every triple with its place in the text, its plausibility and the nearest known
+    triple.
+
+    With ``relevance_weight`` the reply as a whole counts too: the probability that it answers what
+    was said before, or that it is no nonsense if the model is one of flaws, such as
+    ``bundle:sense-medium``. Then a reply with one event and no triple is judged by that alone.
+
+    When to use it:
+        To read which events a reply relates, and to check each relation against what is known.
+
+    When not to:
+        To find senseless replies by the number alone: it ranks them no better than their length
+        does (``grice bench deco``, ``grice bench conture``), which is why it does not run by
+        default.
+
+    Args:
+        scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
+            with known tails; or ``likelihood``, the probability of the tail by knowledge that
+            generates tails (``bundle:comet``).
+        scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
+        aggregation: How plausibilities are pooled: ``cautious``, their harmonic mean; or ``mean``,
+            as in ACCENT.
+        max_triples: Maximum triples per reply, one per event pair; truncated clauses and inanimate
+            subjects are skipped.
+        min_confidence: Minimum extraction confidence.
+        tails: How many known tails ``cosine`` compares with.
+        relevance_weight: Weight of the reply as a whole in the score; 0 leaves the triples alone,
+            as in ACCENT.
+    """
+    extractions = [
+        _with_surest(each, max_triples)
+        for each in extractor.extract(
+            list(map(_exchange, responses)), kinds=SCOPES[scope], least=min_confidence
+        )
+    ]
+    distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
+    nearest = nearest_known(distinct, knowledge, encoder)
+    sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
+    known = dict(zip(distinct, nearest, strict=True))
+    values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
+    name = SENSE if isinstance(relevance, FlawModel) else CONTEXT_RELEVANCE
+    wholes: list[float | None] = [None] * len(responses)
+    if relevance_weight and isinstance(relevance, FlawModel):
+        wholes = _senses(responses, extractions, relevance)
+    elif relevance_weight:
+        wholes = _relevances(responses, extractions, relevance)
+    pool = cautious_score if aggregation == "cautious" else mean_score
+    judgements = []
+    for response, extraction, whole in zip(responses, extractions, wholes, strict=True):
+        triples = [
+            TripleEvidence(_placed(triple, response), values[_bare(triple)], known[_bare(triple)])
+            for triple in extraction.triples
+        ]
+        pooled = pool([triple.plausibility for triple in triples])
+        judgements.append(_judgement(triples, extraction, pooled, (name, whole, relevance_weight)))
+    return judgements
+
+
+def _exchange(response: Response) -> Exchange:
+    last = response.history[-1:]
+    return Exchange(
+        tuple(turn.text for turn in last),
+        response.text,
+        any(turn.speaker == response.speaker for turn in last),
+    )
+
+
+def _with_surest(extraction: Extraction, most: int) -> Extraction:
+    """Keep the surest triples of whole clauses; of those between the same two events one.
+
+    Of several relations between the same events, one is mostly right.
+    """
+    chosen: list[ExtractedTriple] = []
+    seen: set[frozenset[Place | str]] = set()
+    for triple in extraction.triples:
+        ends = (triple.head_place or triple.head, triple.tail_place or triple.tail)
+        same = {frozenset(ends), frozenset((triple.head, triple.tail))}
+        if triple.whole and seen.isdisjoint(same):
+            chosen.append(triple)
+        seen |= same if triple.whole else set()
+    reason = extraction.reason if chosen[:most] or not extraction.triples else NOT_WHOLE
+    return replace(extraction, triples=tuple(chosen[:most]), reason=reason)
+
+
+def _bare(triple: ExtractedTriple) -> Triple:
+    return Triple(triple.head, triple.relation, triple.tail)
+
+
+def _placed(triple: ExtractedTriple, response: Response) -> Triple:
+    """Return a triple with the spans of its events."""
+
+    def span(place: Place | None) -> Span | None:
+        if place is None:
+            return None
+        turn = response.turn if place.turn == "reply" else response.positions[-1]
+        return Span(turn, place.start, place.end)
+
+    return replace(
+        _bare(triple), head_span=span(triple.head_place), tail_span=span(triple.tail_place)
+    )
+
+
+def _relevances(
+    responses: Sequence[Response], extractions: Sequence[Extraction], model: PairClassifier
+) -> list[float | None]:
+    """Return the context relevance of each reply with events; None without a word of history.
+
+    Repeated sentences count for nothing.
+    """
+    values: list[float | None] = [None] * len(responses)
+    asked: list[tuple[int, Pair, float]] = []
+    for i, (response, extraction) in enumerate(zip(responses, extractions, strict=True)):
+        spoken = any(turn.text.strip() for turn in response.history)
+        if spoken and (extraction.triples or extraction.own):
+            novel = novelty(response.text, (turn.text for turn in response.history))
+            turns = tuple(turn.text for turn in response.history[-TURNS:])
+            asked.append((i, Pair(turns, novel.text), novel.novel_fraction))
+    chances = model.classify([pair for _, pair, _ in asked]) if asked else []
+    for (i, _, novel_fraction), chance in zip(asked, chances, strict=True):
+        values[i] = chance * novel_fraction
+    return values
+
+
+def _senses(
+    responses: Sequence[Response], extractions: Sequence[Extraction], model: FlawModel
+) -> list[float | None]:
+    """Return the probability that each reply with events is no nonsense; None without history."""
+    values: list[float | None] = [None] * len(responses)
+    asked = [
+        i
+        for i, (response, extraction) in enumerate(zip(responses, extractions, strict=True))
+        if (extraction.triples or extraction.own) and not unscorable_reply(response)
+    ]
+    if asked:
+        odds = model.log_odds([responses[i] for i in asked])[:, model.flaws.index(NONSENSE)]
+        for i, nonsense in zip(asked, sigmoid(odds).tolist(), strict=True):
+            values[i] = 1.0 - nonsense
+    return values
+
+
+def _judgement(
+    triples: list[TripleEvidence],
+    extraction: Extraction,
+    pooled: float,
+    of_whole: tuple[str, float | None, float],
+) -> Judgement:
+    name, whole, weight = of_whole
+    if not triples and whole is None:
+        return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
+    value = pooled if whole is None else (1 - weight) * pooled + weight * whole
+    evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
+    if whole is not None:
+        evidence.append(FeatureEvidence(name, whole, value - pooled))
+    if whole is not None and value < NEUTRAL <= pooled:
+        reason = f"{name} is low ({whole:.2f})"
+    elif not triples:
+        reason = f"{extraction.reason}: judged by {name} alone"
+    else:
+        side, chosen = ("least", min) if value < NEUTRAL else ("most", max)
+        triple = chosen(triples, key=lambda item: item.plausibility).triple
+        reason = f"{side} plausible: {triple.head} — {triple.relation} — {triple.tail}"
+    return Judgement(value, "ok", reason, extraction.flags, tuple(evidence))
+
+
+def mean_score(scores: Sequence[float]) -> float:
+    """Return the score of a reply from those of its triples, as ACCENT does: their mean, else 0.5.
+
+    >>> round(mean_score([0.33, 0.12, 0.18]), 2), mean_score([])
+    (0.21, 0.5)
+    """
+    return sum(scores) / len(scores) if scores else NEUTRAL
+
+
+def cautious_score(scores: Sequence[float]) -> float:
+    """Return the score of a reply as the harmonic mean of those of its triples, else 0.5.
+
+    People call a reply senseless for one senseless triple, so a low one counts more than a high
+    one.
+
+    >>> round(cautious_score([0.8, 0.8]), 2), round(cautious_score([0.8, 0.8, 0.1]), 2)
+    (0.8, 0.24)
+    """
+    if not scores:
+        return NEUTRAL
+    return len(scores) / math.fsum(1 / max(LEAST, score) for score in scores)
+
+
+class Sources(NamedTuple):
+    """Inputs of a scorer of triples.
+
+    Attributes:
+        head: Networks on the vectors of head and tail, or knowledge that scores triples.
+        knowledge: Known or generated tails.
+        embedder: Turns tails into vectors that are compared.
+        tails: How many tails are asked for.
+        nearest: The most similar known tail of each triple, where it was looked up already.
+    """
+
+    head: TripleHead | KnowledgeBase
+    knowledge: KnowledgeBase
+    embedder: Encoder
+    tails: int = TAILS
+    nearest: Sequence[KnownTail | None] | None = None
+
+
+def find_scorer(name: str) -> Scorer:
+    """Return a scorer by name: from triples and sources to a number from 0 to 1 for each triple.
+
+    It refuses a triple without a head or a tail with an :class:`InputError`.
+    """
+    if name not in _SCORERS:
+        raise InputError(f"no compatibility scorer {name!r}{did_you_mean(name, _SCORERS)}")
+
+    def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
+        for triple in triples:
+            for part in ("head", "tail"):
+                if not getattr(triple, part).strip():
+                    raise InputError(
+                        f"triple ({triple.head!r}, {triple.relation}, {triple.tail!r}): its {part} "
+                        "is empty; give the event in words"
+                    )
+        return _SCORERS[name](triples, sources)
+
+    return score
+
+
+def _calibrated(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return how sensible triples are: 0.5 is as likely a known triple as a mismatched one."""
+    from grice.knowledge.plausibility import TripleHead
+
+    if isinstance(sources.head, TripleHead):
+        return sources.head.plausibility(triples, sources.nearest)
+    return sources.head.plausibility(triples)
+
+
+def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return ``max(0, max_i cos(embed(t), embed(t_i)))`` over the tails asked for.
+
+    ACCENT's generator gives ten; here as many as the sources hold. Tails in a reply are clauses,
+    known ones fragments: both are worded alike before they are compared, which the paper leaves
+    out.
+    """
+    from grice.knowledge.lookup import encoded
+
+    tails = _known_tails(triples, sources.knowledge, sources.tails)
+    own = _tail_texts(triples)
+    vectors = encoded([*own, *(text for each in tails for _, text in each)], sources.embedder)
+    return [
+        max([0.0, *(unit_cosine(vectors[text], vectors[tail]) for _, tail in each)])
+        for text, each in zip(own, tails, strict=True)
+    ]
+
+
+def _likelihood(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return ``exp(-loss)`` of each tail given head and relation: ACCENT's "COMET (neural)".
+
+    It is the geometric mean of the probabilities of the word pieces; stored triples have none.
+    """
+    from grice.knowledge.lookup import TailProbabilities
+
+    if not isinstance(sources.knowledge, TailProbabilities):
+        raise InputError(
+            "the scorer likelihood needs knowledge that generates tails; this one stores them. "
+            "Name a generator, such as bundle:comet, or take the scorer cosine"
+        )
+    tails = sources.knowledge.likelihoods(triples) if triples else []
+    return [0.0 if tail is None else math.exp(tail.given) for tail in tails]
+
+
+_SCORERS: dict[str, Scorer] = {
+    "calibrated": _calibrated,
+    "cosine": _cosine,
+    "likelihood": _likelihood,
+}
+"""``cosine`` and ``likelihood`` are the tests of ACCENT, with COMET's tails and with its loss."""
+
+
+def _tail_texts(triples: Sequence[Triple]) -> list[str]:
+    schema = load_schema("atomic2020")
+    return [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
+
+
+def _known_tails(
+    triples: Sequence[Triple], knowledge: KnowledgeBase, count: int
+) -> list[list[tuple[KnownTail, str]]]:
+    """Return known or generated tails of each triple's head, each with its wording."""
+    if not triples:
+        return []
+    schema = load_schema("atomic2020")
+    heads = [triple.head for triple in triples]
+    relations = [triple.relation for triple in triples]
+    return [
+        [(tail, tail_text(tail.tail, schema[relation])) for tail in tails]
+        for relation, tails in zip(
+            relations, knowledge.tails(heads, relations, count), strict=True
+        )
+    ]
+
+
+def as_knowledge_base(knowledge: KnowledgeBase | TripleStore, encoder: Encoder) -> KnowledgeBase:
+    """Return stored triples as a knowledge base; a knowledge base stays as it is."""
+    from grice.knowledge.lookup import KnowledgeBase, StoredKnowledge
+
+    return knowledge if isinstance(knowledge, KnowledgeBase) else StoredKnowledge(knowledge, encoder)
+
+
+def nearest_known(
+    triples: Sequence[Triple], knowledge: KnowledgeBase | TripleStore, encoder: Encoder
+) -> list[KnownTail | None]:
+    """Return for each triple the known or generated tail most like its own, if there is one."""
+    from grice.knowledge.lookup import encoded
+
+    if not triples:
+        return []
+    own = _tail_texts(triples)
+    # A store asks one relation after the other. Asked for all texts at once, an encoder that
+    # keeps its answers fills its batches, which is a third faster.
+    encoded([*(head_text(triple.head) for triple in triples), *own], encoder)
+    if hasattr(knowledge, "best_known"):
+        nearest: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)
+        return nearest
+    known = _known_tails(triples, as_knowledge_base(knowledge, encoder), TAILS)
+    vectors = encoded([*own, *(text for each in known for _, text in each)], encoder)
+    return [
+        max(
+            (
+                replace(tail, tail_similarity=unit_cosine(vectors[text], vectors[worded]))
+                for tail, worded in each
+            ),
+            key=lambda tail: tail.tail_similarity,
+            default=None,
+        )
+        for text, each in zip(own, known, strict=True)
+    ]

@@ -1,0 +1,376 @@
+"""Contradiction: does a reply say the opposite of what its speaker said before?
+
+The model is decomposable attention (Parikh et al., EMNLP 2016): every token of a sentence is
+compared with what stands for it in the other one, and the comparisons are pooled by mean and
+maximum. Its tokens are states of a sentence encoder, each with two flags: whether it stands in the
+other sentence, too, and whether it negates.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import msgspec
+
+from grice.metrics.common import (
+    encode_distinct,
+    score_or_abstain,
+    truncated_texts,
+    unscorable_reply,
+)
+from grice.metrics.declaration import Example, metric
+from grice.models.protocols import Encoder, Pair, PairClassifier
+from grice.models.loader import Settings, model_type
+from grice.numeric import LazyModule, sigmoid, softmax
+from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
+from grice.text.content import Stretch, sentences
+from grice.text.script import unreadable
+from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+
+    from grice.models.bundle import Bundle
+    from grice.models.embedded import Hidden
+    from grice.models.cache import Cache, CachedEncoder
+    from grice.models.mlp import Mlp
+    from grice.models.loader import ModelLoader
+    from grice.numeric import Array
+    from grice.records import Evidence, Response
+else:
+    np = LazyModule("numpy")
+
+HALF = 0.5
+"""Below it a reply is said to contradict."""
+NEUTRAL = 1.0
+"""What nobody said before cannot be contradicted."""
+SHIFT = 0.83
+"""Of the log odds of the pair that most likely contradicts, since many pairs are compared.
+
+Set so that one in twenty replies that contradict nothing is below one half.
+"""
+FEWEST_WORDS = 3
+"""Less ("Yes.", "Thank you.") states nothing."""
+NEAREST = 4
+"""Earlier sentences that a sentence is compared with, those of the largest cosine."""
+WORDS = 3
+"""Words shown as evidence."""
+
+
+@metric(
+    "contradiction",
+    version="2",
+    summary="Does this reply go with what its speaker said before?",
+    judges="response",
+    models={"encoder": "bundle:encoder", "model": "bundle:contradiction"},
+    accepts={"model": ("contradiction",)},
+    protocols={"encoder": Encoder, "model": PairClassifier},
+    source=(
+        "Decomposable attention (Parikh et al., EMNLP 2016) over pairs of sentences, as DECODE "
+        "(Nie et al., ACL 2021) compares a reply with each earlier turn."
+    ),
+    neutral=NEUTRAL,
+    example=Example(
+        ["I have two dogs.", "How nice! Tell me more.", "I do not have any dogs."], 0.0, 0.5
+    ),
+)
+def contradiction(
+    responses: Sequence[Response], *, encoder: Encoder, model: PairClassifier
+) -> Iterator[Judgement]:
+    """Return how well a reply goes with what its speaker said before, 0 to 1.
+
+    Every sentence of the reply that states something is compared with those of the speaker's
+    earlier sentences that are nearest to it by the cosine of their vectors, and the pair that most
+    likely contradicts counts. The evidence is the earlier turn, the two sentences, and, of a reply
+    that is said to contradict, the words without which it would be less so.
+
+    When to use it:
+        To find replies that say the opposite of an earlier turn: negations, antonyms, other
+        numbers, colours or places.
+
+    When not to:
+        To find contradictions that take a step of reasoning ("I am vegan" before "I had a steak"),
+        or that contradict the partner: what the partner said of himself is not compared.
+    """
+
+    def chances(pairs: Sequence[tuple[str, str]]) -> Iterator[float]:
+        classified = model.classify([Pair((left,), right) for left, right in pairs])
+        return map(_shifted, classified)
+
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        compared = _compared(scored, encoder)
+        values = chances([(two.before.text, two.now.text) for every in compared for two in every])
+        worst = [_worst([(next(values), two) for two in every]) for every in compared]
+        # Of each flagged pair the sentence without each of its words, too.
+        words = [_words_of(w.two.now) if w.chance > HALF else () for w in worst]
+        without = chances(
+            [
+                (w.two.before.text, _without(w.two.now, word))
+                for w, own in zip(worst, words, strict=True)
+                for word in own
+            ]
+        )
+        cut = truncated_texts(encoder, (response.text for response in scored))
+        for response, each, own in zip(scored, worst, words, strict=True):
+            effects = sorted(
+                ((each.chance - next(without), word) for word in own), key=lambda pair: -pair[0]
+            )
+            shown = [(effect, word) for effect, word in effects[:WORDS] if effect > 0]
+            flags = ("truncated",) if response.text in cut else ()
+            yield _judgement(response.turn, each, shown, flags)
+
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
+
+
+class _Two(NamedTuple):
+    """A sentence of a reply beside an earlier one of its speaker, in the turn ``position``."""
+
+    position: int
+    before: Stretch
+    now: Stretch
+
+
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
+        return reason
+    if not _statements(response.text):
+        return "it states nothing that could contradict"
+    return None if any(_earlier(response)) else "its speaker stated nothing before it"
+
+
+def _statements(text: str) -> list[Stretch]:
+    """Return the sentences that state something: no questions, and no single words."""
+    return [
+        sentence
+        for sentence in sentences(text)
+        if len(sentence.text.split()) >= FEWEST_WORDS and not sentence.text.endswith("?")
+    ]
+
+
+def _earlier(response: Response) -> Iterator[tuple[int, Stretch]]:
+    """Yield the statements of the speaker's earlier turns, each with the index of its turn."""
+    for position, turn in zip(response.positions, response.history, strict=True):
+        if turn.speaker == response.speaker and unreadable(turn.text) is None:
+            for sentence in _statements(turn.text):
+                yield position, sentence
+
+
+def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two]]:
+    """Return each sentence of a reply beside the earlier ones that are nearest to it."""
+    stated = [(_statements(response.text), list(_earlier(response))) for response in responses]
+    vectors = encode_distinct(
+        encoder,
+        (s.text for now, before in stated for s in (*now, *(earlier for _, earlier in before))),
+    )
+    return [list(_nearest(now, before, vectors)) for now, before in stated]
+
+
+def _nearest(
+    statements: Sequence[Stretch],
+    earlier: Sequence[tuple[int, Stretch]],
+    vectors: Mapping[str, Array],
+) -> Iterator[_Two]:
+    before = np.stack([vectors[sentence.text] for _, sentence in earlier])
+    for now in statements:
+        for i in np.argsort(-(before @ vectors[now.text]), kind="stable")[:NEAREST]:
+            yield _Two(*earlier[i], now)
+
+
+def _shifted(chance: float) -> float:
+    """Return a probability whose log odds are shifted."""
+    if chance in (0.0, 1.0):
+        return chance
+    return 1 / (1 + (1 - chance) / chance * math.exp(-SHIFT))
+
+
+class _Worst(NamedTuple):
+    """The two sentences that most likely contradict, with that probability.
+
+    Attributes:
+        elsewhere: The probability that the reply contradicts another turn.
+    """
+
+    chance: float
+    two: _Two
+    elsewhere: float
+
+
+def _worst(chances: Sequence[tuple[float, _Two]]) -> _Worst:
+    chance, two = max(chances, key=lambda pair: pair[0])
+    others = [other for other, pair in chances if pair.position != two.position]
+    return _Worst(chance, two, max(others, default=0.0))
+
+
+def _words_of(sentence: Stretch) -> list[Stretch]:
+    """Return the words of a sentence, at their places in the turn."""
+    return [
+        Stretch(sentence.start + word.start(), sentence.start + word.end(), word[0])
+        for word in PLAIN_WORDS_AND_NUMBERS.finditer(sentence.text)
+    ]
+
+
+def _without(sentence: Stretch, word: Stretch) -> str:
+    before, after = word.start - sentence.start, word.end - sentence.start
+    return sentence.text[:before] + sentence.text[after:]
+
+
+def _judgement(
+    turn: int, worst: _Worst, words: Sequence[tuple[float, Stretch]], flags: tuple[str, ...]
+) -> Judgement:
+    chance, two, elsewhere = worst
+    pieces = [
+        ("contradicts", chance, turn, two.now),
+        ("said before", chance, two.position, two.before),
+        *((f"word: {word.text!r}", effect, turn, word) for effect, word in words),
+    ]
+    evidence: list[Evidence] = [TurnEvidence(two.position, elsewhere - chance)]
+    for name, value, index, place in pieces:
+        evidence.append(FeatureEvidence(name, value, span=Span(index, place.start, place.end)))
+    if chance > HALF:
+        reason = f"contradicts turn {two.position} (probability {chance:.2f})"
+    else:
+        limit = f"{chance:.2f}, threshold {HALF:.2f}"
+        reason = f"no clear contradiction of turn {two.position} ({limit})"
+    return Judgement(1 - chance, "ok", reason, flags, tuple(evidence))
+
+
+NEGATIONS = frozenset(
+    ("not", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without", "cannot",
+     "hardly")
+)  # fmt: skip
+MOST = 40
+"""Tokens of a sentence that are read."""
+PORTION = 2000
+"""Pairs whose token states are held at once: those of a long conversation would fill the memory."""
+FLAGS = 2
+"""Flags of a token beside its state: it stands in the other sentence; it negates."""
+
+
+class AttentionSettings(Settings, frozen=True):
+    """Settings of a model of type ``decomposable-attention``: the number of its networks."""
+
+    networks: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Tokens(NamedTuple):
+    """The tokens of a sentence.
+
+    Attributes:
+        states: Shape ``(tokens, dimensions)``.
+        words: Text of each in lower case.
+        negates: Whether it is a negation, 0 or 1.
+    """
+
+    states: Array
+    words: list[str]
+    negates: Array
+
+
+def tokens(text: str, hidden: Hidden) -> Tokens:
+    """Return the first tokens of a sentence that stand for text."""
+    inner = [i for i, (start, end) in enumerate(hidden.offsets) if end > start][:MOST]
+    low = text.lower()
+    places = [hidden.offsets[i] for i in inner]
+    words = [low[start:end] for start, end in places]
+    negates = [
+        word in NEGATIONS or (word == "t" and low[start - 1 : start] in ("'", "’"))
+        for word, (start, _) in zip(words, places, strict=True)
+    ]
+    return Tokens(hidden.states[inner], words, np.array(negates, np.float32))
+
+
+class _Network(NamedTuple):
+    """The parts of one network, in the order in which they are applied."""
+
+    project: Mlp
+    attend: Mlp
+    compare: Mlp
+    decide: Mlp
+
+    def log_odds(self, premise: Tokens, hypothesis: Tokens) -> float:
+        before = self._projected(premise, hypothesis)
+        after = self._projected(hypothesis, premise)
+        alike = self._attended(after) @ self._attended(before).T
+        alike /= np.sqrt(np.float32(self.attend.layers[-1][0].shape[1]))
+        pooled = [
+            self._compared(after, softmax(alike) @ before),
+            self._compared(before, softmax(np.ascontiguousarray(alike.T)) @ after),
+        ]
+        return float(self.decide.together(np.concatenate(pooled)[None])[0, 0])
+
+    def _projected(self, own: Tokens, other: Tokens) -> Array:
+        shared = frozenset(other.words)
+        flags = np.array([word in shared for word in own.words], np.float32)
+        states = np.tanh(self.project.together(own.states))
+        return np.column_stack([states, flags, own.negates])
+
+    def _attended(self, own: Array) -> Array:
+        return np.maximum(self.attend.together(own), 0)
+
+    def _compared(self, own: Array, other: Array) -> Array:
+        a, b = own[:, :-FLAGS], other[:, :-FLAGS]
+        both = [a, b, np.abs(a - b), a * b, own[:, -FLAGS:], other[:, -FLAGS:]]
+        compared = np.maximum(self.compare.together(np.concatenate(both, axis=1)), 0)
+        return np.concatenate([compared.mean(axis=0), compared.max(axis=0)])
+
+
+class DecomposableAttention:
+    """The probability that a sentence contradicts what was said before."""
+
+    def __init__(
+        self, bundle: Bundle, settings: AttentionSettings, encoder: CachedEncoder, cache: Cache
+    ) -> None:
+        from grice.models.mlp import Mlp
+
+        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self._encoder = encoder
+        self._cache = cache
+        self._networks = [
+            _Network(*(Mlp.load(bundle.path(f"{part}-{i}.npz")) for part in _Network._fields))
+            for i in range(settings.networks)
+        ]
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the probability that the right side contradicts the left, 0 to 1."""
+        items = [(" ".join(pair.left), pair.right) for pair in pairs]
+        values = self._cache.cached_arrays(self.identity, items, self._computed, np.float32)
+        return [value.item() for value in values]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long for the encoder."""
+        return self._encoder.truncated(texts)
+
+    def _computed(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        values: list[float] = []
+        for start in range(0, len(pairs), PORTION):
+            part = pairs[start : start + PORTION]
+            texts = list(dict.fromkeys(text for pair in part for text in pair))
+            hidden = self._encoder.hidden(texts)
+            read = {text: tokens(text, own) for text, own in zip(texts, hidden, strict=True)}
+            values += [self._probability(read[left], read[right]) for left, right in part]
+        return values
+
+    def _probability(self, premise: Tokens, hypothesis: Tokens) -> float:
+        if not (premise.words and hypothesis.words):
+            return 0.0
+        odds = [network.log_odds(premise, hypothesis) for network in self._networks]
+        return float(sigmoid(np.array(np.mean(odds), np.float32)))
+
+
+@model_type(
+    "decomposable-attention",
+    task="contradiction",
+    protocol=PairClassifier,
+    settings=AttentionSettings,
+)
+def decomposable_attention(
+    bundle: Bundle, settings: AttentionSettings, loader: ModelLoader
+) -> DecomposableAttention:
+    """Open the networks and their encoder."""
+    from grice.models.cache import CachedEncoder
+
+    encoder = loader.encoder_of(bundle, CachedEncoder)
+    return DecomposableAttention(bundle, settings, encoder, loader.cache)

@@ -1,0 +1,396 @@
+"""Engagement: would a person want to go on talking after this reply?
+
+The model is a linear head on countable features and frozen vectors. Its log odds are a sum with one
+part per feature: the counts of :data:`SURFACE`, the cosine with the turn before, what the turn
+before says, what the reply says, how the two meet, and, if the head was put on top of another
+classifier, that one's answer. So every part says how far it moved the score.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from grice.errors import BundleError
+from grice.metrics.common import (
+    encode_distinct,
+    score_or_abstain,
+    truncated_texts,
+    unscorable_reply,
+)
+from grice.metrics.declaration import Example, metric
+from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
+from grice.models.loader import Settings, model_type
+from grice.numeric import LazyModule, logit, sigmoid
+from grice.records import FeatureEvidence, Judgement
+from grice.text.repetition import novelty
+from grice.text.script import unreadable
+from grice.text.tokens import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
+    from grice.numeric import Array, Floats
+    from grice.records import Response
+else:
+    np = LazyModule("numpy")
+
+NEUTRAL = 0.5
+"""Also the model's answer where the turn before or the reply holds no word."""
+NOTICEABLE = 0.005
+"""An effect below this would be printed as nothing."""
+LABELS = {"words": "reply length"}
+"""Features whose name alone says too little."""
+SHOWN = 5
+"""Most features that are named as evidence."""
+
+
+class Part(NamedTuple):
+    """A feature: its value and by how much it moved the score."""
+
+    name: str
+    value: float
+    effect: float
+
+
+class Explained(NamedTuple):
+    """The probability of the positive class and its parts, largest effect first."""
+
+    value: float
+    parts: tuple[Part, ...]
+
+
+class ReplyJudge(Reader, Protocol):
+    """Judges replies with the effect of each feature, as :class:`ReplyHead` does."""
+
+    def explain(self, pairs: Sequence[Pair]) -> list[Explained]: ...
+
+
+@metric(
+    "engagement",
+    version="3",
+    summary="Would a person want to go on talking after this reply?",
+    judges="response",
+    models={"model": "bundle:engagement"},
+    source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
+    neutral=NEUTRAL,
+    example=Example(
+        [
+            "Do you like music?",
+            "I love it, I play the violin in an orchestra. What do you listen to?",
+        ],
+        0.5,
+        1.0,
+    ),
+)
+def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[Judgement]:
+    """Return the probability that a person finds the reply engaging.
+
+    The model that ships reads counts such as the number of words, and the vectors of the reply and
+    of the turn before it. What it reads was chosen by how replies of equal length rank on a corpus
+    other than those it was learned on; that adds a little to length, which still weighs most. 0.5
+    is where an engaging reply is as likely as a dull one, with both classes weighed alike. The
+    evidence is the features with the largest effect on the score, compared with an average reply.
+
+    Sentences that repeat an earlier turn are stripped, and the score is multiplied by the fraction
+    of the reply's words that is left.
+
+    When to use it:
+        With a model that ``grice train`` adapted to your own ratings, or to find very short and
+        repeated replies.
+
+    When not to:
+        Where ``log_length`` tells as much, which on most rated sets it does: it does not run by
+        default for that. Among replies of about the same length it discriminates weakly.
+    """
+
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        items = list(map(_item, scored))
+        cut = truncated_texts(model, (text for (left, right), _ in items for text in (*left, right)))
+        explained = model.explain([pair for pair, _ in items])
+        for (pair, novel), answer in zip(items, explained, strict=True):
+            flags = ("truncated",) if not cut.isdisjoint((*pair.left, pair.right)) else ()
+            yield _judgement(pair, novel, answer, flags)
+
+    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+
+
+def _item(response: Response) -> tuple[Pair, float]:
+    """Return the last turn that can be read and the new part of the reply; its share of words."""
+    before = next(turn.text for turn in reversed(response.history) if not unreadable(turn.text))
+    novel = novelty(response.text, (turn.text for turn in response.history))
+    return Pair((before,), novel.text), novel.novel_fraction
+
+
+def _judgement(
+    pair: Pair, novel: float, explained: Explained, flags: tuple[str, ...]
+) -> Judgement:
+    if not novel or unreadable(pair.right):
+        return Judgement(0.0, "ok", "it says nothing that was not said before")
+    evidence = tuple(
+        FeatureEvidence(part.name, part.value, part.effect)
+        for part in explained.parts[:SHOWN]
+        if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
+    )
+    value = explained.value * novel
+    if value < NEUTRAL <= max(explained.value, 1 - novel):
+        reason = f"only {novel:.0%} of its words are new"
+    else:
+        reason = _reason(value, evidence)
+    return Judgement(value, "ok", reason, flags, evidence)
+
+
+def _reason(value: float, evidence: Sequence[FeatureEvidence]) -> str:
+    """Return the feature that speaks most for a high value, or against it for a low one."""
+    if not evidence:
+        return "like an average reply in every respect"
+    sign, verb = (-1, "lowers") if value < NEUTRAL else (1, "raises")
+    most = max(evidence, key=lambda piece: sign * (piece.effect or 0))
+    if sign * (most.effect or 0) <= 0:
+        return f"no single feature {verb} it"
+    return f"{verb} it most: {LABELS.get(most.name, most.name)} ({most.effect:+.2f})"
+
+
+SURFACE = (
+    "words",
+    "letters per word",
+    "different words",
+    "words of the turn before",
+    "words shared with it",
+    "asks",
+    "is asked",
+    "exclaims",
+)
+"""Names of the numbers, in the order of :func:`surface`."""
+COUNTS = (0, 3)
+"""Places of those that count; a network does better with their logarithms."""
+COSINE = "likeness to the turn before"
+BASE = "the base classifier"
+BLOCKS = ("what the turn before says", "what the reply says", "how the two meet")
+WIDTH = 0.25
+"""Brings the elements of unit vectors times the root of their length below the scalars."""
+FAR = 3.0
+"""Scalars are cut at so many standard deviations: a reply of a thousand words is just long."""
+NARROW = 1e-6
+"""A feature that varies less than this is constant."""
+ROWS = 256
+"""Pairs whose features are held at once."""
+
+
+def surface(before: str, reply: str) -> tuple[float, ...]:
+    """Return the numbers that :data:`SURFACE` names.
+
+    ``different words`` and ``words shared with it`` are shares of the reply's words and of its
+    different words, 0 if it has none; the last three are 1 or 0.
+
+    >>> dict(zip(SURFACE, surface("Do you like tea?", "I like tea.")))["words shared with it"]
+    0.6666666666666666
+    """
+    words, words_before = WORDS.findall(reply.lower()), WORDS.findall(before.lower())
+    different = set(words)
+    return (
+        float(len(words)),
+        sum(map(len, words)) / max(1, len(words)),
+        len(different) / max(1, len(words)),
+        float(len(words_before)),
+        len(different.intersection(words_before)) / max(1, len(different)),
+        float("?" in reply),
+        float("?" in before),
+        float("!" in reply),
+    )
+
+
+class Scale(NamedTuple):
+    """Centre and spread of the scalars over the training data, one each; counts as logarithms."""
+
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+
+    @classmethod
+    def of(cls, scalars: Floats) -> Scale:
+        """Return the scale of training data, shape ``(n, scalars)``."""
+        straight = _straight(scalars)
+        spread = straight.std(axis=0)
+        wide = np.where(spread > NARROW, spread, 1.0)
+        return cls(tuple(straight.mean(axis=0).tolist()), tuple(wide.tolist()))
+
+    def __call__(self, scalars: Floats) -> Array:
+        """Return scalars in standard deviations, cut at three; shape ``(n, scalars)``."""
+        standard = (_straight(scalars) - np.array(self.centre)) / np.array(self.spread)
+        return np.asarray(np.clip(standard, -FAR, FAR), np.float32)
+
+
+def _straight(scalars: Floats) -> Floats:
+    """Return the scalars with counts as logarithms of one more."""
+    straight = scalars.copy()
+    straight[:, COUNTS] = np.log1p(straight[:, COUNTS])
+    return straight
+
+
+def part_names(*, base: bool) -> tuple[str, ...]:
+    """Return the names of the parts in the order of the features."""
+    return (*SURFACE, COSINE, *((BASE,) if base else ()), *BLOCKS)
+
+
+def block_sizes(dimensions: int, *, base: bool) -> list[int]:
+    """Return the number of features of each part."""
+    return [1] * (len(SURFACE) + 1 + base) + [dimensions] * len(BLOCKS)
+
+
+def last_utterance(pair: Pair) -> str:
+    """Return the last segment of the left side that is not blank; empty if there is none."""
+    return next((text for text in reversed(pair.left) if text.strip()), "")
+
+
+def reply_scalars(
+    pairs: Sequence[Pair], last: Array, reply: Array, base: Sequence[float] | None = None
+) -> Floats:
+    """Return counts, cosine and log odds of the base, shape ``(n, 9)``, with a base ``(n, 10)``."""
+    counted = np.array([surface(last_utterance(pair), pair.right) for pair in pairs], np.float64)
+    columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
+    if base is not None:
+        columns.append(np.array([logit(value, 1e-4) for value in base])[:, None])
+    return np.concatenate(columns, axis=1)
+
+
+def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
+    """Return the head's input: scalars, both vectors and their product, ``(n, k + 3 * d)``."""
+    scale, width = np.float32(np.sqrt(reply.shape[1])), np.float32(WIDTH)
+    before, after = last * scale, reply * scale
+    blocks = (scalars, before * width, after * width, before * after * width / 2)
+    return np.concatenate(blocks, axis=1, dtype=np.float32)
+
+
+class ReplySettings(Settings, frozen=True):
+    """Settings of a model of type ``reply-head``.
+
+    Attributes:
+        centre: Of the scalars.
+        spread: Of the scalars, above 0.
+        average: Log odds that the three vector parts add on average.
+        base: Reference of the base classifier; empty if there is none.
+        base_digest: The one it was fitted on.
+    """
+
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+    average: tuple[float, ...]
+    base: str = ""
+    base_digest: str = ""
+
+
+class ReplyHead:
+    """The probability that a reply is of the positive class, with the effect of each part."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        settings: ReplySettings,
+        encoder: Encoder,
+        base: PairClassifier | None = None,
+    ) -> None:
+        from grice.models.mlp import Mlp
+
+        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self._names = part_names(base=base is not None)
+        self._encoder, self._base, self._folder = encoder, base, bundle.folder
+        (weights, bias), *further = Mlp.load(bundle.path("head.npz")).layers
+        scalars = len(self._names) - len(BLOCKS)
+        card = bundle.folder / "card.toml"
+        for name, count in (("centre", scalars), ("spread", scalars), ("average", len(BLOCKS))):
+            if len(getattr(settings, name)) != count:
+                raise BundleError(f"{card}: settings.{name}: a list of {count} numbers is needed")
+        if min(settings.spread) <= 0:
+            raise BundleError(f"{card}: settings.spread: numbers above 0 only")
+        self._scale = Scale(settings.centre, settings.spread)
+        self._dimensions, rest = divmod(len(weights) - scalars, len(BLOCKS))
+        if further or weights.shape[1] != 1 or rest or self._dimensions < 1:
+            raise BundleError(
+                f"{bundle.folder}: head.npz has weights of shape {weights.shape}; one column of "
+                f"{scalars} scalars and three blocks of equal size is needed"
+            )
+        # One column a part: a single product gives the log odds that each adds.
+        sizes = block_sizes(self._dimensions, base=base is not None)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        apart = np.where(owner[:, None] == np.arange(len(sizes)), weights, np.float32(0))
+        average = [0.0] * scalars + list(settings.average)
+        self._parts = Mlp([(apart, -np.array(average, np.float32))])
+        self._bias = float(bias[0]) + math.fsum(average)
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return for each pair the probability of the positive class, 0 to 1.
+
+        A pair without a word on either side gives 0.5.
+        """
+        return [explained.value for explained in self.explain(pairs)]
+
+    def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
+        """Return for each pair the probability and the effect of every part.
+
+        The effect of a part is the probability less the one that an average part of its name
+        would give.
+        """
+        sides = [(last_utterance(pair), pair.right) for pair in pairs]
+        vectors = encode_distinct(self._encoder, (text for side in sides for text in side))
+        worded = [
+            i for i, two in enumerate(sides) if vectors[two[0]].any() and vectors[two[1]].any()
+        ]
+        bases = None if self._base is None else self._base.classify([pairs[i] for i in worded])
+        answers = [Explained(NEUTRAL, ())] * len(pairs)
+        for start in range(0, len(worded), ROWS):
+            part = worded[start : start + ROWS]
+            last, reply = (np.stack([vectors[sides[i][side]] for i in part]) for side in (0, 1))
+            if reply.shape[1] != self._dimensions:
+                raise BundleError(
+                    f"{self._folder}: its head reads vectors of {self._dimensions} numbers, the "
+                    f"encoder {self._encoder.identity} gives {reply.shape[1]}; use the encoder its "
+                    "card names"
+                )
+            base = None if bases is None else bases[start : start + ROWS]
+            scalars = reply_scalars([pairs[i] for i in part], last, reply, base)
+            added = self._parts(reply_features(self._scale(scalars), last, reply))
+            for i, own, parts in zip(part, scalars, added, strict=True):
+                answers[i] = self._explained(own, parts)
+        return answers
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether the encoder reads only its end."""
+        return self._encoder.truncated(texts)
+
+    def _explained(self, scalars: Floats, added: Array) -> Explained:
+        odds = self._bias + math.fsum(added.tolist())
+        without = odds - added.astype(np.float64)
+        value, *others = sigmoid(np.array([odds, *without], np.float32)).tolist()
+        values = [*scalars.tolist(), *added[len(scalars) :].tolist()]
+        parts = [
+            Part(name, own, value - other)
+            for name, own, other in zip(self._names, values, others, strict=True)
+        ]
+        return Explained(value, tuple(sorted(parts, key=lambda part: -abs(part.effect))))
+
+
+@model_type(
+    "reply-head",
+    task="engagement",
+    protocol=PairClassifier,
+    settings=ReplySettings,
+    like_base=True,
+)
+def reply_head(bundle: Bundle, settings: ReplySettings, loader: ModelLoader) -> ReplyHead:
+    """Open a head, and the base classifier if its settings name one."""
+    encoder = loader.encoder_of(bundle, Encoder)
+    if not settings.base:
+        return ReplyHead(bundle, settings, encoder)
+    # The base classifier is part of the model: another one would give other numbers.
+    digest = loader.bundle(settings.base).digest
+    if digest != settings.base_digest:
+        raise BundleError(
+            f"{bundle.folder}: it was fitted on {settings.base} {settings.base_digest}, here that "
+            f"is {digest}; run grice train again"
+        )
+    base = loader.dependency(bundle, settings.base, PairClassifier, "relevance", "engagement")
+    return ReplyHead(bundle, settings, encoder, base)

@@ -1,0 +1,374 @@
+"""Relevance: does this reply answer what was said?
+
+The model encodes every turn by itself, so that a turn costs one encoding in whatever histories it
+stands. Two towers bring history and response into one space; a head judges from the vectors and
+their products. The quadratic features follow RUBER's unreferenced score (Tao et al., 2018; with
+contextual embeddings Ghazarian et al., 2019).
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import msgspec
+
+from grice.errors import BundleError
+from grice.metrics.common import (
+    encode_distinct,
+    score_or_abstain,
+    truncated_texts,
+    unscorable_reply,
+)
+from grice.metrics.declaration import Example, metric
+from grice.metrics.fluency import FluencyModel, PieceScorer
+from grice.models.protocols import Encoder, Pair, PairClassifier
+from grice.models.loader import (
+    NoSettings,
+    Settings,
+    dependencies_of,
+    model_type,
+    read_settings,
+)
+from grice.numeric import LazyModule, logits, sigmoid, unit_rows
+from grice.records import Judgement, TurnEvidence
+from grice.text.repetition import novelty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from grice.metrics.declaration import Count
+    from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
+    from grice.numeric import Array
+    from grice.records import Response
+else:
+    np = LazyModule("numpy")
+
+NEUTRAL = 0.5
+"""Also the model's answer where history or response holds no word."""
+NOTICEABLE = 0.005
+"""An effect below this would be printed as nothing."""
+TURNS = 4
+"""Turns of a history that the model reads, the last ones."""
+ROWS = 256
+"""Pairs whose features are held at once."""
+COSINE_SCALE = 4
+"""Brings cosines to the order of one, as the other features are."""
+SURE = 1e-6
+"""Least distance of a probability from 0 and 1 before its log odds are taken."""
+
+
+@metric(
+    "relevance",
+    version="4",
+    summary="Does this reply answer what was said?",
+    judges="response",
+    models={"model": "bundle:relevance"},
+    protocols={"model": PairClassifier},
+    source=(
+        "After the unreferenced score of RUBER (Tao et al., AAAI 2018) with contextual "
+        "embeddings (Ghazarian et al., NeuralGen 2019)."
+    ),
+    neutral=NEUTRAL,
+    default=True,
+    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
+)
+def relevance(
+    responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
+) -> Iterator[Judgement]:
+    """Return the probability that the reply answers its history and not another one.
+
+    0.5 means that the reply is as likely to belong here as a random one is. The evidence is the
+    effect of each earlier turn: the score with it minus the score without it. Without any turn
+    before it, a reply has 0.5.
+
+    The log odds are a sum of three parts with weights of one sign: small networks on the vectors of
+    the turns, the cosine of the reply with the last turn, and how fluent the reply is by a small
+    dialogue language model. Sentences that repeat an earlier turn, or that ask for a good mark, are
+    stripped, and the score is multiplied by the fraction of the reply's words that is left.
+
+    When to use it:
+        To find replies that are off topic, and to compare systems on the same conversations.
+
+    When not to:
+        To judge whether a reply on the topic makes sense, is true or agrees with what was said
+        before: negations and contradictions go unnoticed (``grice perturb --score``). Where the
+        cosine with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
+
+    Args:
+        history: How many turns before the reply are read.
+    """
+
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        items = [_item(response, history) for response in scored]
+        values = iter(model.classify([pair for item in items for pair in item.pairs]))
+        cut = truncated_texts(model, (text for item in items for text in item.texts))
+        for item in items:
+            yield _judgement(item, list(islice(values, len(item.pairs))), cut)
+
+    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+
+
+class _Item(NamedTuple):
+    """A reply to score.
+
+    Attributes:
+        pairs: The history and the reply without repetition; then, of several turns, the same
+            without each of them.
+        positions: Index of each turn of the history.
+        novel: Fraction of the reply's words that is no repetition.
+    """
+
+    pairs: tuple[Pair, ...]
+    positions: tuple[int, ...]
+    novel: float
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (*self.pairs[0].left, self.pairs[0].right)
+
+
+def _item(response: Response, history: int) -> _Item:
+    novel = novelty(response.text, (turn.text for turn in response.history))
+    turns = tuple(turn.text for turn in response.history[-history:])
+    without = [turns[:i] + turns[i + 1 :] for i in range(len(turns)) if len(turns) > 1]
+    pairs = tuple(Pair(left, novel.text) for left in (turns, *without))
+    return _Item(pairs, tuple(response.positions[-history:]), novel.novel_fraction)
+
+
+def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Judgement:
+    """Return the judgement of a reply from the values of its pairs."""
+    value, *without = (value * item.novel for value in values)
+    effects = [value - other for other in without or (NEUTRAL,)]
+    evidence = tuple(map(TurnEvidence, item.positions, effects))
+    reason = _reason(value, evidence)
+    if value < NEUTRAL <= max(values[0], 1 - item.novel):
+        new = f"only {item.novel:.0%}" if item.novel else "none"
+        reason = f"{new} of its words {'are' if item.novel else 'is'} new"
+    flags = ("truncated",) if not cut.isdisjoint(item.texts) else ()
+    return Judgement(value, "ok", reason, flags, evidence)
+
+
+def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
+    """Return the turn that supports a good reply, or that speaks against another one."""
+    low = value < NEUTRAL
+    most = (min if low else max)(evidence, key=lambda item: item.effect)
+    verb, effect = ("speaks against", -most.effect) if low else ("supports", most.effect)
+    if effect >= NOTICEABLE:
+        among = " most" if len(evidence) > 1 else ""
+        return f"turn {most.turn} {verb} it{among} ({most.effect:+.2f})"
+    if not low:
+        return "no single turn decides"
+    supported = any(item.effect >= NOTICEABLE for item in evidence)
+    return "no earlier turn supports it" + (" enough" if supported else "")
+
+
+def history_summary(left: Array, *, decay: float) -> Array:
+    """Return the last turn, the whole history and the turn before the last, ``(n, 3 * d)``.
+
+    Where two people alternate, the turn before the last is the responder's own. Unit vectors are
+    scaled by the root of their length ``d``, so that their elements are of order one.
+
+    Args:
+        left: Unit vectors of the turns, oldest first, ``(n, turns, d)``; missing ones are zero.
+        decay: Weight of a turn in the whole relative to the turn after it, 0 to 1.
+    """
+    turns, dimensions = left.shape[1:]
+    weights = np.float32(decay) ** np.arange(turns - 1, -1, -1, dtype=np.float32)
+    whole = unit_rows((left * weights[:, None]).sum(axis=1))
+    parts = np.concatenate([left[:, -1], whole, left[:, -2]], axis=1)
+    return parts * np.float32(np.sqrt(dimensions))
+
+
+def pair_features(left: Array, right: Array, towers: tuple[Array, Array], *, decay: float) -> Array:
+    """Return the input of the head, ``(n, 7 * d + 5)``.
+
+    The blocks are the last turn, the whole history and the response; the products of the response
+    with the first two; its absolute difference from the last turn; and the product of the
+    towers' vectors. Then five cosines: those of the response with the last turn, the whole
+    history, the turn before the last and the nearest of all turns, and that of the towers.
+
+    Args:
+        left: As in :func:`history_summary`.
+        right: Unit vectors of the response, ``(n, d)``.
+        towers: Outputs of the towers for history and response, both ``(n, d)``, unit.
+        decay: As in :func:`history_summary`.
+    """
+    dimensions = right.shape[1]
+    scale = np.float32(np.sqrt(dimensions))
+    summary = history_summary(left, decay=decay)
+    last, whole = summary[:, :dimensions], summary[:, dimensions : 2 * dimensions]
+    reply = right * scale
+    met = towers[0] * towers[1]
+    cosines = (left * right[:, None]).sum(axis=-1)
+    whole_cosine = (whole * right).sum(axis=-1) / scale
+    numbers = (cosines[:, -1], whole_cosine, cosines[:, -2], cosines.max(axis=1), met.sum(axis=-1))
+    blocks = (
+        last,
+        whole,
+        reply,
+        last * reply,
+        whole * reply,
+        np.abs(last - reply),
+        met * scale**2,
+        np.stack(numbers, axis=1) * np.float32(COSINE_SCALE),
+    )
+    return np.concatenate(blocks, axis=1, dtype=np.float32)
+
+
+class PairSettings(Settings, frozen=True):
+    """Settings of a model of type ``pair-head``.
+
+    Attributes:
+        decay: Weight of a turn relative to the turn after it.
+        weight_cosine: Log odds that a cosine of 1 between the response and the last turn adds to
+            those of the networks. They learn how their corpora answer; the cosine holds elsewhere.
+    """
+
+    decay: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    weight_cosine: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+
+
+class PairHead:
+    """How well a right side goes with its left side, by networks on frozen vectors."""
+
+    def __init__(self, bundle: Bundle, settings: PairSettings, encoder: Encoder) -> None:
+        from grice.models.mlp import Mlp
+
+        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self._folder = bundle.folder
+        self._decay = settings.decay
+        self._weight_cosine = np.float32(settings.weight_cosine)
+        self._encoder = encoder
+        self._left, self._right, self._head = (
+            Mlp.load(bundle.path(f"{name}.npz")) for name in ("left", "right", "head")
+        )
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return for each pair the probability that the right side answers the left, 0 to 1.
+
+        The last four segments of the left side that are not blank are read. A pair without a word
+        on either side gives 0.5.
+        """
+        read = [([text for text in left if text.strip()][-TURNS:], right) for left, right in pairs]
+        vectors = encode_distinct(
+            self._encoder, (text for left, right in read for text in (*left, right))
+        )
+        worded = {text for text, vector in vectors.items() if vector.any()}
+        scored = [
+            (i, [vectors[text] for text in left if text in worded], right)
+            for i, (left, right) in enumerate(read)
+            if right in worded and not worded.isdisjoint(left)
+        ]
+        answers = [NEUTRAL] * len(pairs)
+        if not scored:
+            return answers
+        rights = {right: row for row, right in enumerate(dict.fromkeys(r for _, _, r in scored))}
+        replies = np.stack([vectors[right] for right in rights])
+        towers = self._right_tower(replies)
+        for start in range(0, len(scored), ROWS):
+            part = scored[start : start + ROWS]
+            left = np.zeros((len(part), TURNS, replies.shape[1]), np.float32)
+            for row, (_, turns, _) in enumerate(part):
+                left[row, TURNS - len(turns) :] = turns
+            rows = [rights[right] for _, _, right in part]
+            probabilities = self._probabilities(left, replies[rows], towers[rows])
+            for (i, _, _), value in zip(part, probabilities.tolist(), strict=True):
+                answers[i] = value
+        return answers
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether the encoder reads only its end."""
+        return self._encoder.truncated(texts)
+
+    def _probabilities(self, left: Array, right: Array, right_tower: Array) -> Array:
+        summary = history_summary(left, decay=self._decay)
+        whole = summary[:, left.shape[2] : 2 * left.shape[2]]
+        towers = (unit_rows(whole + self._left(summary)), right_tower)
+        features = pair_features(left, right, towers, decay=self._decay)
+        cosine = (left[:, -1] * right).sum(axis=1)
+        return sigmoid(self._head(features)[:, 0] + self._weight_cosine * cosine)
+
+    def _right_tower(self, replies: Array) -> Array:
+        dimensions = replies.shape[1]
+        if (expected := self._right.layers[0][0].shape[0]) != dimensions:
+            raise BundleError(
+                f"{self._folder}: its networks read vectors of {expected} numbers, the encoder "
+                f"{self._encoder.identity} gives {dimensions}; use the encoder its card names"
+            )
+        reply = replies * np.float32(np.sqrt(dimensions))
+        return unit_rows(reply + self._right(reply))
+
+
+@model_type("pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
+def pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
+    """Open the networks of a model, once for all that depend on them."""
+
+    def read() -> PairHead:
+        settings = read_settings(bundle, PairSettings)
+        return PairHead(bundle, settings, loader.encoder_of(bundle, Encoder))
+
+    return loader.shared(PairHead, bundle, read)
+
+
+@model_type("bare-pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
+def bare_pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
+    """Open the networks of the base model alone."""
+    (below,) = dependencies_of(bundle.card)
+    loader.check_task(bundle, below, "relevance")
+    return pair_head.open(loader.bundle(below), loader)
+
+
+class FluentSettings(Settings, frozen=True):
+    """The log odds are ``weight_relevance * logit - weight_oddness * nats + weight_shift``."""
+
+    weight_relevance: float
+    weight_oddness: float
+    weight_shift: float
+
+
+class FluentPairHead:
+    """A pair classifier that also reads how fluent the right side is.
+
+    Vectors of whole sentences hardly change where a word is dropped or bent, so a head that reads
+    them forgives what people do not.
+    """
+
+    def __init__(
+        self, settings: FluentSettings, head: PairClassifier, fluency: FluencyModel
+    ) -> None:
+        self._weights = settings
+        self._head = head
+        self._fluency = fluency
+        self.identity = f"{self._head.identity}/{fluency.identity}"
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return for each pair the probability that the right side answers the left well.
+
+        A pair without a word on either side gives 0.5.
+        """
+        fitting = np.array(self._head.classify(pairs))
+        disfluency = np.array(self._fluency.disfluency([pair.right for pair in pairs]))
+        odds = self._weights.weight_relevance * logits(fitting, SURE)
+        odds += self._weights.weight_shift - self._weights.weight_oddness * disfluency
+        # The head's 0.5 says that there is nothing to judge.
+        fluent = np.where(fitting == NEUTRAL, NEUTRAL, sigmoid(odds.astype(np.float32)))
+        return [float(value) for value in fluent]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether the encoder reads only its end."""
+        return self._head.truncated(texts)
+
+
+@model_type(
+    "fluent-pair-head", task="relevance", protocol=PairClassifier, settings=FluentSettings
+)
+def fluent_pair_head(bundle: Bundle, settings: FluentSettings, loader: ModelLoader) -> FluentPairHead:
+    """Open the networks of a model and its language model."""
+    _, below = dependencies_of(bundle.card)
+    model = loader.dependency(bundle, below, PieceScorer, "likelihood")
+    fluency = FluencyModel(loader.bundle(below), model)
+    return FluentPairHead(settings, pair_head.open(bundle, loader), fluency)

@@ -1,0 +1,181 @@
+"""Does a reply make sense where it stands? A language model's states, read for flaws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from grice.errors import BundleError
+from grice.metrics.common import score_or_abstain, unscorable_reply
+from grice.metrics.declaration import Example, metric
+from grice.metrics.likelihood import readings
+from grice.models.protocols import PassageEncoder, Reader
+from grice.models.loader import Settings, model_type
+from grice.numeric import LazyModule, logit, sigmoid
+from grice.records import FeatureEvidence, Judgement
+from grice.text.script import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from grice.models.bundle import Bundle
+    from grice.models.loader import ModelLoader
+    from grice.numeric import Array
+    from grice.records import Evidence, Response
+else:
+    np = LazyModule("numpy")
+
+
+@runtime_checkable
+class FlawModel(Reader, Protocol):
+    """Says what is wrong with replies."""
+
+    flaws: tuple[str, ...]
+    """Name of each column; the first is any flaw at all."""
+
+    def log_odds(self, responses: Sequence[Response]) -> Array:
+        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
+        ...
+
+
+NEUTRAL = 0.5
+REPETITION, UNANSWERED = "repetition", "unanswered"
+"""Flaws that a reply can only have if somebody spoke before: its speaker, or another one."""
+MARGIN = 2.5
+"""Difference of the two largest log odds from which a cause is named.
+
+Chosen on the written items kept back.
+"""
+SUREST = 1e-7
+
+
+@metric(
+    "sense",
+    version="1",
+    summary="Does this reply make sense here?",
+    judges="response",
+    models={"model": "bundle:sense-small"},
+    accepts={"model": ("flaws",)},
+    protocols={"model": FlawModel},
+    source=(
+        "Heads over the states of a causal language model, trained on crossed pairs of replies and "
+        "on votes on replies of chatbots."
+    ),
+    neutral=NEUTRAL,
+    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
+)
+def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgement]:
+    """Return the probability that the reply has no flaw a person would point at.
+
+    The flaws are contradiction, repetition, a question or turn that is not taken up, nonsense, and
+    a dull reply. The evidence gives the probability of each that is possible: a speaker who said
+    nothing before does not repeat. The reason names a flaw where one stands out among them.
+
+    When to use it:
+        To find replies that do not fit what was said, in conversations of two. What ships finds
+        nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` read with larger
+        models and see more.
+
+    When not to:
+        To tell which of two good replies is better, or whether a claim is true. Contradictions
+        that hang on one detail often go unnoticed.
+    """
+
+    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
+        odds = model.log_odds(scored)
+        cut = model.truncated([response.text for response in scored])
+        for response, row, long in zip(scored, odds, cut, strict=True):
+            chances = dict(zip(model.flaws, sigmoid(row).tolist(), strict=True))
+            yield _judgement(response, chances, ("truncated",) if long else ())
+
+    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+
+
+def cause_of(evidence: Sequence[Evidence]) -> str | None:
+    """Return the flaw that stands out in the evidence of a score; None if none does."""
+    heads = [piece for piece in evidence if isinstance(piece, FeatureEvidence)]
+    if not heads:
+        return None
+    odds = sorted((logit(piece.value, SUREST) for piece in heads), reverse=True)
+    if len(odds) > 1 and odds[0] - odds[1] < MARGIN:
+        return None
+    return max(heads, key=lambda piece: piece.value).name
+
+
+def _judgement(
+    response: Response, chances: dict[str, float], flags: tuple[str, ...]
+) -> Judgement:
+    (_, flawed), *heads = chances.items()
+    before = [turn.speaker for turn in response.history if unreadable(turn.text) is None]
+    impossible = {
+        REPETITION: response.speaker not in before,
+        UNANSWERED: all(speaker == response.speaker for speaker in before),
+    }
+    possible = [(name, value) for name, value in heads if not impossible.get(name)]
+    possible.sort(key=lambda head: -head[1])
+    evidence = tuple(FeatureEvidence(name, value) for name, value in possible)
+    value = 1.0 - flawed
+    if value >= NEUTRAL:
+        reason = "no flaw stands out"
+    elif cause := cause_of(evidence):
+        reason = f"most likely flaw: {cause} ({evidence[0].value:.2f})"
+    else:
+        reason = "no single cause stands out"
+    return Judgement(value, "ok", reason, flags, evidence)
+
+
+class FlawSettings(Settings, frozen=True):
+    """Settings of a model of type ``flaw-heads``: its language model, and the flaw per output."""
+
+    base: str
+    flaws: list[str]
+
+
+class FlawHeads:
+    """A small network over the mean state of a reply, with an output per flaw."""
+
+    def __init__(self, bundle: Bundle, settings: FlawSettings, reader: PassageEncoder) -> None:
+        from grice.models.mlp import Mlp
+
+        self.identity = f"{bundle.identity}/{reader.identity}"
+        self.flaws = tuple(settings.flaws)
+        self._reader = reader
+        self._network = Mlp.load(bundle.path("head.npz"))
+        weight, bias = self._network.layers[0][0], self._network.layers[-1][1]
+        if (len(weight), len(bias)) != (reader.dimensions, len(self.flaws)):
+            raise BundleError(
+                f"{bundle.folder}: head.npz maps {len(weight)} dimensions to {len(bias)} flaws; "
+                f"{reader.dimensions} and {len(self.flaws)} are expected"
+            )
+
+    def log_odds(self, responses: Sequence[Response]) -> Array:
+        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
+        return self._network(reply_states(self._reader, responses))
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        return self._reader.truncated(texts)
+
+
+def reply_states(reader: PassageEncoder, responses: Sequence[Response]) -> Array:
+    """Return the mean state of each reply after its history, shape ``(replies, dimensions)``.
+
+    A conversation is read once for all replies of a speaker, who is called A in it.
+    """
+    read = list(readings(responses, key=lambda response: response.speaker))
+    states = np.zeros((len(responses), reader.dimensions), np.float32)
+    passages = [
+        reading.passage(first=responses[reading.numbers()[0]].speaker, rest="\n")
+        for reading in read
+    ]
+    for reading, vectors in zip(read, reader.mean_states(passages), strict=True):
+        states[reading.numbers()] = vectors
+    return states
+
+
+@model_type("flaw-heads", task="flaws", protocol=FlawModel, settings=FlawSettings)
+def flaw_heads(bundle: Bundle, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
+    """Open the heads and their language model."""
+    reader = loader.dependency(bundle, settings.base, PassageEncoder, "states")
+    return FlawHeads(bundle, settings, reader)

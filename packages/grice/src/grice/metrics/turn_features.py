@@ -1,0 +1,525 @@
+"""Features of the turns of a conversation, for the model of :mod:`grice.metrics.coherence`.
+
+Most are of order one, and zero where there is nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from zlib import crc32
+
+from grice.numeric import LazyModule, unit_rows
+from grice.text.repetition import strip_repetition
+from grice.text.tokens import CONTRACTED_WORDS, PLAIN_CONTRACTIONS, SENTENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from grice.models.embedded import Hidden
+    from grice.models.mlp import Mlp
+    from grice.numeric import Array
+
+    Integers: TypeAlias = NDArray[np.int64]
+else:
+    np = LazyModule("numpy")
+
+MOST_SENTENCES = 12
+"""Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
+FEWEST_WORDS = 3
+CONTENT = 4
+"""Letters of the shortest word that says what a turn is about."""
+_DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
+_LOST = re.compile(
+    r"^\W*(?:what|huh|pardon|sorry)\W*\?|what do you mean|(?:makes?|making) no sense|"
+    r"n['’]?t (?:make (?:any )?sense|understand|get it)|do not understand|"
+    r"not what i (?:said|asked)|i (?:just )?(?:said|asked|told)|already (?:said|asked|told)|"
+    r"answer my question|are you (?:a )?(?:bot|robot|human|ok|drunk)|confus|random|nonsense|"
+    r"weird|off topic|(?:bot|stupid)\b"
+)
+"""Replies to a turn that made no sense."""
+_GREETS = re.compile(
+    r"^\W*(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening)|how are you|nice to meet)\b"
+)
+_CLOSES = re.compile(
+    r"\b(?:(?:good ?)?bye|see (?:you|ya)|have a (?:good|great|nice|wonderful|lovely)|take care|"
+    r"(?:nice|great|good|lovely) (?:talking|chatting|speaking|chat)|good ?night|farewell|"
+    r"(?:talk|speak) to you (?:later|soon))\b"
+)
+_ANSWERS = re.compile(r"^\W*(?:yes|yeah|yep|yup|no|nope|nah|sure|of course|certainly|not really)\b")
+_PERSONS = tuple(
+    frozenset(forms.split())
+    for forms in (
+        "i me my mine myself i'm i'd i'll i've",
+        "you your yours yourself you're you'd you'll you've",
+        "he him his she her hers he's she's himself herself",
+        "it its it's itself",
+        "we us our ours we're we'd we'll we've",
+        "they them their theirs they're they'd they'll they've",
+        "the",
+    )
+)
+"""Persons that a turn names, and "the"."""
+_SOMEBODY = 2
+
+
+class Bigrams:
+    """Association of neighbouring words: how much more often they occur together than by chance."""
+
+    def __init__(self, single: Array, double: Array, total: float) -> None:
+        self.single, self.double, self.total = single, double, total
+
+    @classmethod
+    def load(cls, path: Path) -> Bigrams:
+        """Read the tables, whose counts are kept as eighths of their logarithm to base two."""
+        with np.load(path, allow_pickle=False) as kept:
+            single, double = (
+                (2 ** (kept[name].astype(np.float32) / 8) - 1) for name in ("single", "double")
+            )
+            return cls(single, double, float(kept["total"]))
+
+    def seen(self, places: Integers) -> Array:
+        """Return how often each two neighbours were seen."""
+        counts: Array = self.double[places % len(self.double)]
+        return counts
+
+    def surprise(self, pairs: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
+        """Return the mean association of neighbours, and that of the word that fits worst.
+
+        The association is a log ratio, near zero where too little was seen to tell.
+        """
+        if not pairs:
+            return 0.0, 0.0
+        places = np.array(pairs, np.int64)
+        first, second = (self.single[places[:, k] % len(self.single)] for k in (0, 1))
+        chance = first * second / self.total
+        association = np.log((self.seen(places[:, 2]) + 0.5) / (chance + 0.5))
+        worst = (
+            (association[:-1] + association[1:]).min() if len(association) > 1 else association[0]
+        )
+        return float(association.mean()), float(worst)
+
+
+def bigrams_of(words: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return the places of each two neighbours in the tables: first, second, both."""
+    chain = ["<", *words, ">"]
+    places = [crc32(word.encode()) for word in chain]
+    both = [crc32(f"{a} {b}".encode()) for a, b in pairwise(chain)]
+    return [(*two, place) for two, place in zip(pairwise(places), both, strict=True)]
+
+
+class TurnText(NamedTuple):
+    """Properties of a text by itself; a sentence is its words, and whether it denies."""
+
+    words: tuple[str, ...]
+    content: frozenset[str]
+    sentences: tuple[tuple[frozenset[str], bool], ...]
+    bigrams: tuple[tuple[int, int, int], ...]
+    persons: tuple[int, ...]
+    asks: bool
+    lost: bool
+    greets: bool
+    closes: bool
+    answers: bool
+
+
+@lru_cache(maxsize=4096)
+def read_turn(text: str) -> TurnText:
+    """Return the properties of a text."""
+    lower = text.lower()
+    words: list[str] = []
+    sentences = []
+    pairs: list[tuple[int, int, int]] = []
+    for part in SENTENCES.findall(lower)[:MOST_SENTENCES]:
+        own = CONTRACTED_WORDS.findall(part)
+        if not own:
+            continue
+        words += own
+        pairs += bigrams_of(own)
+        denials = [word for word in own if _DENIAL.fullmatch(word)]
+        rest = frozenset(own).difference(denials)
+        if len(rest) >= FEWEST_WORDS:
+            sentences.append((rest, bool(denials)))
+    straight = [word.replace("’", "'") for word in words]
+    return TurnText(
+        tuple(words),
+        frozenset(word for word in words if len(word) >= CONTENT),
+        tuple(sentences),
+        tuple(pairs),
+        tuple(sum(word in forms for word in straight) for forms in _PERSONS),
+        "?" in text,
+        *(bool(pattern.search(lower)) for pattern in (_LOST, _GREETS, _CLOSES, _ANSWERS)),
+    )
+
+
+NUMBERS = 49
+"""Features of a turn by :func:`turn_features`."""
+OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26
+"""Columns of some of them."""
+
+
+def turn_features(
+    vectors: Array, speakers: Sequence[str | int], texts: Sequence[str], bigrams: Bigrams
+) -> Array:
+    """Return the features of each turn, shape ``(turns, NUMBERS)``."""
+    turns = [read_turn(text) for text in texts]
+    names: dict[str, int] = {}
+    sides = np.array([names.setdefault(str(speaker), len(names)) for speaker in speakers])
+    lengths = np.log1p(np.array([len(turn.words) for turn in turns], np.float32)) / 3
+    asks, lost, greets, closes, answers = np.array([turn[-5:] for turn in turns], np.float32).T
+    association, worst = np.array([bigrams.surprise(turn.bigrams) for turn in turns], np.float32).T
+    persons = np.array([turn.persons for turn in turns], np.float32)
+    named = (np.minimum(persons, 3) / 2).astype(np.float32)
+    somebody = persons[:, _SOMEBODY] > 0
+    places = np.arange(len(turns))
+    asked = _shifted(asks, 1)
+    columns = (
+        *_cosine_columns(vectors @ vectors.T, sides),  # 0 to 8
+        *_overlap_columns(turns),  # 9 to 17
+        lengths, _shifted(lengths, 1), _shifted(lengths, -1),
+        asks, asked, _shifted(asks, -1),
+        lost, _shifted(lost, -1),
+        association, worst / 2,
+        np.log1p(places.astype(np.float32)) / 3,
+        _shifted(np.ones(len(texts), np.float32), -1),  # whether a turn follows
+        *_repeated_sentences(turns, sides).T,  # 30 to 34
+        *named.T, _shifted(named[:, 0], 1), _shifted(named[:, 1], 1),
+        somebody & (np.cumsum(somebody) == 1),  # named for the first time
+        greets * (places > 1), closes * (places < len(turns) - 2),  # not where they belong
+        answers * (asked > 0), answers * (asked == 0),
+    )  # fmt: skip
+    return np.stack(columns, axis=1, dtype=np.float32)
+
+
+def _shifted(values: Array, by: int) -> Array:
+    """Return at each turn the value of the turn before it (1) or after it (-1)."""
+    nothing = np.zeros(1, np.float32)
+    return np.concatenate([nothing, values[:-1]] if by == 1 else [values[1:], nothing])
+
+
+def _beside(matrix: Array, by: int) -> Array:
+    """Return the elements ``(i, i + by)`` of a square matrix; 0 beyond it."""
+    column = np.zeros(len(matrix), np.float32)
+    inside = slice(-by, None) if by < 0 else slice(max(0, len(matrix) - by))
+    column[inside] = np.diagonal(matrix, by)
+    return column
+
+
+def _distances(count: int) -> Integers:
+    return np.abs(np.arange(count)[:, None] - np.arange(count)[None, :])
+
+
+def _cosine_columns(cosines: Array, sides: Integers) -> list[Array]:
+    """Return nine columns: cosines of a turn with those around it.
+
+    The turn before it, the one before that, the nearest earlier turns of its speaker and of others,
+    the nearest and the mean of those further off, the turn after it, the turns before and after it
+    with each other (a question asked again), and whether its speaker said nearly the same.
+    """
+    count = len(cosines)
+    back_one, back_two = _beside(cosines.T, -1), _beside(cosines.T, -2)
+    earlier = np.tri(count, k=-1, dtype=bool)
+    same = sides[:, None] == sides[None, :]
+    own = np.where(earlier & same, cosines, 0).max(axis=1)
+    other = np.where(earlier & ~same, cosines, 0).max(axis=1)
+    far = _distances(count) > 2
+    beyond = np.where(far, cosines, 0)
+    average = beyond.sum(axis=1) / np.maximum(far.sum(axis=1), 1)
+    around = (_shifted(back_one, -1), _shifted(back_two, -1))
+    near = (back_one, back_two, own, other, beyond.max(axis=1), average, *around)
+    return [*(column * 4 for column in near), (own > 0.9).astype(np.float32)]
+
+
+def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
+    """Return nine columns: the share of a turn's content words in other turns.
+
+    The turn before it, the one before that, the turn after it, the others, any earlier and any
+    later one; words in no other turn; the number of its words; others less neighbours.
+    """
+    vocabulary: dict[str, int] = {}
+    rows = [
+        [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(turn.content)]
+        for turn in turns
+    ]
+    count = len(turns)
+    held = np.zeros((count, max(1, len(vocabulary))), np.float32)
+    for i, places in enumerate(rows):
+        held[i, places] = 1
+    sizes = np.maximum(held.sum(axis=1), 1)
+    share = (held @ held.T) / sizes[:, None]
+    np.fill_diagonal(share, 0)
+    alone = (held * (held.sum(axis=0) == 1)).sum(axis=1) / sizes
+    before, second, after = (_beside(share, by) for by in (-1, -2, 1))
+    beyond = np.where(_distances(count) <= 1, 0, share).max(axis=1)
+    earlier = np.tri(count, k=-1, dtype=bool)
+    behind, ahead = (np.where(side, share, 0).max(axis=1) for side in (earlier, earlier.T))
+    shares = (before, second, after, beyond, behind, ahead)
+    others = (beyond - np.maximum(before, after)) * 2
+    return [*(column * 2 for column in shares), alone, np.log1p(sizes) / 3, others]
+
+
+def _repeated_sentences(turns: Sequence[TurnText], sides: Integers) -> Array:
+    """Return the overlap of a turn's sentences with earlier ones, shape ``(turns, 5)``.
+
+    Of the sentence that shares most words with an earlier one: the share, and whether exactly one
+    of the two denies; for the speaker's own earlier sentences, then for the others'. Last, the
+    number of its sentences.
+    """
+    features = np.zeros((len(turns), 5), np.float32)
+    features[:, 4] = np.log1p([len(turn.sentences) for turn in turns])
+    places = np.array([i for i, turn in enumerate(turns) for _ in turn.sentences], np.int64)
+    if len(places) < 2:
+        return features
+    sentences = [sentence for turn in turns for sentence in turn.sentences]
+    vocabulary: dict[str, int] = {}
+    held = np.zeros((len(sentences), sum(len(words) for words, _ in sentences)), np.float32)
+    for row, (words, _) in enumerate(sentences):
+        held[row, [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(words)]] = 1
+    held = held[:, : len(vocabulary)]
+    shared = held @ held.T
+    sizes = held.sum(axis=1)
+    share = shared / (sizes[:, None] + sizes[None, :] - shared)
+    denies = np.array([denied for _, denied in sentences])
+    earlier = places[None, :] < places[:, None]
+    same = sides[places][:, None] == sides[places][None, :]
+    for side, chosen in ((0, earlier & same), (2, earlier & ~same)):
+        masked = np.where(chosen, share, 0)
+        nearest = masked.argmax(axis=1)
+        best = masked[np.arange(len(places)), nearest]
+        turned = denies != denies[nearest]
+        for row in map(int, np.flatnonzero(best > 0)):
+            if best[row] > features[places[row], side]:
+                features[places[row], side : side + 2] = best[row], turned[row]
+    return features * np.array([2, 1, 2, 1, 1], np.float32)
+
+
+AGAIN = 3
+"""Features of a turn by :func:`verbatim_features`."""
+
+
+def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
+    """Return the shares of a turn's words that add nothing, shape ``(turns, AGAIN)``.
+
+    Sentences of three words or more that its speaker said before, word for word, and that another
+    said before; then requests for a good mark, and sentences said twice in the turn.
+    """
+    features = np.zeros((len(texts), AGAIN), np.float32)
+    known: dict[tuple[str, ...], set[str]] = {}
+    for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
+        spoken = [
+            tuple(CONTRACTED_WORDS.findall(sentence))
+            for sentence in SENTENCES.findall(text.lower())
+        ]
+        count = max(1, sum(map(len, spoken)))
+        long = [sentence for sentence in spoken if len(sentence) >= FEWEST_WORDS]
+        for sentence in long:
+            before = known.get(sentence, set())
+            features[i, 0] += len(sentence) * (str(speaker) in before)
+            features[i, 1] += len(sentence) * bool(before - {str(speaker)})
+        for sentence in long:
+            known.setdefault(sentence, set()).add(str(speaker))
+        kept = CONTRACTED_WORDS.findall(strip_repetition(text, ()).lower())
+        features[i, 2] = max(0, count - len(kept))
+        features[i] /= count
+    return features
+
+
+BACK = 4
+"""Turns of a history that the towers read."""
+ORDER = 9
+"""Features of a turn by :func:`order_features`."""
+SHARPNESS = 8
+"""Factor of the cosines of the towers before one is compared with the others."""
+NEVER = -30
+
+
+class Towers:
+    """How well each turn of a conversation would come right after each other one."""
+
+    def __init__(self, left: Mlp, right: Mlp, decay: float) -> None:
+        self.left, self.right, self.decay = left, right, decay
+
+    def fits(self, vectors: Array) -> Array:
+        """Return cosines: in row i how each turn fits after turn i and the turns before it.
+
+        Args:
+            vectors: Unit vectors of the turns, shape ``(turns, d)``.
+        """
+        scale = np.float32(np.sqrt(vectors.shape[1]))
+        before = np.zeros_like(vectors)
+        before[1:] = vectors[:-1]
+        whole = vectors.copy()
+        for ago in range(1, BACK):
+            whole[ago:] += np.float32(self.decay**ago) * vectors[:-ago]
+        whole = unit_rows(whole)
+        read = np.concatenate([vectors, whole, before], axis=1) * scale
+        asked = unit_rows(whole * scale + self.left.together(read))
+        answered = unit_rows(vectors * scale + self.right.together(vectors * scale))
+        fits: Array = asked @ answered.T
+        return fits
+
+
+def order_features(fits: Array) -> Array:
+    """Return how well each turn fits in its place, shape ``(turns, ORDER)``.
+
+    For a turn after the one before it, and for the one after it: how well it fits, how much better
+    than the other turns would there, and than it would elsewhere. Then how well the turns around
+    it would fit without it, and it without the turn before it; and how much better it would fit
+    after some other turn.
+    """
+    count = len(fits)
+    features = np.zeros((count, ORDER), np.float32)
+    if count < 2:
+        return features
+    sharp = fits * np.float32(SHARPNESS)
+    others = sharp.copy()
+    np.fill_diagonal(others, NEVER)
+    usual = np.float32(np.log(count - 1))
+    by_turn, by_place = (_log_sum(others, axis) - usual for axis in (1, 0))
+    following = np.diagonal(sharp, 1)
+    fit, best, fitting = following / 2, following - by_turn[:-1], following - by_place[1:]
+    for column, values in enumerate((fit, best / 2, fitting / 2)):
+        features[1:, column], features[:-1, 3 + column] = values, values
+    if count > 2:
+        skipped = (np.diagonal(sharp, 2) - by_turn[:-2]) / 2
+        features[1:-1, 6], features[2:, 7] = skipped, skipped
+        places = np.arange(count - 1)
+        others[places, places + 1] = NEVER
+        features[1:, 8] = (others.max(axis=0)[1:] - following) / 2
+    return features
+
+
+def _log_sum(values: Array, axis: int) -> Array:
+    highest = values.max(axis=axis, keepdims=True)
+    sums: Array = np.log(np.exp(values - highest).sum(axis=axis)) + highest.squeeze(axis)
+    return sums
+
+
+# Replaced-token detection: a small network on the encoder's token states. It learned from turns in
+# which words were exchanged on purpose, beside the same turns as they were said.
+
+REPLACED_TOKEN_FEATURES = 8
+"""Features of a turn by :func:`replaced_token_features`."""
+WORST = 3
+"""Tokens that stand for the worst of a text."""
+SHORTEST, STEM = 3, 6
+"""Letters of the shortest word with a stem, and letters of a stem."""
+NOWHERE = -3.0
+"""Log odds where there is no such word."""
+SHARP = 2.0
+"""Factor of the log odds of words before they are summed."""
+
+
+class ReplacedTokens(NamedTuple):
+    """How much the words of a text look as if they did not belong there.
+
+    Attributes:
+        whole: Log odds of all tokens: their soft maximum, the mean of the worst, the mean, the
+            sum of those above zero, the maximum.
+        words: Its words in lower case, each with the log odds of its worst token.
+    """
+
+    whole: tuple[float, float, float, float, float]
+    words: tuple[tuple[str, float], ...]
+
+
+NOTHING = ReplacedTokens((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())
+"""Of a text without a word."""
+
+
+class ReplacedTokenDetector:
+    """Log odds that words do not belong in their text, by the states of their tokens.
+
+    The network reads the state of a token, those of ``reach`` neighbours on each side and the mean
+    of all.
+    """
+
+    def __init__(self, network: Mlp, reach: int, sharpness: float, identity: str) -> None:
+        self.identity = identity
+        self._network, self._reach, self._sharpness = network, reach, sharpness
+
+    def judge(self, text: str, hidden: Hidden) -> ReplacedTokens:
+        """Return how well the words of a text belong there."""
+        odds = self.odds(hidden.states)
+        if not len(odds):
+            return NOTHING
+        whole = (
+            _soft_maximum(odds, self._sharpness),
+            float(np.sort(odds)[-WORST:].mean()),
+            float(odds.mean()),
+            float(np.logaddexp(0, odds).sum()),
+            float(odds.max()),
+        )
+        return ReplacedTokens(whole, _words(text, hidden.offsets[1:-1], odds))
+
+    def odds(self, states: Array) -> Array:
+        """Return the log odds that a token does not belong, of all but the first and the last."""
+        from grice.models.products import single_threaded
+        from grice.models.spans import neighbourhood
+
+        if len(states) < 3:
+            return np.zeros(0, np.float32)
+        (first, bias), (last, shift) = self._network.layers
+        near = (2 * self._reach + 1) * states.shape[1]
+        rows = neighbourhood(states, self._reach)[1:-1]
+        # One product for all tokens of a text: its bits hang on this text alone.
+        with single_threaded():
+            hidden = rows @ first[:near]
+            hidden += states.mean(axis=0) @ first[near:] + bias
+            np.maximum(hidden, 0, out=hidden)
+            odds: Array = hidden @ last[:, 0] + shift[0]
+        return odds
+
+
+def _soft_maximum(odds: Array, sharpness: float) -> float:
+    top = odds.max()
+    return float(top + np.log(np.exp((odds - top) * np.float32(sharpness)).sum()) / sharpness)
+
+
+def _words(
+    text: str, offsets: Sequence[tuple[int, int]], odds: Array
+) -> tuple[tuple[str, float], ...]:
+    """Return the words that tokens cover, each with the highest of their log odds."""
+    words = []
+    i = 0
+    for match in PLAIN_CONTRACTIONS.finditer(text):
+        start, end = match.span()
+        while i < len(offsets) and offsets[i][1] <= start:
+            i += 1
+        last = i
+        while last < len(offsets) and offsets[last][0] < end:
+            last += 1
+        if last > i:
+            words.append((match[0].lower(), float(odds[i:last].max())))
+    return tuple(words)
+
+
+def replaced_token_features(turns: Sequence[ReplacedTokens]) -> Array:
+    """Return the features of the turns of a conversation, shape ``(turns, 8)``; high is odd.
+
+    Those of the whole turn; then the soft maximum over its words that also stand in another turn
+    (a word put where it does not belong is often taken from around it), over those that stand
+    nowhere else, and over short ones.
+    """
+    stems = [[(word[:STEM], len(word), odds) for word, odds in turn.words] for turn in turns]
+    spread: Counter[str] = Counter()
+    for words in stems:
+        spread.update({stem for stem, length, _ in words if length >= SHORTEST})
+    features = np.empty((len(turns), REPLACED_TOKEN_FEATURES), np.float32)
+    for i, (turn, words) in enumerate(zip(turns, stems, strict=True)):
+        groups: tuple[list[float], ...] = ([], [], [])
+        for stem, length, odds in words:
+            groups[2 if length < CONTENT else 0 if spread[stem] > 1 else 1].append(odds)
+        highest = (
+            _soft_maximum(np.array(group, np.float32), SHARP) if group else NOWHERE
+            for group in groups
+        )
+        features[i] = (*turn.whole, *highest)
+    return features
