@@ -8,7 +8,7 @@ import pytest
 
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.metrics.commonsense.scorers import cautious_score
+from grice.metrics.commonsense import cautious_score
 from grice.models.loader import ModelLoader
 from grice.records import KnownTail, Triple
 from grice_research.benches import conture, cskb_population, deco

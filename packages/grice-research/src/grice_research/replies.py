@@ -8,8 +8,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.knowledge.extraction import Exchange
-from grice.metrics.commonsense import commonsense
-from grice.metrics.commonsense.scorers import cautious_score
+from grice.metrics.commonsense import cautious_score, commonsense
 from grice.records import Triple, TripleEvidence
 from grice.scoring.items import responses
 from grice.scoring.loaded import load_metric

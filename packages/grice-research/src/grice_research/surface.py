@@ -8,7 +8,7 @@ says so. Helpers of the command line are for :mod:`grice_research.commands` alon
 from __future__ import annotations
 
 from grice.knowledge.extraction import Scale
-from grice.metrics.coherence.dialogues import LOWEST
+from grice.metrics.coherence import LOWEST
 from grice.perturb.deam import base, exchanged, placeholder
 from grice_tasks.cider.statistics import published
 from grice_tasks.explagraphs.classifiers import projections, random_features

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from grice.errors import InputError
 from grice.knowledge.schema import RELATIONS
-from grice.metrics.commonsense.scorers import (
+from grice.metrics.commonsense import (
     Sources,
     as_knowledge_base,
     find_scorer,

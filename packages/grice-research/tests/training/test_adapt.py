@@ -157,7 +157,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
 
 def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
     head = models.load("bundle:engagement")
-    [weighed] = head.weigh([Pair(("Do you like music?",), "Yes, I play in a small band.")])
+    [weighed] = head.explain([Pair(("Do you like music?",), "Yes, I play in a small band.")])
     odds = math.log(weighed.value / (1 - weighed.value))
     for part in weighed.parts:
         without = odds - (odds - math.log((weighed.value - part.effect)

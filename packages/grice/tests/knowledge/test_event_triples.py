@@ -19,7 +19,7 @@ from grice.knowledge.extraction import (
 )
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.schema import load_schema
-from grice.metrics.engagement.replies import surface
+from grice.metrics.engagement import surface
 from grice.models.bundle import open_bundle
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import TaggedSpan

@@ -12,8 +12,13 @@ from grice.knowledge.events import MAX_EVENTS
 from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
 from grice.knowledge.plausibility import TripleHead
-from grice.metrics.commonsense import CONTEXT_RELEVANCE, combined, commonsense
-from grice.metrics.commonsense.scorers import cautious_score, find_scorer, mean_score
+from grice.metrics.commonsense import (
+    CONTEXT_RELEVANCE,
+    cautious_score,
+    commonsense,
+    find_scorer,
+    mean_score,
+)
 from grice.models.protocols import TaggedSpan
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 
@@ -315,11 +320,6 @@ def test_without_a_share_the_fit_is_not_asked():
     asked = Fit()
     judge([response("I eat, I drink.", "What?")], relevance=asked)
     assert asked.pairs == []
-
-
-def test_triples_and_fit_have_their_shares():
-    assert combined(0.6, 0.2, 0.25) == pytest.approx(0.5)
-    assert combined(0.6, None, 0.25) == 0.6
 
 
 def test_triples_are_taken_together_with_caution():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import grice
-from grice.metrics.engagement import engagement
-from grice.metrics.engagement.replies import Part, Weighed
+from grice.metrics.engagement import Explained, Part, engagement
 from grice.records import FeatureEvidence, Response, Turn
 
 
@@ -16,12 +15,12 @@ class Known:
     def __init__(self) -> None:
         self.asked = []
 
-    def weigh(self, pairs):
+    def explain(self, pairs):
         self.asked += pairs
-        value = [min(1.0, len(pair.right) / 40) for pair in pairs]
+        values = [min(1.0, len(pair.right) / 40) for pair in pairs]
         return [
-            Weighed(probability, (Part("words", 3.0, probability - 0.5), Part("asks", 0.0, 0.001)))
-            for probability in value
+            Explained(value, (Part("words", 3.0, value - 0.5), Part("asks", 0.0, 0.001)))
+            for value in values
         ]
 
     def truncated(self, texts):

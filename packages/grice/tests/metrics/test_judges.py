@@ -10,8 +10,7 @@ import pytest
 import grice
 from grice.errors import ModelError
 from grice.evaluation.audit import injections
-from grice.metrics.judges import ASPECTS, JUDGES
-from grice.metrics.judging import Preference, prefer, rate
+from grice.metrics.judges import ASPECTS, JUDGES, Preference, prefer, rate
 from grice.metrics.registry import find_metrics
 from grice.models.endpoint.usage import ClientOptions
 from grice.models.loader import ModelLoader

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.metrics.relevance.pairs import PairHead, PairSettings, history_summary, pair_features
+from grice.metrics.relevance import PairHead, PairSettings, history_summary, pair_features
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import read_settings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.metrics.engagement.replies import (
+from grice.metrics.engagement import (
     SURFACE,
     ReplyHead,
     ReplySettings,
@@ -46,7 +46,7 @@ def test_it_is_a_classifier_and_a_long_answer_beats_a_yes(head):
 
 
 def test_every_feature_has_one_part_and_values_are_in_their_own_units(head):
-    weighed = head.weigh(PAIRS)[1]
+    weighed = head.explain(PAIRS)[1]
     assert {part.name for part in weighed.parts} == set(part_names(base=False))
     assert next(part for part in weighed.parts if part.name == "words").value == 1.0
 

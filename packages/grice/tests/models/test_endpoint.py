@@ -7,7 +7,7 @@ import time
 import pytest
 
 from grice.errors import ModelError, StoppedError
-from grice.metrics.judging import Rating
+from grice.metrics.judges import Rating
 from grice.models.endpoint.usage import ClientOptions, in_words
 from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Chat, ChatRequest, Message, Segment, Unanswered

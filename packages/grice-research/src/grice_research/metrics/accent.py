@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.knowledge.schema import RELATIONS
+from grice.metrics.common import score_or_abstain, unsupported_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import judge_or_abstain, not_read
 from grice.models.protocols import Encoder
 from grice.records import Judgement, KnownTail, Triple, TripleEvidence
 
@@ -131,11 +131,11 @@ def accent(
             reason = f"least plausible: {least.head} — {least.relation} — {least.tail}"
             yield Judgement(min(1.0, value), "ok", reason, (), evidence)
 
-    return judge_or_abstain(responses, _nothing_to_judge, judge, NEUTRAL)
+    return score_or_abstain(responses, _nothing_to_judge, judge, NEUTRAL)
 
 
 def _nothing_to_judge(response: Response) -> str | None:
-    if reason := not_read(response):
+    if reason := unsupported_reply(response):
         return reason
     length = len(_history(response)) + len(response.text)
     if length > LONGEST:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, Metric, metric
-from grice.metrics.unjudged import empty, judge_or_abstain
 from grice.models.protocols import Pair, PairClassifier, TextScorer
 from grice.records import FeatureEvidence, Judgement
 
@@ -80,7 +80,7 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
             values = iter(_log_probabilities(model, asked))
             return (_judgement(follow_ups, [next(values) for _ in follow_ups]) for _ in spoken)
 
-        return list(judge_or_abstain(responses, empty, judged, 0.0))
+        return list(score_or_abstain(responses, empty_reply, judged, 0.0))
 
     return judge
 

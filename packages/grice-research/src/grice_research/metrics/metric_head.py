@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from grice.errors import BundleError, MetricError
-from grice.metrics.engagement.replies import ReplyHead, ReplySettings
+from grice.metrics.engagement import ReplyHead, ReplySettings
 from grice.metrics.registry import find_metrics
 from grice.models.loader import model_type
 from grice.models.protocols import Encoder, PairClassifier

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from grice.metrics.engagement.replies import Weighed
+from grice.metrics.engagement import Explained
 from grice.models.loader import model_type
 from grice.models.protocols import PairClassifier
 from grice.numeric import sigmoid
@@ -64,9 +64,9 @@ class ReplyNetwork:
             keys.append(msgspec.json.encode((said[-1] if said else "", pair.right)).decode())
         return self._cache.cached(f"{self.identity}/pairs", keys, self._computed, float)
 
-    def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]:
+    def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
         """Return the same without parts: the network reads no features that have names."""
-        return [Weighed(value, ()) for value in self.classify(pairs)]
+        return [Explained(value, ()) for value in self.classify(pairs)]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether its end is left out."""

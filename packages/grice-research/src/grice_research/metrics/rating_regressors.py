@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, Metric, metric
-from grice.metrics.unjudged import empty, judge_or_abstain
 from grice.models.protocols import Pair, PairClassifier
 from grice.records import Judgement
 
@@ -51,7 +51,7 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
             ]
             return map(Judgement, model.classify(pairs))
 
-        return judge_or_abstain(responses, empty, judged, 0.5)
+        return score_or_abstain(responses, empty_reply, judged, 0.5)
 
     return judge
 

@@ -1,4 +1,4 @@
-"""Fitting the head of a :class:`~grice.metrics.engagement.replies.ReplyHead`.
+"""Fitting the head of a :class:`~grice.metrics.engagement.ReplyHead`.
 
 Log odds of a reply being of the positive class, linear in countable features and in frozen
 vectors. Labels of several sources can be fitted together: each keeps a level of its own, and all
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.files import make_folder, replacing
-from grice.metrics.engagement.replies import (
+from grice.metrics.engagement import (
     BLOCKS,
     Scale,
     block_sizes,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.metrics.engagement.replies import Array
     from grice.models.protocols import Encoder, Pair, PairClassifier
+    from grice.numeric import Array
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

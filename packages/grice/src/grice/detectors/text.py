@@ -379,7 +379,7 @@ def _open_fence(text: str) -> int | None:
     if not len(fences) % 2:
         return None
     last = fences[-1]
-    # ModelLoader also close what they did not open: the language, or a colon, tells the two apart.
+    # Models also close what they did not open: the language, or a colon, tells the two apart.
     opened = last["language"] or (
         text[: last.start()].rstrip().endswith(":") and text[last.end() :]
     )

@@ -17,8 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError
-from grice.metrics.judges import ASPECTS, MODEL
-from grice.metrics.judging import Preference, item_data, prefer, rate, talk_data
+from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, rate, talk_data
 from grice.models.endpoint.usage import Usage
 from grice.models.protocols import Chat
 from grice.records import Conversation, Turn

@@ -36,8 +36,8 @@ from grice.metrics.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.models.protocols import Reader
 from grice.models.loader import Settings, model_type
+from grice.models.protocols import Reader
 from grice.numeric import LazyModule, logit, sigmoid, unit_rows
 from grice.records import Judgement, TurnEvidence
 from grice.text.language import other_language
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.bundle import Bundle
-    from grice.models.embedded import Hidden
     from grice.models.cache import Cache, CachedEncoder
-    from grice.models.mlp import Mlp
+    from grice.models.embedded import Hidden
     from grice.models.loader import ModelLoader
+    from grice.models.mlp import Mlp
     from grice.numeric import Array
     from grice.records import Conversation, Turn
 
@@ -480,9 +480,7 @@ class DialogueHead:
         )
 
 
-@model_type(
-    "thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings
-)
+@model_type("thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings)
 def thread_head(bundle: Bundle, settings: DialogueSettings, loader: ModelLoader) -> DialogueHead:
     """Open the networks of a model."""
     from grice.models.cache import CachedEncoder

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.knowledge.extraction.protocol import KINDS, Exchange
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.metrics.common import unscorable_reply
@@ -34,12 +33,13 @@ from grice.text.repetition import novelty
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.knowledge.extraction.protocol import (
+    from grice.knowledge.events import Place
+    from grice.knowledge.extraction import (
+        Exchange,
         ExtractedTriple,
         Extraction,
-        Kind,
-        Place,
         TripleExtractor,
+        TripleKind,
     )
     from grice.knowledge.lookup import KnowledgeBase, TripleStore
     from grice.knowledge.plausibility import TripleHead
@@ -58,7 +58,11 @@ NONSENSE = "nonsense"
 TURNS = 4
 """Turns before the reply that its relevance is scored by, as many as ACCENT's histories have."""
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
-SCOPES: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
+SCOPES: dict[str, tuple[TripleKind, ...]] = {
+    "both": ("single", "pair"),
+    "single": ("single",),
+    "pair": ("pair",),
+}
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 TAILS = 10
@@ -162,10 +166,8 @@ def commonsense(
     values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
     name = SENSE if isinstance(relevance, FlawModel) else CONTEXT_RELEVANCE
     wholes: list[float | None] = [None] * len(responses)
-    if relevance_weight and isinstance(relevance, FlawModel):
-        wholes = _senses(responses, extractions, relevance)
-    elif relevance_weight:
-        wholes = _relevances(responses, extractions, relevance)
+    if relevance_weight:
+        wholes = _whole_scores(responses, extractions, relevance)
     pool = cautious_score if aggregation == "cautious" else mean_score
     judgements = []
     for response, extraction, whole in zip(responses, extractions, wholes, strict=True):
@@ -179,6 +181,8 @@ def commonsense(
 
 
 def _exchange(response: Response) -> Exchange:
+    from grice.knowledge.extraction import Exchange
+
     last = response.history[-1:]
     return Exchange(
         tuple(turn.text for turn in last),
@@ -222,41 +226,34 @@ def _placed(triple: ExtractedTriple, response: Response) -> Triple:
     )
 
 
-def _relevances(
-    responses: Sequence[Response], extractions: Sequence[Extraction], model: PairClassifier
+def _whole_scores(
+    responses: Sequence[Response],
+    extractions: Sequence[Extraction],
+    model: PairClassifier | FlawModel,
 ) -> list[float | None]:
-    """Return the context relevance of each reply with events; None without a word of history.
+    """Return the score of each reply with events as a whole; None without a word of history.
 
-    Repeated sentences count for nothing.
+    It is the probability of no nonsense, or context relevance, where repetition counts for nothing.
     """
     values: list[float | None] = [None] * len(responses)
-    asked: list[tuple[int, Pair, float]] = []
-    for i, (response, extraction) in enumerate(zip(responses, extractions, strict=True)):
-        spoken = any(turn.text.strip() for turn in response.history)
-        if spoken and (extraction.triples or extraction.own):
-            novel = novelty(response.text, (turn.text for turn in response.history))
-            turns = tuple(turn.text for turn in response.history[-TURNS:])
-            asked.append((i, Pair(turns, novel.text), novel.novel_fraction))
-    chances = model.classify([pair for _, pair, _ in asked]) if asked else []
-    for (i, _, novel_fraction), chance in zip(asked, chances, strict=True):
-        values[i] = chance * novel_fraction
-    return values
-
-
-def _senses(
-    responses: Sequence[Response], extractions: Sequence[Extraction], model: FlawModel
-) -> list[float | None]:
-    """Return the probability that each reply with events is no nonsense; None without history."""
-    values: list[float | None] = [None] * len(responses)
-    asked = [
-        i
-        for i, (response, extraction) in enumerate(zip(responses, extractions, strict=True))
-        if (extraction.triples or extraction.own) and not unscorable_reply(response)
+    eventful = [i for i, each in enumerate(extractions) if each.triples or each.own]
+    if isinstance(model, FlawModel):
+        asked = [i for i in eventful if not unscorable_reply(responses[i])]
+        if asked:
+            odds = model.log_odds([responses[i] for i in asked])[:, model.flaws.index(NONSENSE)]
+            for i, nonsense in zip(asked, sigmoid(odds).tolist(), strict=True):
+                values[i] = 1.0 - nonsense
+        return values
+    asked = [i for i in eventful if any(turn.text.strip() for turn in responses[i].history)]
+    novel = [
+        novelty(responses[i].text, (turn.text for turn in responses[i].history)) for i in asked
     ]
-    if asked:
-        odds = model.log_odds([responses[i] for i in asked])[:, model.flaws.index(NONSENSE)]
-        for i, nonsense in zip(asked, sigmoid(odds).tolist(), strict=True):
-            values[i] = 1.0 - nonsense
+    pairs = [
+        Pair(tuple(turn.text for turn in responses[i].history[-TURNS:]), new.text)
+        for i, new in zip(asked, novel, strict=True)
+    ]
+    for i, new, chance in zip(asked, novel, model.classify(pairs) if pairs else [], strict=True):
+        values[i] = chance * new.novel_fraction
     return values
 
 
@@ -413,9 +410,7 @@ def _known_tails(
     relations = [triple.relation for triple in triples]
     return [
         [(tail, tail_text(tail.tail, schema[relation])) for tail in tails]
-        for relation, tails in zip(
-            relations, knowledge.tails(heads, relations, count), strict=True
-        )
+        for relation, tails in zip(relations, knowledge.tails(heads, relations, count), strict=True)
     ]
 
 
@@ -423,7 +418,9 @@ def as_knowledge_base(knowledge: KnowledgeBase | TripleStore, encoder: Encoder) 
     """Return stored triples as a knowledge base; a knowledge base stays as it is."""
     from grice.knowledge.lookup import KnowledgeBase, StoredKnowledge
 
-    return knowledge if isinstance(knowledge, KnowledgeBase) else StoredKnowledge(knowledge, encoder)
+    return (
+        knowledge if isinstance(knowledge, KnowledgeBase) else StoredKnowledge(knowledge, encoder)
+    )
 
 
 def nearest_known(

@@ -20,8 +20,8 @@ from grice.metrics.common import (
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.models.loader import Settings, model_type
+from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, sigmoid, softmax
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.text.content import Stretch, sentences
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.models.bundle import Bundle
-    from grice.models.embedded import Hidden
     from grice.models.cache import Cache, CachedEncoder
-    from grice.models.mlp import Mlp
+    from grice.models.embedded import Hidden
     from grice.models.loader import ModelLoader
+    from grice.models.mlp import Mlp
     from grice.numeric import Array
     from grice.records import Evidence, Response
 else:
@@ -176,7 +176,8 @@ def _nearest(
     before = np.stack([vectors[sentence.text] for _, sentence in earlier])
     for now in statements:
         for i in np.argsort(-(before @ vectors[now.text]), kind="stable")[:NEAREST]:
-            yield _Two(*earlier[i], now)
+            position, sentence = earlier[i]
+            yield _Two(position, sentence, now)
 
 
 def _shifted(chance: float) -> float:

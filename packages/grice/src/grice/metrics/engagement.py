@@ -19,8 +19,8 @@ from grice.metrics.common import (
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
 from grice.models.loader import Settings, model_type
+from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
 from grice.numeric import LazyModule, logit, sigmoid
 from grice.records import FeatureEvidence, Judgement
 from grice.text.repetition import novelty
@@ -67,7 +67,9 @@ class Explained(NamedTuple):
 class ReplyJudge(Reader, Protocol):
     """Judges replies with the effect of each feature, as :class:`ReplyHead` does."""
 
-    def explain(self, pairs: Sequence[Pair]) -> list[Explained]: ...
+    def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
+        """Return for each pair the probability and its parts."""
+        ...
 
 
 @metric(
@@ -110,7 +112,9 @@ def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
         items = list(map(_item, scored))
-        cut = truncated_texts(model, (text for (left, right), _ in items for text in (*left, right)))
+        cut = truncated_texts(
+            model, (text for (left, right), _ in items for text in (*left, right))
+        )
         explained = model.explain([pair for pair, _ in items])
         for (pair, novel), answer in zip(items, explained, strict=True):
             flags = ("truncated",) if not cut.isdisjoint((*pair.left, pair.right)) else ()
@@ -126,9 +130,7 @@ def _item(response: Response) -> tuple[Pair, float]:
     return Pair((before,), novel.text), novel.novel_fraction
 
 
-def _judgement(
-    pair: Pair, novel: float, explained: Explained, flags: tuple[str, ...]
-) -> Judgement:
+def _judgement(pair: Pair, novel: float, explained: Explained, flags: tuple[str, ...]) -> Judgement:
     if not novel or unreadable(pair.right):
         return Judgement(0.0, "ok", "it says nothing that was not said before")
     evidence = tuple(

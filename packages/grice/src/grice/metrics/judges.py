@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import shortened
+from grice.metrics.common import score_or_abstain
 from grice.metrics.declaration import Example, metric
-from grice.metrics.judging import TURNS, Aspect, item_data, rate
-from grice.metrics.unjudged import judge_or_abstain
+from grice.metrics.judges import TURNS, Aspect, item_data, rate
 from grice.models.protocols import Chat
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.metrics.declaration import Count, Metric
-    from grice.metrics.judging import Rated
+    from grice.metrics.judges import Rated
     from grice.records import Turn
 
 MODEL = "model"
@@ -119,7 +119,7 @@ def _declared(name: str) -> Metric:
         def nothing(item: Response | Conversation) -> str | None:
             return _nothing(item, history)
 
-        return judge_or_abstain(items, nothing, judged, NEUTRAL)
+        return score_or_abstain(items, nothing, judged, NEUTRAL)
 
     return judge
 

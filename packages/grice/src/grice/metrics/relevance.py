@@ -22,7 +22,6 @@ from grice.metrics.common import (
 )
 from grice.metrics.declaration import Example, metric
 from grice.metrics.fluency import FluencyModel, PieceScorer
-from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.models.loader import (
     NoSettings,
     Settings,
@@ -30,6 +29,7 @@ from grice.models.loader import (
     model_type,
     read_settings,
 )
+from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, logits, sigmoid, unit_rows
 from grice.records import Judgement, TurnEvidence
 from grice.text.repetition import novelty
@@ -305,7 +305,12 @@ class PairHead:
 
 @model_type("pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
 def pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
-    """Open the networks of a model, once for all that depend on them."""
+    """Open the networks of a model."""
+    return _shared_head(bundle, loader)
+
+
+def _shared_head(bundle: Bundle, loader: ModelLoader) -> PairHead:
+    """Return the networks of a model, read once for all that depend on them."""
 
     def read() -> PairHead:
         settings = read_settings(bundle, PairSettings)
@@ -319,7 +324,7 @@ def bare_pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHe
     """Open the networks of the base model alone."""
     (below,) = dependencies_of(bundle.card)
     loader.check_task(bundle, below, "relevance")
-    return pair_head.open(loader.bundle(below), loader)
+    return _shared_head(loader.bundle(below), loader)
 
 
 class FluentSettings(Settings, frozen=True):
@@ -363,12 +368,12 @@ class FluentPairHead:
         return self._head.truncated(texts)
 
 
-@model_type(
-    "fluent-pair-head", task="relevance", protocol=PairClassifier, settings=FluentSettings
-)
-def fluent_pair_head(bundle: Bundle, settings: FluentSettings, loader: ModelLoader) -> FluentPairHead:
+@model_type("fluent-pair-head", task="relevance", protocol=PairClassifier, settings=FluentSettings)
+def fluent_pair_head(
+    bundle: Bundle, settings: FluentSettings, loader: ModelLoader
+) -> FluentPairHead:
     """Open the networks of a model and its language model."""
     _, below = dependencies_of(bundle.card)
     model = loader.dependency(bundle, below, PieceScorer, "likelihood")
     fluency = FluencyModel(loader.bundle(below), model)
-    return FluentPairHead(settings, pair_head.open(bundle, loader), fluency)
+    return FluentPairHead(settings, _shared_head(bundle, loader), fluency)

@@ -8,8 +8,8 @@ from grice.errors import BundleError
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.metrics.likelihood import readings
-from grice.models.protocols import PassageEncoder, Reader
 from grice.models.loader import Settings, model_type
+from grice.models.protocols import PassageEncoder, Reader
 from grice.numeric import LazyModule, logit, sigmoid
 from grice.records import FeatureEvidence, Judgement
 from grice.text.script import unreadable
@@ -103,9 +103,7 @@ def cause_of(evidence: Sequence[Evidence]) -> str | None:
     return max(heads, key=lambda piece: piece.value).name
 
 
-def _judgement(
-    response: Response, chances: dict[str, float], flags: tuple[str, ...]
-) -> Judgement:
+def _judgement(response: Response, chances: dict[str, float], flags: tuple[str, ...]) -> Judgement:
     (_, flawed), *heads = chances.items()
     before = [turn.speaker for turn in response.history if unreadable(turn.text) is None]
     impossible = {

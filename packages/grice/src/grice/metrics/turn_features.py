@@ -172,7 +172,8 @@ def turn_features(
     turns = [read_turn(text) for text in texts]
     names: dict[str, int] = {}
     sides = np.array([names.setdefault(str(speaker), len(names)) for speaker in speakers])
-    lengths = np.log1p(np.array([len(turn.words) for turn in turns], np.float32)) / 3
+    counts = np.array([len(turn.words) for turn in turns], np.float32)
+    lengths = (np.log1p(counts) / 3).astype(np.float32)
     asks, lost, greets, closes, answers = np.array([turn[-5:] for turn in turns], np.float32).T
     association, worst = np.array([bigrams.surprise(turn.bigrams) for turn in turns], np.float32).T
     persons = np.array([turn.persons for turn in turns], np.float32)
@@ -213,7 +214,8 @@ def _beside(matrix: Array, by: int) -> Array:
 
 
 def _distances(count: int) -> Integers:
-    return np.abs(np.arange(count)[:, None] - np.arange(count)[None, :])
+    apart: Integers = np.abs(np.arange(count)[:, None] - np.arange(count)[None, :])
+    return apart
 
 
 def _cosine_columns(cosines: Array, sides: Integers) -> list[Array]:

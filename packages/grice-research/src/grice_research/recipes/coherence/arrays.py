@@ -15,17 +15,15 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from grice.metrics.coherence.dialogues import (
-    ALONE,
-    BESIDE,
+from grice.metrics.coherence import ALONE, BESIDE, flaw_features, own_turns, turn_blocks
+from grice.metrics.turn_features import (
+    Bigrams,
+    ReplacedTokens,
     Towers,
-    flaw_features,
     order_features,
-    own_turns,
-    turn_blocks,
+    read_turn,
+    turn_features,
 )
-from grice.metrics.coherence.features import Bigrams, read_turn, turn_features
-from grice.metrics.coherence.replaced_tokens import ReplacedTokens
 from grice_research.recipes.coherence.data import WORDED, Rated, Sample, only_weighs, said_again
 from grice_research.recipes.relevance.vectors import VectorStore
 

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-from grice.metrics.coherence.dialogues import ORDER, POOLED, WHOLE, Towers, dialogue_features
-from grice.metrics.coherence.features import NUMBERS
+from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
+from grice.metrics.turn_features import NUMBERS, ORDER, Towers
 from grice.models.bundle import file_sha256
 from grice.models.mlp import quantized
 from grice_research.places import MODELS

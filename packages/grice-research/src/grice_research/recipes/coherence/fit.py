@@ -15,8 +15,7 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import softplus
 
-from grice.metrics.coherence.dialogues import ORDER
-from grice.metrics.coherence.features import NUMBERS
+from grice.metrics.turn_features import NUMBERS, ORDER
 from grice_research.recipes.coherence.arrays import AXES, Item, Prepared
 from grice_research.surface import LOWEST
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from grice.metrics.coherence.dialogues import Towers
+from grice.metrics.turn_features import Towers
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
@@ -115,7 +115,7 @@ def towers() -> Towers:
     with np.load(kept, allow_pickle=False) as file:
         left, right = ([(file[f"{side}_weight_{i}"], file[f"{side}_bias_{i}"]) for i in range(2)]
                        for side in ("left", "right"))  # fmt: skip
-        return Towers(left, right, float(file["decay"]))
+        return Towers(Mlp(left), Mlp(right), float(file["decay"]))
 
 
 def prepared() -> Prepared:

@@ -28,7 +28,7 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import softplus
 
-from grice.metrics.coherence.replaced_tokens import ReplacedTokenDetector
+from grice.metrics.turn_features import ReplacedTokenDetector
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder, Hidden
 from grice.models.mlp import Mlp

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from grice.metrics.contradiction.attention import FLAGS, MOST, tokens
+from grice.metrics.contradiction import FLAGS, MOST, tokens
 from grice.models.bundle import write_card
 from grice.models.cache import CachedEncoder
 from grice.models.loader import ModelLoader
@@ -272,7 +272,7 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
 
 
 class Attention(nn.Module):
-    """The network of :class:`grice.metrics.contradiction.attention.DecomposableAttention`."""
+    """The network of :class:`grice.metrics.contradiction.DecomposableAttention`."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grice.metrics.relevance.pairs import FluencyModel
+from grice.metrics.fluency import FluencyModel
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedGenerator
 from grice_research.recipes.dialogue.train import WORK
@@ -91,7 +91,7 @@ def main() -> None:
     every = trials(options.data)
     model = open_bundle(options.model)
     oddness = FluencyModel(model, EmbeddedGenerator(model, mode="exact", threads=1))
-    odd = np.array([text.value for text in oddness.measure([trial.reply for trial in every])])
+    odd = np.array(oddness.disfluency([trial.reply for trial in every]))
     figures = []
     for task in tasks_of(every):
         figure = {"on": f"held out: {ON[task.name]}", "measure": "area under the curve, oddness"}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from torch import nn
 
-from grice.metrics.relevance.pairs import history_summary, pair_features
+from grice.metrics.relevance import history_summary, pair_features
 from grice_research.recipes.relevance.examples import Examples, Mix, draw_negatives, shorten
 
 

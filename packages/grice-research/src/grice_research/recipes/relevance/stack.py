@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata, spearmanr
 
-from grice.metrics.relevance.pairs import FluencyModel, FluentSettings, PairHead, PairSettings
+from grice.metrics.fluency import FluencyModel
+from grice.metrics.relevance import FluentSettings, PairHead, PairSettings
 from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.protocols import Pair
@@ -137,7 +138,7 @@ class ModelLoader(NamedTuple):
         """Return what :data:`COLUMNS` names, shape ``(n, 4)``."""
         odds = logits(np.array(self.head.classify(pairs)), SURE)
         last, whole = zip(*map(self._cosines, pairs), strict=True)
-        nats = [-text.value for text in self.fluency.measure([pair.right for pair in pairs])]
+        nats = [-nats for nats in self.fluency.disfluency([pair.right for pair in pairs])]
         return np.stack([odds, last, whole, nats], axis=1).astype(np.float64)
 
     def _cosines(self, pair: Pair) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn import functional
 
 from grice import Conversation, Turn
-from grice.metrics.sense.heads import reply_states
+from grice.metrics.sense import reply_states
 from grice.models.bundle import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp

@@ -1,0 +1,368 @@
+"""The model of coherence: features of turns, replaced tokens, and the networks that read them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from grice.errors import BundleError
+from grice.metrics.coherence import (
+    ALONE,
+    AROUND,
+    AT_ONCE,
+    BESIDE,
+    SPEAKER,
+    WHOLE,
+    Dialogue,
+    DialogueHead,
+    DialogueSettings,
+    context_free_features,
+    dialogue_features,
+    flaw_features,
+    own_turns,
+    pooled,
+    speaker_features,
+    turn_blocks,
+)
+from grice.metrics.turn_features import (
+    NOTHING,
+    NUMBERS,
+    ORDER,
+    Bigrams,
+    ReplacedTokenDetector,
+    ReplacedTokens,
+    Towers,
+    bigrams_of,
+    order_features,
+    read_turn,
+    replaced_token_features,
+    turn_features,
+    verbatim_features,
+)
+from grice.models.bundle import open_bundle
+from grice.models.cache import Cache, CachedEncoder
+from grice.models.embedded import EmbeddedEncoder, Hidden
+from grice.models.loader import read_settings
+from grice.models.mlp import Mlp
+
+D = 8
+
+
+def unit(count, seed=0, size=D):
+    vectors = np.random.default_rng(seed).normal(size=(count, size)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+# Features of turns
+
+
+@pytest.fixture(scope="module")
+def bigrams():
+    return Bigrams.load(open_bundle("coherence").path("bigrams.npz"))
+
+
+def numbers(texts, bigrams):
+    speakers = ["AB"[i % 2] for i in range(len(texts))]
+    return turn_features(unit(len(texts)), speakers, texts, bigrams)
+
+
+def test_a_sentence_said_again_and_denied_is_seen(bigrams):
+    talk = ("Do you have a dog?", "I have a small dog.", "What is its name?", "I do not have a "
+            "small dog.")  # fmt: skip
+    features = numbers(talk, bigrams)
+    assert features.shape == (4, NUMBERS)
+    share, denied = features[3, 30:32]
+    assert share > 1
+    assert denied == 1
+    assert not features[1, 30:32].any()
+
+
+@pytest.mark.parametrize("text", ["What?", "That makes no sense.", "I just asked!", "a bot?"])
+def test_replies_to_nonsense_are_known(text):
+    assert read_turn(text).lost
+    assert not read_turn("I like it.").lost
+
+
+def test_words_that_do_not_belong_side_by_side_are_worse(bigrams):
+    plain, odd = (bigrams.surprise(bigrams_of(text.split())) for text in
+                  ("i would like to go to the park", "i the like park to go would to"))  # fmt: skip
+    assert plain[0] > odd[0]
+    assert plain[1] > odd[1]
+    assert bigrams.surprise([]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "texts", [("Hi.",), ("", ""), ("...", "!?", "Привет"), ("a" * 5000, "b. " * 900)]
+)
+def test_odd_turns_have_features_too(texts, bigrams):
+    features = numbers(texts, bigrams)
+    assert features.shape == (len(texts), NUMBERS)
+    assert np.isfinite(features).all()
+
+
+def test_the_shorter_speaker_counts(bigrams):
+    texts = ("Yes.", "I went to the lake with all of my friends.", "No.", "It was a very fine day.")
+    features = speaker_features(numbers(texts, bigrams), "ABAB")
+    assert features.shape == (SPEAKER,)
+    assert features[0] == pytest.approx(numbers(texts, bigrams)[[0, 2], 18].mean())
+
+
+def test_persons_are_counted(bigrams):
+    features = numbers(("I saw you.", "She saw them.", "He did."), bigrams)
+    named = features[:, 35:41] > 0
+    assert named.tolist() == [
+        [True, True, False, False, False, False],
+        [False, False, True, False, False, True],
+        [False, False, True, False, False, False],
+    ]
+    # Persons of the turn before, and who is spoken of for the first time.
+    assert features[1, 42:].tolist()[:3] == [0.5, 0.5, 1]
+    assert features[2, 44] == 0
+
+
+def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
+    talk = ("Hello there!", "Hi, do you ski?", "Yes.", "I do not.", "No.", "Bye!", "Take care.")
+    features = numbers(talk, bigrams)
+    assert not features[:, 45:47].any()
+    assert features[2, 47:].tolist() == [1, 0]
+    assert features[4, 47:].tolist() == [0, 1]
+    turned = numbers(talk[::-1], bigrams)
+    assert turned[:2, 46].all()
+    assert turned[-2:, 45].all()
+
+
+def test_repeated_sentences_are_counted_by_who_said_them():
+    texts = ["I like my tea hot.", "I like my tea hot!", "Why? I like my tea hot.", "Ok. Ok."]
+    features = verbatim_features("abab", texts)
+    assert features[:, 0].tolist() == pytest.approx([0, 0, 5 / 6, 0])
+    assert features[:, 1].tolist() == pytest.approx([0, 1, 5 / 6, 0])
+    for text in ("So do I. Give me 5 out of 5.", "So do I. So do I."):
+        assert verbatim_features("a", [text])[0, 2] > 0.2
+    assert verbatim_features("a", ["So do I."])[0, 2] == 0
+
+
+def test_counting_repetition_takes_no_longer_for_every_turn():
+    texts = [f"I have told you {i} times about my dog." for i in range(5000)]
+    assert not verbatim_features("ab" * 2500, texts)[:, :2].any()
+
+
+# Order
+
+
+def a_chain(count):
+    """Return fits of turns that each fit best after the one before them."""
+    places = np.arange(count)
+    return np.where(places[None, :] == places[:, None] + 1, 0.9, 0.1).astype(np.float32)
+
+
+def test_towers_without_weights_compare_a_turn_with_the_one_before():
+    left, right = (
+        Mlp([(np.zeros((size, D), np.float32), np.zeros(D, np.float32))]) for size in (3 * D, D)
+    )
+    vectors = unit(5)
+    vectors[4] = vectors[1]
+    fits = Towers(left, right, decay=0.0).fits(vectors)
+    np.testing.assert_allclose(fits, vectors @ vectors.T, atol=1e-5)
+
+
+def test_a_turn_that_was_moved_fits_worse_than_others_would():
+    order = np.array([0, 1, 4, 2, 3, 5])
+    intact, moved = (order_features(fits) for fits in (a_chain(6), a_chain(6)[order][:, order]))
+    assert intact.shape == (6, ORDER)
+    assert moved[2, :3].max() < intact[2, :3].min()
+    # The turns around it belong together, and it belongs after another.
+    assert moved[2, 6] > intact[2, 6]
+    assert moved[2, 8] > 0 > intact[2, 8]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_turns_have_an_order_too(count):
+    assert np.isfinite(order_features(a_chain(count))).all()
+
+
+# Replaced tokens
+
+
+def detector():
+    """Return a detector whose log odds are the first number of a token's own state."""
+    weight = np.zeros((16, 2), np.float32)
+    weight[4, 0], weight[4, 1] = 1, -1
+    both = np.array([[1], [-1]], np.float32)
+    network = Mlp([(weight, np.zeros(2, np.float32)), (both, np.zeros(1, np.float32))])
+    return ReplacedTokenDetector(network, 1, 2.0, "stub")
+
+
+def states(*values):
+    vectors = np.zeros((len(values), 4), np.float32)
+    vectors[:, 0] = values
+    return vectors
+
+
+def test_a_word_is_as_odd_as_its_worst_token():
+    text = "Rex's skateboarding, no."
+    offsets = [(0, 0), (0, 3), (3, 4), (4, 5), (6, 11), (11, 19), (19, 20), (21, 23), (23, 24)]
+    hidden = Hidden(states(9, 0, 1, 2, -1, 4, 8, -2, 5, 9), [*offsets, (0, 0)])
+    found = detector().judge(text, hidden)
+    assert found.words == (("rex's", 2.0), ("skateboarding", 4.0), ("no", -2.0))
+    soft, worst, mean, above, most = found.whole
+    # The first and the last token stand for no text.
+    assert most == 8
+    assert worst == pytest.approx((8 + 5 + 4) / 3)
+    assert mean == pytest.approx(np.mean([0, 1, 2, -1, 4, 8, -2, 5]))
+    assert 8 < soft < 8.01
+    assert above == pytest.approx(sum(np.logaddexp(0, [0, 1, 2, -1, 4, 8, -2, 5])))
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_text_without_a_token_has_no_odd_word(count):
+    assert detector().judge("", Hidden(states(*[1.0] * count), [(0, 0)] * count)) == NOTHING
+
+
+def test_words_of_other_turns_are_counted_apart():
+    def replaced(**odds):
+        return ReplacedTokens((0, 0, 0, 0, 0), tuple(odds.items()))
+
+    features = replaced_token_features(
+        [replaced(gardens=1, dog=2), replaced(rose=0), replaced(gardening=3, gone=-1)]
+    )
+    # "gardens" and "gardening" are taken for one word; "dog" is short, "gone" stands alone.
+    assert features[:, 5].tolist() == [1, -3, 3]
+    assert features[:, 6].tolist() == [-3, 0, -1]
+    assert features[:, 7].tolist() == [2, -3, -3]
+
+
+def test_flaws_are_odd_words_and_repetition_beside_each_other():
+    texts = ["I have a dog.", "odd", "I have a dog. Really."]
+    replaced = [NOTHING, ReplacedTokens((6, 4, 1, 12, 6), (("odd", 6.0),)), NOTHING]
+    features = flaw_features(replaced, "aba", texts)
+    assert features.shape == (3, BESIDE)
+    assert features[1, 0] == 6
+    assert features[2, -3] == pytest.approx(4 / 5)
+
+
+# The conversation
+
+
+def test_the_last_turn_of_a_speaker_is_found():
+    assert own_turns(["a", "b", "b", "a"]).tolist() == [-1, -1, 1, 0]
+
+
+def test_the_first_turn_has_nothing_before_it_and_the_last_nothing_after_it():
+    blocks = turn_blocks(unit(4), own_turns("abab"))
+    assert blocks.shape == (4, 6 * D)
+    assert not blocks[0, D : 5 * D].any()
+    assert blocks[0, 5 * D :].any()
+    assert not blocks[3, 5 * D :].any()
+
+
+def test_pooling_gives_mean_lowest_quarter_and_lowest():
+    outputs = np.array([[1, 8], [2, 7], [3, 6], [4, 5], [5, 4], [6, 3], [7, 2], [8, 1]], np.float32)
+    np.testing.assert_allclose(pooled(outputs), [4.5, 1.5, 1, 4.5, 1.5, 1])
+    np.testing.assert_allclose(pooled(outputs[:1]), [1, 1, 1, 8, 8, 8])
+
+
+def test_names_of_speakers_do_not_count():
+    outputs, turns = unit(6, size=2), unit(6, size=NUMBERS + ORDER)
+    beside, alone = unit(6, size=BESIDE), unit(6, size=ALONE)
+    features = [dialogue_features(outputs, turns, beside, alone, speakers)
+             for speakers in ("ababab", "bababa")]  # fmt: skip
+    assert features[0].shape == (WHOLE,)
+    np.testing.assert_array_equal(*features)
+
+
+def test_context_free_features_do_not_depend_on_the_order_of_turns():
+    alone, speakers, order = unit(6, size=ALONE), np.array(list("aababc")), [3, 1, 5, 0, 4, 2]
+    features = context_free_features(alone, speakers)
+    np.testing.assert_allclose(
+        features, context_free_features(alone[order], speakers[order]), atol=1e-6
+    )
+    np.testing.assert_allclose(features[:ALONE], alone.mean(axis=0), atol=1e-6)
+    worst = np.minimum(np.minimum(alone[[0, 1, 3]].mean(0), alone[[2, 4]].mean(0)), alone[5])
+    np.testing.assert_allclose(features[ALONE:], worst, atol=1e-6)
+
+
+class CountingEngine:
+    """Counts the texts that an encoder reads."""
+
+    def __init__(self, engine):
+        self.identity, self.engine, self.asked = engine.identity, engine, []
+
+    def hidden(self, texts):
+        self.asked += texts
+        return self.engine.hidden(texts)
+
+    def encode(self, texts):
+        self.asked += texts
+        return self.engine.encode(texts)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    encoder = open_bundle(open_bundle("coherence").card.encoder)
+    return CountingEngine(EmbeddedEncoder(encoder, mode="exact", threads=1))
+
+
+def head_of(engine, bundle=None):
+    bundle, cache = bundle or open_bundle("coherence"), Cache(None)
+    encoder = CachedEncoder(engine, cache)
+    return DialogueHead(bundle, read_settings(bundle, DialogueSettings), encoder, cache), encoder
+
+
+def talk(count):
+    speakers = tuple("AB"[i % 2] for i in range(count))
+    return Dialogue(speakers, tuple(f"It was fine on day {i}." for i in range(count)))
+
+
+def test_hidden_states_that_others_ask_for_are_used(engine):
+    head, encoder = head_of(engine)
+    engine.asked.clear()
+    encoder.hidden(["hello there"])
+    head.read([Dialogue(tuple("aba"), ("hello there", "goodbye", "hello there"))])
+    assert engine.asked == ["hello there", "goodbye"]
+
+
+def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(engine):
+    head, _ = head_of(engine)
+    [alone] = head.read([talk(7)])
+    assert head_of(engine)[0].read([talk(12), talk(7)])[1] == alone
+    assert len(alone[1]) == 7
+    assert head.read([Dialogue((), ())]) == [(0.5, ())]
+
+
+def test_a_long_conversation_is_read_in_stretches(engine):
+    head, _ = head_of(engine)
+    long = talk(400)
+    [(_, turns)] = head.read([long])
+    [(_, first)] = head.read([Dialogue(long.speakers[:300], long.texts[:300])])
+    assert len(turns) == 400
+    # The first stretch is the same; of the second, what is far away counts for little.
+    assert turns[:AT_ONCE] == first[:AT_ONCE]
+    np.testing.assert_allclose(turns[: 300 - AROUND], first[: 300 - AROUND], atol=0.05)
+
+
+@pytest.mark.parametrize(("text", "word"), [
+    ("I went to the store to buy some {}.", ("milk", "opinion")),
+    ("My dog loves to {} in the park.", ("play", "announce")),
+    ("We had a lovely dinner last {}.", ("night", "triangle")),
+])  # fmt: skip
+def test_a_word_from_elsewhere_is_odd(engine, text, word):
+    bundle = open_bundle("coherence")
+    settings = read_settings(bundle, DialogueSettings)
+    shipped = ReplacedTokenDetector(
+        Mlp.load(bundle.path("misfits.npz")), settings.reach, settings.sharpness, "shipped"
+    )
+    texts = [text.format(each) for each in word]
+    read = zip(texts, engine.hidden(texts), strict=True)
+    whole, broken = (shipped.judge(each, hidden) for each, (hidden, _) in read)
+    assert broken.whole[0] > whole.whole[0]
+    assert max(broken.words, key=lambda scored: scored[1])[0] == word[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "missing"), [({}, "decay"), ({"decay": 0.6, "reach": 1}, "sharpness")]
+)
+def test_a_model_without_settings_is_refused(engine, settings, missing):
+    bundle = open_bundle("coherence")
+    with pytest.raises(BundleError, match=missing):
+        head_of(engine, replace(bundle, card=replace(bundle.card, settings=settings)))
