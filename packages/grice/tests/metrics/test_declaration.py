@@ -6,7 +6,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import MetricError
-from grice.metrics import Count, Example, Share, metric
+from grice.metrics import Count, Example, Fraction, metric
 from grice.metrics.registry import find_metrics
 from grice.records import Judgement
 
@@ -90,7 +90,7 @@ def test_an_unknown_metric_gets_a_hint():
         find_metrics().named("relevence")
 
 
-def bounded(responses, *, often: Count = 2, part: Share = 0.5, amount: float = 0.0):
+def bounded(responses, *, often: Count = 2, part: Fraction = 0.5, amount: float = 0.0):
     return []
 
 
@@ -98,7 +98,7 @@ def unquoted(responses, *, often: int = 2, part: float = 0.5, amount: float = 0.
     return []
 
 
-unquoted.__annotations__ |= {"often": Count, "part": Share}
+unquoted.__annotations__ |= {"often": Count, "part": Fraction}
 
 
 @pytest.mark.parametrize("function", [bounded, unquoted])

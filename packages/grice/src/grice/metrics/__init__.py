@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from grice.metrics.declaration import Count, Example, Fraction, Metric, Option, Share, metric
+from grice.metrics.declaration import Count, Example, Fraction, Metric, Option, metric
 
-__all__ = ["Count", "Example", "Fraction", "Metric", "Option", "Share", "metric"]
+__all__ = ["Count", "Example", "Fraction", "Metric", "Option", "metric"]

@@ -22,6 +22,7 @@ from __future__ import annotations
 import inspect
 import math
 import typing
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -40,9 +41,6 @@ Count: TypeAlias = Annotated[int, "1 or more"]
 
 Fraction: TypeAlias = Annotated[float, "0 to 1"]
 """Annotation of an option that is a part of a whole."""
-
-Share: TypeAlias = Fraction
-"""Its former name."""
 
 Judges: TypeAlias = Literal["response", "conversation"]
 OptionValue: TypeAlias = int | float | str
@@ -82,35 +80,30 @@ class Option(msgspec.Struct, frozen=True):
         Raises:
             MetricError: If it has another type, is not among the choices or out of range.
         """
-        try:
-            converted = _TYPES[self.type](value)
-        except (TypeError, ValueError):
-            converted = None
-        exact = converted is not None and not isinstance(value, bool)
-        if not exact or (self.type == "int" and isinstance(value, float)):
-            raise MetricError(f"{metric}: option {self.name!r} is {self.type}, not {value!r}")
-        if self.choices and converted not in self.choices:
-            known = ", ".join(self.choices)
-            raise MetricError(f"{metric}: option {self.name!r} is one of {known}, not {value!r}")
-        option = typing.cast("OptionValue", converted)
-        if self.low is not None:
+        wanted: str = self.type
+        converted: OptionValue | None = None
+        if not isinstance(value, bool) and not (wanted == "int" and isinstance(value, float)):
+            with suppress(TypeError, ValueError):
+                converted = _TYPES[self.type](value)
+        valid = converted is not None
+        if converted is not None and self.choices:
+            wanted, valid = f"one of {', '.join(self.choices)}", converted in self.choices
+        if converted is not None and self.low is not None:
             high = math.inf if self.high is None else self.high
-            # Asked in this way, what is not a number (NaN) is refused too.
-            if not self.low <= float(option) <= high:
-                raise MetricError(f"{metric}: option {self.name!r} is {self.range}, not {value!r}")
-        return option
+            wanted, valid = self.range, self.low <= float(converted) <= high  # false for NaN
+        if converted is None or not valid:
+            raise MetricError(f"{metric}: option {self.name!r} is {wanted}, not {value!r}")
+        return converted
 
 
+_TYPES: dict[str, Callable[[Any], OptionValue]] = {"int": int, "float": float, "str": str}
 _RANGES: dict[str, tuple[str, float, float | None]] = {
     "Count": ("int", 1, None),
     str(Count): ("int", 1, None),
     "Fraction": ("float", 0, 1),
-    "Share": ("float", 0, 1),  # its former name, in plugins
     str(Fraction): ("float", 0, 1),
 }
 """Type and range by annotation, written or evaluated."""
-
-_TYPES: dict[str, Callable[[Any], OptionValue]] = {"int": int, "float": float, "str": str}
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -219,24 +212,29 @@ def metric(
         raise MetricError(f"{name}: neutral value {neutral} lies outside {low} to {high}")
 
     def declare(function: Callable[..., Iterable[Judgement]]) -> Metric:
-        keywords = _keyword_parameters(function)
-        wanted = dict(models or {})
-        for parameter in wanted:
-            if parameter not in keywords:
-                raise MetricError(f"{name}: models names {parameter!r}, the function has no such")
-        for keyword, stated in (("accepts", accepts), ("protocols", protocols)):
-            for parameter in stated or {}:
-                if parameter not in wanted:
-                    raise MetricError(f"{name}: {keyword} names {parameter!r}, models has no such")
-        documented = _argument_help(function)
+        keywords = {
+            parameter.name: parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        needed = dict(models or {})
+        for argument, names, known, where in (
+            ("models", needed, keywords, "the function"),
+            ("accepts", accepts or {}, needed, "models"),
+            ("protocols", protocols or {}, needed, "models"),
+            ("renamed", (renamed or {}).values(), keywords, "the function"),
+        ):
+            for parameter in names:
+                if parameter not in known:
+                    raise MetricError(
+                        f"{name}: {argument} names {parameter!r}, {where} has no such"
+                    )
+        helps = _argument_help(function)
         options = tuple(
-            _option(name, parameter, documented.get(parameter.name, ""))
+            _option(name, parameter, helps.get(parameter.name, ""))
             for parameter in keywords.values()
-            if parameter.name not in wanted
+            if parameter.name not in needed
         )
-        for new in (renamed or {}).values():
-            if new not in keywords:
-                raise MetricError(f"{name}: renamed names {new!r}, the function has no such")
         return Metric(
             name,
             version,
@@ -244,7 +242,7 @@ def metric(
             judges,
             function,
             options,
-            wanted,
+            needed,
             source,
             low,
             high,
@@ -258,14 +256,6 @@ def metric(
         )
 
     return declare
-
-
-def _keyword_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    return {
-        name: parameter
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
 
 
 def _option(metric: str, parameter: inspect.Parameter, text: str) -> Option:

@@ -1,9 +1,9 @@
-"""Finds metrics: in the modules of :mod:`grice.metrics`, other people's packages, single files.
+"""Finds metrics: in the modules of :mod:`grice.metrics`, other packages, single files.
 
-Whatever :func:`~grice.metrics.metric` has declared in one of them is a metric, and nothing else is.
-A package offers metrics through the entry point group ``grice.metrics``; each entry point names
-a module or a :class:`~grice.metrics.Metric`. A plugin that cannot be loaded is reported and
-leaves the others alone.
+A metric is an object that :func:`~grice.metrics.metric` has declared in one of them. A package
+offers metrics through the entry point group ``grice.metrics``; each entry point names a module or
+a :class:`~grice.metrics.Metric`. A plug-in that cannot be loaded is reported and leaves the others
+alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grice.errors import MetricError, did_you_mean
 from grice.metrics.declaration import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 GROUP = "grice.metrics"
 
@@ -56,41 +56,32 @@ class Registry(NamedTuple):
 
 def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     """Return all metrics: built-in, installed, and those in the given Python files."""
-    registry = Registry({}, {}, ())
+    metrics: dict[str, Metric] = {}
+    origins: dict[str, str] = {}
     problems: list[str] = []
+
+    def add(exported: object, origin: str) -> None:
+        values = [exported] if isinstance(exported, Metric) else vars(exported).values()
+        for metric in values:
+            if isinstance(metric, Metric) and metric.name in metrics:
+                problems.append(
+                    f"metric {metric.name!r} of {origin} is left out: "
+                    f"{origins[metric.name]} has one of that name"
+                )
+            elif isinstance(metric, Metric):
+                metrics[metric.name], origins[metric.name] = metric, origin
+
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        loaded = importlib.import_module(f"{__package__}.{module.name}")
-        _add(registry, loaded, "grice", problems)
+        add(importlib.import_module(f"{__package__}.{module.name}"), "grice")
     for entry in distributions.entry_points(GROUP):
         origin = entry.dist.name if entry.dist else entry.value
         try:
-            _add(registry, distributions.load(entry), origin, problems)
-        except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
+            add(distributions.load(entry), origin)
+        except Exception as error:  # noqa: BLE001 - plug-ins may raise anything
             problems.append(f"plugin {entry.name!r} of {origin}: {type(error).__name__}: {error}")
     for path in plugins:
-        _add(registry, _load_file(path), str(path), problems)
-    return registry._replace(problems=tuple(problems))
-
-
-def _add(registry: Registry, exported: object, origin: str, problems: list[str]) -> None:
-    for metric in _metrics_in(exported):
-        if metric.name in registry.metrics:
-            problems.append(
-                f"metric {metric.name!r} of {origin} is left out: "
-                f"{registry.origins[metric.name]} has one of that name"
-            )
-        else:
-            registry.metrics[metric.name] = metric
-            registry.origins[metric.name] = origin
-
-
-def _metrics_in(exported: object) -> Iterator[Metric]:
-    if isinstance(exported, Metric):
-        yield exported
-    else:
-        for value in vars(exported).values():
-            if isinstance(value, Metric):
-                yield value
+        add(_load_file(path), str(path))
+    return Registry(metrics, origins, tuple(problems))
 
 
 def _load_file(path: Path) -> object:
