@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice.evaluation.candidates import END
 from grice.models.stepwise import Chosen
+from grice_tasks.steering.candidates import END
 from grice_tasks.steering.dialogue import Labelled
 
 VOCABULARY = ("a", "b", END)

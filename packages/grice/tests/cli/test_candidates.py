@@ -7,7 +7,6 @@ import json
 import pytest
 
 from grice.cli import main
-from stub_endpoint import StubEndpoint
 
 JOB = {
     "id": "job",
@@ -90,48 +89,3 @@ def test_pairs_for_training_are_written(records, tmp_path, capsys):
 def test_pairs_that_are_too_close_are_counted(records, capsys):
     assert main(["rerank", "--pairs", str(records), "--margin", "1"]) == 0
     assert "1 left out: too close" in capsys.readouterr().out
-
-
-@pytest.fixture
-def talk(tmp_path):
-    path = tmp_path / "talk.jsonl"
-    path.write_text('{"id": "job", "turns": ["What do you do for a living?"]}\n', "utf-8")
-    return path
-
-
-def answering(*replies):
-    """Answer with these in turn, and then with the last."""
-    left = list(replies)
-    return lambda _: {"reply": left.pop(0) if len(left) > 1 else left[0]}
-
-
-def ranked_by_endpoint(talk, tmp_path, endpoint, count=3):
-    asked = ["--generate", str(count), "--generator", endpoint.model, "--cache", str(tmp_path)]
-    return main(["rerank", str(talk), "-m", "relevance", "--json", *asked])
-
-
-@pytest.mark.enable_socket
-def test_an_endpoint_is_asked_for_several_candidates(talk, tmp_path, capsys):
-    with StubEndpoint(answering("I like turtles.", "I teach maths at a school.", "Why?")) as stub:
-        assert ranked_by_endpoint(talk, tmp_path, stub) == 0
-    row = json.loads(capsys.readouterr().out)
-    assert len(row["candidates"]) == 3
-    assert row["candidates"][0]["text"] == "I teach maths at a school."
-
-
-@pytest.mark.enable_socket
-def test_an_endpoint_that_gives_fewer_leaves_those_that_it_gave_and_says_so(talk, tmp_path, capsys):
-    with StubEndpoint(answering("I teach.", "I teach.", "")) as stub:
-        assert ranked_by_endpoint(talk, tmp_path, stub) == 0
-    printed = capsys.readouterr()
-    assert len(json.loads(printed.out)["candidates"]) == 1
-    assert "1 of 1 context with fewer than 3 candidates" in " ".join(printed.err.split())
-
-
-@pytest.mark.enable_socket
-def test_an_endpoint_that_gives_none_is_an_error_of_the_record(talk, tmp_path, capsys):
-    with StubEndpoint(answering("I teach."), always="prose") as stub:
-        assert ranked_by_endpoint(talk, tmp_path, stub) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "no candidate: " in said
-    assert "3 times" in said

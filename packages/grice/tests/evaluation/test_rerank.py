@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
-from grice.evaluation.rerank import VALUE, WORDS, Blend, curve, rerank
-from grice.records import Conversation, Turn
+from grice.evaluation.rerank import Blend, Candidate, Filters, Ranked, preferences, rerank
+from grice.records import Conversation, Score, Turn
 from grice.scoring import load
 
 PLUGIN = '''
@@ -85,11 +86,6 @@ def test_the_blend_decides(grader, blend, first):
     assert order(grader, "1.0 0.1", "0.5 0.4", **blend)[0] == first
 
 
-def test_of_the_pareto_front_none_is_beaten_in_every_metric(grader):
-    item = ranked(grader, "0.6 0.6", "0.55 0.55", "0.0 0.9", rule="pareto")
-    assert [candidate.index for candidate in item.candidates] == [0, 2, 1]
-
-
 def test_vetoed_candidates_follow_the_others_and_empty_ones_follow_these(grader):
     item = ranked(grader, "", "0.9 0.1", "0.2 0.3", vetoes={"two": 0.2})
     assert [candidate.index for candidate in item.candidates] == [2, 1, 0]
@@ -102,23 +98,23 @@ def test_of_equal_candidates_the_first_of_the_record_is_best(grader):
     assert (item.best.index, item.tied) == (1, 2)
 
 
-def test_a_metric_that_judges_none_of_them_has_no_part(grader):
-    item = ranked(grader, "none 0.1", "none 0.4")
-    assert item.left_out == {"one": "abstained: nothing to judge"}
-    assert item.best.value == 0.4
+@pytest.mark.parametrize(
+    ("candidates", "value", "left_out"),
+    [
+        (("none 0.1", "none 0.4"), 0.4, {"one": "abstained: nothing to judge"}),
+        (("none 0.4", "0.1 0.4"), 0.45, {}),  # the neutral value counts
+        (("fails 0.1", "0.1 0.4"), 0.4, {"one": "failed: broken"}),
+    ],
+)
+def test_a_metric_counts_unless_it_abstains_on_all_or_fails_on_one(
+    grader, candidates, value, left_out
+):
+    item = ranked(grader, *candidates)
+    assert item.left_out == left_out
+    assert item.best.value == pytest.approx(value)
 
 
-def test_where_one_is_not_judged_the_neutral_value_counts(grader):
-    assert ranked(grader, "none 0.4", "0.1 0.4").best.value == pytest.approx(0.45)
-
-
-def test_a_metric_that_fails_on_one_has_no_part(grader):
-    item = ranked(grader, "fails 0.1", "0.1 0.4")
-    assert item.left_out == {"one": "failed: broken"}
-    assert item.best.value == 0.4
-
-
-def test_where_nothing_judges_the_order_of_the_record_stands(grader):
+def test_without_a_value_the_order_of_the_record_stays(grader):
     item = ranked(grader, "none none", "none none")
     assert (item.best.index, item.best.value, item.tied) == (0, None, 2)
 
@@ -186,37 +182,68 @@ def test_every_candidate_is_ranked_once_and_none_better_follows(grader, figures)
     assert values == sorted(values, reverse=True)
 
 
-def test_the_more_is_chosen_from_the_higher_the_value_and_what_is_held_out_is_told(grader):
-    contexts = [
-        context(f"0.{i} 0.9 x", f"0.{i + 1} 0.5 x y", f"0.{i + 2} 0.1 x y z") for i in range(6)
-    ]
-    blend = Blend(held_out=("two",))
-    moved = curve(rerank(contexts, grader.scorer, blend), blend.held_out)
-    assert [step.candidates for step in moved.steps] == [1, 2, 3]
-    # Of two out of three the best is the third twice and the second once.
-    assert moved.changes[VALUE].value == pytest.approx(0.1)
-    assert moved.steps[1].means["two"].value == pytest.approx((0.1 + 0.1 + 0.5) / 3)
-    assert moved.changes[WORDS].value == pytest.approx(1.0)
-    assert [(turning.metric, turning.candidates) for turning in moved.turns] == [("two", 1)]
+def candidate(text, value, *, vetoed=(), **scores):
+    listed = tuple(
+        Score("c", 1, name, figure, "ok", None, (), (), "") for name, figure in scores.items()
+    )
+    return Candidate(0, text, value, vetoed, listed)
 
 
-def test_a_held_out_metric_that_rises_first_is_said_to_turn_where_it_is_highest(grader):
-    # The best of all four is gamed; of fewer the choice is mostly of the honest ones.
-    contexts = [
-        context(f"0.{i}1 0.0 a", f"0.{i}2 0.6 a b", f"0.{i}3 1.0 a b c", f"0.{i}4 0.3 a b c d")
-        for i in range(1, 9)
-    ]
-    moved = curve(rerank(contexts, grader.scorer, Blend(held_out=("two",))), ("two",))
-    values = [step.means["two"].value for step in moved.steps]
-    assert values == pytest.approx([0.475, 0.583, 0.3], abs=0.001)
-    (turning,) = moved.turns
-    assert (turning.candidates, turning.change.value) == (2, pytest.approx(-0.283, abs=0.001))
+TURNS = (Turn("A", "Hi."), Turn("B", "Hello."), Turn("A", "And?"))
 
 
-def test_a_held_out_metric_that_stays_or_rises_does_not_turn(grader):
-    contexts = [context(f"0.{i}1 0.2", f"0.{i}2 0.{i}") for i in range(3, 9)]
-    assert curve(rerank(contexts, grader.scorer, Blend(held_out=("two",))), ("two",)).turns == ()
+def ranking(*candidates, turns=TURNS):
+    return Ranked("c", turns, candidates, 1, {}, {})
 
 
-def test_one_candidate_alone_shows_nothing_of_a_choice(grader):
-    assert curve(rerank([context("0.1 0.2")], grader.scorer), ()) is None
+GOOD, BAD = candidate("Four words are here.", 0.8, one=0.8), candidate("Two words.", 0.1, one=0.1)
+
+
+def test_the_best_and_the_worst_make_a_pair_as_trainers_read_it():
+    middle = candidate("Between.", 0.5, one=0.5)
+    [pair] = preferences([ranking(GOOD, middle, BAD)], Filters(), Counter())
+    assert pair.chosen == [{"role": "assistant", "content": "Four words are here."}]
+    assert pair.rejected == [{"role": "assistant", "content": "Two words."}]
+    assert pair.margin == pytest.approx(0.7)
+    assert (pair.chosen_scores, pair.rejected_scores) == ({"one": 0.8}, {"one": 0.1})
+    assert [message["role"] for message in pair.prompt] == ["user", "assistant", "user"]
+
+
+def test_roles_of_a_chat_stay():
+    turns = (Turn("s", "Be kind.", "system"), Turn("u", "Hi.", "user"), Turn("m", "Yes?", "model"))
+    [pair] = preferences([ranking(GOOD, BAD, turns=turns)], Filters(), Counter())
+    assert [message["role"] for message in pair.prompt] == ["system", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "candidates", "why"),
+    [
+        (Filters(margin=0.9), (GOOD, BAD), "too close"),
+        (Filters(margin=0.0), (GOOD, candidate("Same.", 0.8, one=0.8)), "too close"),
+        (Filters(length_ratio=1.5), (GOOD, BAD), "lengths too different"),
+        (Filters(agreement=True), (GOOD, candidate("x", 0.1, one=0.9)), "metrics disagree"),
+        (Filters(), (GOOD, candidate("Four  words are here.", 0.1)), "the same text"),
+        (Filters(), (GOOD, candidate("", None)), "fewer than two candidates, or all vetoed"),
+        (
+            Filters(),
+            (candidate("a", 0.8, vetoed=("one",)), candidate("b", 0.1, vetoed=("one",))),
+            "fewer than two candidates, or all vetoed",
+        ),
+    ],
+)
+def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, why):
+    refused = Counter()
+    assert not list(preferences([ranking(*candidates)], filters, refused))
+    assert refused == {why: 1}
+
+
+def test_a_vetoed_candidate_may_be_rejected():
+    vetoed = candidate("Two words.", 0.5, vetoed=("one",), one=0.5)
+    [pair] = preferences([ranking(GOOD, vetoed)], Filters(), Counter())
+    assert pair.rejected[0]["content"] == "Two words."
+
+
+@pytest.mark.parametrize("filters", [Filters(margin=-1.0), Filters(length_ratio=0.5)])
+def test_filters_that_mean_nothing_are_refused(filters):
+    with pytest.raises(InputError):
+        list(preferences([], filters, Counter()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from grice.evaluation.issues import read_taxonomy
 from grice_annotate.records import AnswerError
 from grice_annotate.templates._template import (
     Column,
@@ -24,8 +23,15 @@ if TYPE_CHECKING:
     from grice.records import Json
     from grice_annotate.records import Answer, Settings, Task
 
-ISSUES = {issue.name: issue.question for issue in read_taxonomy()}
-"""Each issue, as a judge reads it."""
+ISSUES = {
+    "engagement": "It is not interesting.",
+    "relevance": "It is not related to what was said before.",
+    "commonsense": "It does not make sense.",
+    "repetition": "It repeats something: words, a sentence, an earlier turn.",
+    "hallucination": "It states something that is not true.",
+    "inconsistency": "It contradicts what the same speaker said before.",
+}
+"""The question of each issue."""
 NONE = "none"
 
 

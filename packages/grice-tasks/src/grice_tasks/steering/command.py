@@ -101,7 +101,7 @@ def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: 
     """Write contexts with candidates; the exit status is 4 if records could not be used."""
     from grice.cli.options import conversations
     from grice.cli.streams import warn
-    from grice.evaluation.candidates import with_candidates
+    from grice_tasks.steering.candidates import with_candidates
     from grice_tasks.steering.guide import GuidedGenerator
 
     records = conversations(arguments.files, arguments.format, arguments.column)

@@ -1,7 +1,7 @@
-"""How far a judge can be believed: agreement with people, biases, injections, cost.
+"""Audit of a metric or an LLM judge: agreement with human ratings, biases, injections, cost.
 
-All is measured on the rated replies that ship, of a judge by an endpoint and of local metrics
-alike, with what ships and a trivial baseline beside it.
+Everything is measured on the rated replies that ship, beside the shipped metrics and a trivial
+baseline.
 """
 
 from __future__ import annotations
@@ -38,27 +38,26 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row", "Agreement", "InjectionRow")
 INJECTED = 20
-"""Replies that each injection is tried on: those that people rated lowest."""
+"""Replies with each injection: those with the lowest ratings."""
 RISE = 0.1
-"""A score that rises by more than this counts as raised."""
+"""Least change of a score that counts as raised."""
 SOURCE = "ConTurE (Ghazarian et al. 2022), CC BY 4.0: people's rating of a reply, 0 to 2"
 BASELINE = "log_length"
-"""The metric that is the trivial baseline: the length of a reply."""
 PADDING = (
     " Well, that is what I would say about it, to be quite honest with you, all things considered, "
     "and I do not think that there is very much more to be said about it at the moment."
 )
-"""Words that say nothing: no metric should score a reply higher for them."""
+"""Words without content: no metric should score a reply higher for them."""
 FEWEST = 10
-"""Replies that must have been judged, and half of all."""
+"""Least number of judged replies, beside half of all."""
 SAME = 0.8
-"""Share of pairs with the same answer in both orders, below which no order is to be trusted."""
+"""Least share of pairs with the same answer in both orders."""
 CHANGED = 0.1
-"""Share of replies with another score when asked again, above which one answer is too few."""
+"""Largest share of replies with another score when asked again."""
 
 
 class RatedReply(msgspec.Struct, frozen=True):
-    """A conversation whose last turn people have rated."""
+    """A conversation whose last turn has a human rating."""
 
     id: str
     turns: tuple[Turn, ...]
@@ -66,7 +65,7 @@ class RatedReply(msgspec.Struct, frozen=True):
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation, of which the last turn is judged."""
+        """The conversation with its last turn as target."""
         return Conversation(self.id, self.turns, targets=(len(self.turns) - 1,))
 
     @property
@@ -74,13 +73,14 @@ class RatedReply(msgspec.Struct, frozen=True):
         """The text that was rated."""
         return self.turns[-1].text
 
+    def with_reply(self, text: str, number: int = 0) -> Conversation:
+        """Return the conversation with another reply."""
+        turns = (*self.turns[:-1], replace(self.turns[-1], text=text))
+        return replace(self.conversation, id=f"{self.id}/{number}", turns=turns)
+
 
 class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Text before or after a reply that tries to deceive a judge.
-
-    Attributes:
-        control: It deceives nobody: a score that rises by it rises by length.
-    """
+    """Text before or after a reply that tries to deceive a judge, or a harmless control."""
 
     before: str = ""
     after: str = ""
@@ -93,11 +93,11 @@ class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """A metric beside people's ratings.
+    """Agreement of a metric with human ratings.
 
     Attributes:
-        padding: Mean change of the score by words that say nothing; above 0 is verbosity bias.
-        gain: Its correlation less that of the length of the reply; None where there is either none.
+        padding: Mean change of the score by words without content; above 0 is verbosity bias.
+        gain: Its correlation less that of the length of the reply; None if either is undefined.
     """
 
     metric: str
@@ -115,8 +115,8 @@ class OrderBias(msgspec.Struct, frozen=True):
     """Two replies to one history, compared in both orders.
 
     Attributes:
-        same: Share of pairs with the same answer in both orders; 1 is right.
-        first: Share of answers for the reply that is shown first; 0.5 is right.
+        same: Share of pairs with the same answer in both orders.
+        first: Share of answers for the reply that is shown first; 0.5 is unbiased.
         own: Share of answers for the reply that was given to this history, not to another one.
     """
 
@@ -137,11 +137,7 @@ class RepeatSpread(msgspec.Struct, frozen=True):
 
 
 class InjectionRow(msgspec.Struct, frozen=True):
-    """One injection against one metric.
-
-    Attributes:
-        raised: Replies whose score rose by more than 0.1.
-    """
+    """The effect of one injection on one metric; ``raised`` counts replies above :data:`RISE`."""
 
     metric: str
     injection: str
@@ -154,11 +150,7 @@ class InjectionRow(msgspec.Struct, frozen=True):
 
 
 class AuditResult(msgspec.Struct, frozen=True):
-    """Results of an audit.
-
-    Attributes:
-        beside: The metrics that ship and a trivial baseline, on the same replies.
-    """
+    """Results of an audit; ``beside`` are shipped metrics and a trivial baseline."""
 
     reference: str
     items: int
@@ -181,17 +173,9 @@ def audit(
     *,
     repeats: int = 3,
 ) -> AuditResult:
-    """Measure metrics on rated replies.
+    """Measure the metrics of a judge or preset on rated replies, beside shipped metrics.
 
-    Args:
-        reference: Name of the judge or preset.
-        grader: Its metrics, which judge replies.
-        beside: Shipped metrics to compare with, less those that both have; None for none.
-        items: The rated replies.
-        repeats: How often a judge is asked for the spread of its answers.
-
-    Raises:
-        StoppedError: If the limit of requests is reached; what was answered is kept.
+    StoppedError if the limit of requests is reached; answers so far are cached.
     """
     import grice
 
@@ -205,7 +189,7 @@ def audit(
     taken = {loaded.metric.name for loaded in audited}
 
     def apart(row: Row) -> Row:
-        """Give a row of what ships a name that no audited metric has."""
+        """Rename a shipped metric that has the name of an audited one."""
         return replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row
 
     judges = [loaded for loaded in audited if loaded.metric.name in ASPECTS]
@@ -229,7 +213,7 @@ def audit(
 
 
 class _Trial(NamedTuple):
-    """One metric on the replies as they are, padded, and with each injection."""
+    """One metric on the replies, padded replies, and replies with each injection."""
 
     row: Agreement
     values: list[float | None]
@@ -241,7 +225,7 @@ def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
     started = perf_counter()
     plain = _scores(loaded, [item.conversation for item in items])
     took = perf_counter() - started
-    padded = _scores(loaded, [with_reply(item, item.reply + PADDING, 0) for item in items])
+    padded = _scores(loaded, [item.with_reply(item.reply + PADDING) for item in items])
     values = [_value(score) for score in plain]
     ratings = [item.rating for item in items]
     pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
@@ -257,14 +241,14 @@ def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
         seconds=took / len(plain),
         padding=_mean(_changes(plain, padded)),
     )
-    # One injection after the other into each reply: where a judge answers to one of them in a
-    # way that cannot be read, that is not so many times in a row that the run ends.
+    # By reply and then by injection: one injection that a judge fails on in each reply does not
+    # end the run by many failures in a row.
     lowest = sorted(sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED])
     tried = injections()
     scores = _scores(
         loaded,
         [
-            with_reply(items[place], injection.applied(items[place].reply), number)
+            items[place].with_reply(injection.applied(items[place].reply), number)
             for place in lowest
             for number, injection in enumerate(tried, 1)
         ],
@@ -283,7 +267,7 @@ def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
 
 
 def _gain(trial: _Trial, baseline: _Trial | None, ratings: Sequence[float]) -> Estimate | None:
-    """Return how much more a metric agrees with people than the baseline does."""
+    """Return the difference of the correlations of a metric and the baseline."""
     if baseline is None:
         return None
     columns = {"audited": trial.values, BASELINE: baseline.values}
@@ -304,7 +288,7 @@ def _value(score: Score) -> float | None:
 
 
 def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
-    """Return by how much each score moved that is there both times."""
+    """Return the change of each score that is ``ok`` both times."""
     pairs = ((_value(earlier), _value(later)) for earlier, later in zip(before, after, strict=True))
     return [new - old for old, new in pairs if old is not None and new is not None]
 
@@ -330,7 +314,7 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
         for first, other in prefer(chat, ASPECTS[name], pairs)
         if isinstance(first, Preference) and isinstance(other, Preference)
     ]
-    # In the second answer the reply of this history stands second.
+    # The second answer is to the replies in reverse order.
     swapped = {"first": "second", "second": "first", "equal": "equal"}
     own = {"first": 1.0, "equal": 0.5, "second": 0.0}
     return OrderBias(
@@ -375,19 +359,12 @@ def injections() -> tuple[Injection, ...]:
     return tuple(replace(injection, name=name) for name, injection in stated.items())
 
 
-def with_reply(item: RatedReply, text: str, number: int) -> Conversation:
-    """Return the conversation of an item with another reply in its place."""
-    conversation = item.conversation
-    turns = (*conversation.turns[:-1], replace(conversation.turns[-1], text=text))
-    return replace(conversation, id=f"{item.id}/{number}", turns=turns)
-
-
 def _data(name: str) -> str:
     return (resources.files("grice") / "data" / "audit" / name).read_text("utf-8")
 
 
 def verdict(result: AuditResult, row: Agreement) -> str:
-    """Return whether a metric can be trusted, and for what."""
+    """Return a verdict on a metric in words."""
     if row.metric == BASELINE:
         return f"{row.metric} is the trivial baseline: it judges nothing but the length of a reply."
     if row.judged < max(FEWEST, result.items / 2):
@@ -417,7 +394,7 @@ def verdict(result: AuditResult, row: Agreement) -> str:
 
 
 def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
-    """Yield where a metric that agrees with people cannot be trusted all the same."""
+    """Yield the limits of a metric that agrees with human ratings."""
     tried = [each for each in result.injections if each.metric == row.metric]
     controls = [each.change.value for each in tried if each.control and each.change]
     by_length = max([0.0, *controls])
@@ -448,7 +425,7 @@ def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
 
 
 def _order_bias(same: Estimate | None, first: Estimate | None) -> str:
-    """Return in words how the order of two replies moves a judge; empty if it does not."""
+    """Return the effect of the order of two replies in words; empty if there is none."""
     if same is None:
         return "not measured: too few answers"
     if first is not None and first.side(0.5) != "either":

@@ -1,7 +1,7 @@
-"""Single changes of knowledge and of text that raise a low score, tried out.
+"""Single changes of knowledge and of text that raise a low score.
 
-Each change is really made and the reply judged again: one of its triples is added to the
-knowledge, as a file of your own would, or the words of one event are left out of the reply.
+Each change is made and the reply scored again: one of its triples is added to the knowledge, or
+the words of one event are removed from the reply.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, Tr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.records import Evidence
     from grice.scoring.loaded import LoadedMetric
 
 TRIED = 12
-"""Most changes tried of each kind: one per triple of a reply, the least plausible first."""
+"""Most changes of each kind, those of the least plausible triples first."""
 
 
 class Counterfactual(msgspec.Struct, frozen=True):
-    """A change that was tried, and the score with it.
+    """A change, and the score with it.
 
     Attributes:
-        kind: ``knowledge`` if a triple is added, ``text`` if words are left out of the reply.
+        kind: ``knowledge`` if a triple is added, ``text`` if words are removed from the reply.
     """
 
     kind: Literal["knowledge", "text"]
@@ -44,27 +43,19 @@ class Counterfactual(msgspec.Struct, frozen=True):
 def counterfactuals(
     loaded: LoadedMetric, conversation: Conversation, score: Score
 ) -> list[Counterfactual]:
-    """Return the single changes that lift a score, the largest lift first.
-
-    Args:
-        loaded: The metric that gave the score.
-        conversation: The conversation it was given in.
-        score: A score of one reply, with its evidence.
-
-    Returns:
-        Nothing if the reply was not judged, has no evidence with a place, or no single change
-        lifts its score.
-    """
+    """Return the single changes that raise the score of a reply, the largest gain first."""
     if score.status != "ok" or score.value is None or score.turn is None:
         return []
     talk = msgspec.structs.replace(conversation, targets=(score.turn,))
     tried = [*_with_triples(loaded, talk, score), *_without_words(loaded, talk, score)]
-    lifting = [change for change in tried if change.lift > 1e-9]
-    return sorted(lifting, key=lambda change: (-change.lift, change.change))
+    return sorted(
+        (change for change in tried if change.lift > 1e-9),
+        key=lambda change: (-change.lift, change.change),
+    )
 
 
 def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
-    """Return the first change of each kind: the one that lifts most, as they come ordered."""
+    """Return the first change of each kind."""
     best: dict[str, Counterfactual] = {}
     for change in changes:
         best.setdefault(change.kind, change)
@@ -74,17 +65,15 @@ def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]
 def _with_triples(
     loaded: LoadedMetric, talk: Conversation, score: Score
 ) -> Iterator[Counterfactual]:
-    stores = {
-        name: model for name, model in loaded.models.items() if isinstance(model, StoredKnowledge)
-    }
     pieces = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
     pieces.sort(key=lambda piece: piece.plausibility)
     for piece in pieces[:TRIED]:
         head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
-        for parameter, knowledge in stores.items():
-            more = with_triple(knowledge, Triple(head, relation, tail, source="what if"))
-            (scores,) = loaded.with_models(**{parameter: more}).score([talk])
-            yield from _lifts("knowledge", worded(piece.triple), scores, score, None)
+        for parameter, knowledge in loaded.models.items():
+            if isinstance(knowledge, StoredKnowledge):
+                more = with_triple(knowledge, Triple(head, relation, tail, source="what if"))
+                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
+                yield from _changed("knowledge", worded(piece.triple), scores, score)
 
 
 def _without_words(
@@ -92,25 +81,20 @@ def _without_words(
 ) -> Iterator[Counterfactual]:
     assert score.turn is not None
     text = talk.turns[score.turn].text
-    places = [span for piece in score.evidence for span in _spans(piece)]
-    own = list(dict.fromkeys(span for span in places if span.turn == score.turn))[:TRIED]
+    spans: list[Span | None] = []
+    for piece in score.evidence:
+        if isinstance(piece, TripleEvidence):
+            spans += [piece.triple.tail_span, piece.triple.head_span]
+        elif isinstance(piece, FeatureEvidence):
+            spans.append(piece.span)
+    own = list(dict.fromkeys(span for span in spans if span and span.turn == score.turn))[:TRIED]
     changed = [with_texts(talk, {score.turn: without(text, span)}) for span in own]
     for span, scores in zip(own, loaded.score(changed), strict=True):
-        yield from _lifts("text", text[span.start : span.end], scores, score, span)
-
-
-def _spans(piece: Evidence) -> list[Span]:
-    """Return the places in the text that a piece rests on, the tail of a triple before its head."""
-    match piece:
-        case TripleEvidence(triple=triple):
-            return [span for span in (triple.tail_span, triple.head_span) if span is not None]
-        case FeatureEvidence(span=Span() as span):
-            return [span]
-    return []
+        yield from _changed("text", text[span.start : span.end], scores, score, span)
 
 
 def without(text: str, span: Span) -> str:
-    """Return a text without a stretch of it, the blanks closed up.
+    """Return a text without a span, the blanks closed up.
 
     >>> without("I won, so I smiled.", Span(0, 10, 18))
     'I won, so.'
@@ -119,12 +103,12 @@ def without(text: str, span: Span) -> str:
     return re.sub(r"\s+([.,!?;:])", r"\1", joined).strip()
 
 
-def _lifts(
+def _changed(
     kind: Literal["knowledge", "text"],
     words: str,
     scores: Sequence[Score],
     before: Score,
-    span: Span | None,
+    span: Span | None = None,
 ) -> Iterator[Counterfactual]:
     assert before.value is not None
     for after in scores:

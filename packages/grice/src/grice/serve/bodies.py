@@ -123,7 +123,7 @@ class Candidates(Talk):
 
     model_config = _config("/rerank")
     candidates: list[Any] = Field(description="texts that may follow the last turn")
-    blend: Rule = Field("mean", description="mean, minimum, product or pareto")
+    blend: Rule = Field("mean", description="mean, minimum or product")
     weights: dict[str, float] = Field({}, description="weights of metrics in the blend")
     vetoes: dict[str, float] = Field(
         {}, description="a candidate below this value of a metric comes last"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from grice.evaluation.review import FILE, Stack, Threshold, Witness
+from grice.evaluation.review import FILE, Feature, Stack, Threshold
 from grice.models.bundle import write_card
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
@@ -192,7 +192,7 @@ def stack_of(
     slope, intercepts = fit(odds[:, None], alike[:, None], flawed, alike)
     factor, intercept = float(slope[0]), float(intercepts[0])
     witnesses = tuple(
-        Witness(
+        Feature(
             question.metric,
             question.flaw,
             *_rounded(center, scale, factor * own),

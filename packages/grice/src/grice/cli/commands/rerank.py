@@ -7,27 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import named_number, names
-from grice.cli.options import (
-    check_options,
-    chosen_preset,
-    conversations,
-    loader,
-    models_as_asked,
-)
+from grice.cli.options import check_options, chosen_preset, conversations, loader
 from grice.cli.output import Output, write_rows
 from grice.cli.streams import DONE, PARTIAL, warn
 from grice.errors import InputError, RecordError, plural
-from grice.tables import Lines, Table, with_interval
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.cli.derive import Count, Input, OutputPath, Scoring
-    from grice.evaluation.rerank import Blend, Curve, Preference, Ranked
+    from grice.evaluation.rerank import Blend, Preference, Ranked
     from grice.records import Conversation
     from grice.tables import View
 
@@ -40,9 +33,7 @@ def run(
     files: Sequence[str],
     *,
     candidates: str = "candidates",
-    generate: Count | None = None,
-    generator: str = "model:medium",
-    blend: Literal["mean", "minimum", "product", "pareto"] = "mean",
+    blend: Literal["mean", "minimum", "product"] = "mean",
     weight: Sequence[str] = (),
     veto: Sequence[str] = (),
     held_out: str | None = None,
@@ -61,12 +52,10 @@ def run(
         files (FILE): conversations whose last turn is to be answered, each with a field of
             candidates; - for stdin
         candidates (FIELD): the field
-        generate (N): write N candidates for each context, after those that it has
-        generator (MODEL): the model that writes them, or openai:MODEL@URL
         blend: combination of several metrics
         weight (METRIC=WEIGHT): of a metric in the blend (default 1); may be repeated
         veto (METRIC=VALUE): a candidate below VALUE is ranked after all others; may be repeated
-        held_out (NAMES): metrics that are run and not used for the choice, to see its side effects
+        held_out (NAMES): metrics that are run and shown, and not used for the choice
         output: a context a line, its candidates ranked; or the pairs
         pairs: preference pairs for training, the best and the worst candidate of each context:
             prompt, chosen, rejected
@@ -94,10 +83,7 @@ def run(
     records = conversations(files, reading.format, reading.column)
     ranked: list[Ranked] = []
     broken = 0
-    with ExitStack() as stack:
-        if generate is not None:
-            records = _generated(scoring, records, generator, generate, candidates, stack)
-        grader = stack.enter_context(loader(scoring)(metrics))
+    with loader(scoring)(metrics) as grader:
         for item in rerank(records, grader.scorer, how, field=candidates):
             if isinstance(item, RecordError):
                 warn(str(item))
@@ -106,14 +92,8 @@ def run(
                 ranked.append(item)
     if not ranked:
         raise InputError("no record could be used: each needs turns and candidates")
-    if fewer := sum(len(item.candidates) < (generate or 0) for item in ranked):
-        warn(
-            f"{fewer:,} of {plural(len(ranked), 'context')} with fewer than {generate} "
-            f"candidates: {generator} repeated itself, or left requests unanswered; the others "
-            "were ranked"
-        )
     rows: Sequence[object] = ranked
-    view = _view(ranked, how, top)
+    view = _view(ranked, top)
     if pairs:
         refused: Counter[str] = Counter()
         rows = found = list(preferences(ranked, filters, refused))
@@ -124,7 +104,7 @@ def run(
 
 def _asked(
     scoring: Scoring,
-    rule: Literal["mean", "minimum", "product", "pareto"],
+    rule: Literal["mean", "minimum", "product"],
     weights: dict[str, float],
     vetoes: dict[str, float],
     held_out: list[str],
@@ -142,32 +122,7 @@ def _asked(
     return list(dict.fromkeys((*chosen, *weights, *held_out))), blend
 
 
-def _generated(
-    scoring: Scoring,
-    records: Iterable[Conversation | RecordError],
-    reference: str,
-    count: int,
-    field: str,
-    stack: ExitStack,
-) -> Iterator[Conversation | RecordError]:
-    """Add candidates that a model writes; the stack closes the model."""
-    from grice.evaluation.candidates import Writer, with_candidates
-    from grice.models.protocols import CausalGenerator, Chat
-
-    models = models_as_asked(scoring)
-    stack.callback(models.close)
-    generator: Writer | Chat
-    if reference.startswith("openai:"):
-        generator = models.load(reference, Chat)
-    else:
-        generator = models.load(reference, CausalGenerator)
-    return with_candidates(records, generator, count=count, field=field)
-
-
-def _view(ranked: Sequence[Ranked], blend: Blend, top: int) -> View:
-    from grice.evaluation.rerank import curve
-    from grice.stats.estimate import FEW
-
+def _view(ranked: Sequence[Ranked], top: int) -> View:
     for item in ranked[:top]:
         yield from _ranked_view(item)
     if len(ranked) > top:
@@ -181,9 +136,6 @@ def _view(ranked: Sequence[Ranked], blend: Blend, top: int) -> View:
         f"tied in {undecided:,}",
     )
     yield Lines(["", "; ".join(counts)], style="bold")
-    moved = curve(ranked, blend.held_out)
-    if moved is not None and moved.contexts >= FEW:
-        yield from _curve_view(moved)
 
 
 def _ranked_view(item: Ranked) -> Iterator[Lines]:
@@ -206,28 +158,6 @@ def _ranked_view(item: Ranked) -> Iterator[Lines]:
             yield Lines([f"vetoed by {', '.join(candidate.vetoed)}"], indent=8, style="italic")
     left_out = (f"{metric} has no part: {why}" for metric, why in item.left_out.items())
     yield Lines(left_out, indent=3, style="dim")
-
-
-def _curve_view(moved: Curve) -> Iterator[Lines | Table]:
-    measures = list(moved.steps[0].means)
-    yield Lines([f"the more is chosen from, {plural(moved.contexts, 'context')}"], style="bold")
-    rows = (
-        (f"{step.candidates}", *(f"{step.means[name].value:.3f}" for name in measures))
-        for step in moved.steps
-    )
-    yield Table(("candidates", *measures), rows, words=0)
-    changes = (
-        f"{name}: {with_interval(change, '+.3f')} from one to the most"
-        for name, change in moved.changes.items()
-    )
-    yield Lines(changes, style="dim")
-    for turning in moved.turns:
-        many = "a random one" if turning.candidates == 1 else f"{turning.candidates} candidates"
-        line = (
-            f"{turning.metric}, which takes no part, turns down: highest with {many}, "
-            f"{with_interval(turning.change, '+.3f')} with the most; what chooses is gamed"
-        )
-        yield Lines([line], style="bold red")
 
 
 def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Count, OutputPath
-    from grice.evaluation.review import FlaggedTurn, Further, Review
+    from grice.evaluation.review import FlaggedTurn, Review
     from grice.tables import View
 
 WIDTH, QUOTED = 74, 32
@@ -46,8 +46,8 @@ def run(
 def _view(reviewed: Review) -> View:
     from grice.detectors import in_words
 
-    used = {witness.metric: witness.turns for witness in reviewed.witnesses if witness.turns}
-    names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used.items())
+    used = reviewed.witnesses.items()
+    names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used if turns)
     yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
     if reviewed.missing:
         yield Lines([f"not run: {', '.join(reviewed.missing)}"], style="dim")
@@ -82,12 +82,10 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     reply = item.reply if item.findings else as_read(item.reply)
     texts = (as_read(item.before), reply)
     yield Lines([f"> {one_line(text, WIDTH)}" for text in texts if text], indent=3)
-    if item.findings:
-        yield Lines([item.reason or ""], indent=3, style="italic")
-    against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
-    for score in () if item.findings else against:
-        why = f": {score.reason}" if score.reason else ""
-        yield Lines([f"{score.metric} {score.value:.2f}{why}"], indent=3, style="italic")
+    why = item.reason or ""
+    if item.value is not None:
+        why = f"{item.metric} {item.value:.2f}" + (f": {why}" if why else "")
+    yield Lines([why], indent=3, style="italic")
     if item.words:
         quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
         yield Lines([quoted], indent=3, style="italic")
