@@ -137,4 +137,4 @@ def test_every_page_begins_with_the_one_head():
     package = Path(grice.__file__).parent
     sources = [path for path in package.rglob("*") if path.suffix in (".py", ".j2")]
     begin = [path.name for path in sources if "<!doctype html>" in path.read_text("utf-8").lower()]
-    assert begin == ["pages.py"]
+    assert begin == ["html.py"]

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from grice.errors import OutputError
-from grice.pages import hashes
+from grice.report.html import hashes
 from grice.serve.check import Request
 from grice_annotate.records import AnswerError, TryAgainError
 from grice_annotate.templates import Page, Submitted

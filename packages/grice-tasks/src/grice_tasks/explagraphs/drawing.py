@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import networkx
 
 from grice.errors import InputError
-from grice.pages import head
+from grice.report.html import head
 from grice_tasks.explagraphs.check import check_graph, is_internal
 from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, read_graph
 

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from msgspec.structs import replace
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice.evaluation.gate import Check, GateResult
+    from grice.evaluation.gate import GateResult
     from grice.evaluation.meta import Block, Results, Row
     from grice.stats.estimate import Estimate
 
 SIDES = ("", "_low", "_high")
+SAME = ("metric", "n", "abstained", "failed", "missing", "why", "signature")
+"""Fields that a row of the CSV has as the row of the table."""
 ABOUT = ("data", "aspect", "level", "metric", "trivial", "n", "groups")
 LEFT_OUT = ("abstained", "failed", "missing")
 FIGURES = ("spearman", "pearson", "kendall", "accuracy")
@@ -84,17 +86,49 @@ def as_csv(blocks: Sequence[Block]) -> str:
 
 def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
     for block in blocks:
+        about = {"data": block.data, "aspect": block.aspect}
         for row in block.rows:
-            yield _record(block, row)
+            kept = [
+                f"{partial.given} {partial.kept:.3f}"
+                for partial in row.confounds
+                if partial.kept is not None
+            ]
+            yield about | {
+                "level": block.level,
+                **{name: getattr(row, name) for name in SAME},
+                "trivial": "yes" if row.trivial else "no",
+                "groups": block.groups or "",
+                "baseline": block.baseline,
+                "p_value": "" if row.p_value is None else f"{row.p_value:.6g}",
+                "cluster": row.cluster or "",
+                "kept_given": "; ".join(kept),
+                "ceiling": f"{block.ceiling.value:.6f}" if block.ceiling else "",
+                "caveats": "; ".join(row.caveats),
+                **_bounds("spearman", row.spearman),
+                **_bounds("pearson", row.pearson),
+                **_bounds("kendall", row.kendall),
+                **_bounds("difference", row.versus),
+            }
         for entry in block.systems:
-            system = {"metric": entry.metric, "n": block.system_count, "why": entry.why}
-            yield (
-                {"data": block.data, "aspect": block.aspect, "level": "system"}
-                | system
-                | _bounds("spearman", entry.spearman)
-                | _bounds("pearson", entry.pearson)
-                | _bounds("accuracy", entry.accuracy)
-            )
+            yield about | {
+                "level": "system",
+                "metric": entry.metric,
+                "n": block.system_count,
+                "why": entry.why,
+                **_bounds("spearman", entry.spearman),
+                **_bounds("pearson", entry.pearson),
+                **_bounds("accuracy", entry.accuracy),
+            }
+
+
+def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
+    if estimate is None:
+        return {}
+    figures = (estimate.value, estimate.low, estimate.high)
+    return {
+        f"{name}{side}": "" if figure is None else f"{figure:.6f}"
+        for side, figure in zip(SIDES, figures, strict=True)
+    }
 
 
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
@@ -106,53 +140,6 @@ def _no_formula(cell: object) -> object:
     if not isinstance(cell, str) or NUMBER.fullmatch(cell) or not FORMULA.match(cell):
         return cell
     return f"'{cell}"
-
-
-def _record(block: Block, row: Row) -> dict[str, object]:
-    kept = [
-        f"{partial.given} {partial.kept:.3f}"
-        for partial in row.confounds
-        if partial.kept is not None
-    ]
-    record: dict[str, object] = {
-        "data": block.data,
-        "aspect": block.aspect,
-        "level": block.level,
-        "metric": row.metric,
-        "trivial": "yes" if row.trivial else "no",
-        "n": row.n,
-        "groups": block.groups or "",
-        "abstained": row.abstained,
-        "failed": row.failed,
-        "missing": row.missing,
-        "baseline": block.baseline,
-        "p_value": "" if row.p_value is None else f"{row.p_value:.6g}",
-        "cluster": row.cluster or "",
-        "kept_given": "; ".join(kept),
-        "ceiling": _number(block.ceiling.value) if block.ceiling else "",
-        "why": row.why,
-        "caveats": "; ".join(row.caveats),
-        "signature": row.signature,
-    }
-    for name, estimate in (
-        ("spearman", row.spearman),
-        ("pearson", row.pearson),
-        ("kendall", row.kendall),
-        ("difference", row.versus),
-    ):
-        record |= _bounds(name, estimate)
-    return record
-
-
-def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
-    if estimate is None:
-        return {}
-    figures = (estimate.value, *(estimate.interval or ("", "")))
-    return {f"{name}{side}": _number(figure) for side, figure in zip(SIDES, figures, strict=True)}
-
-
-def _number(value: float | Literal[""]) -> str:
-    return value if value == "" else f"{value:.6f}"
 
 
 _SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
@@ -185,15 +172,12 @@ def _line(row: Row) -> str:
     if row.spearman is None or row.pearson is None:
         why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
         return f"{_tex(row.metric)} & {why} & {row.n}"
+    name = f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
     versus = "" if row.versus is None else with_interval(row.versus, "+.3f", ".3f")
     return (
-        f"{_named(row)} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
+        f"{name} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
         f"{row.pearson.value:.3f} & {versus} & {row.n}"
     )
-
-
-def _named(row: Row) -> str:
-    return f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
 
 
 def _caption(block: Block) -> str:
@@ -213,7 +197,8 @@ def _tex(text: str) -> str:
 
 def junit(result: GateResult, source: str) -> str:
     """Return the checks as test cases of one suite; an uncertain one that counts is a failure."""
-    failing = [check for check in result.checks if not _is_fine(check, result)]
+    passing = ("passed", "uncertain") if result.allow_uncertain else ("passed",)
+    failing = [check for check in result.checks if check.verdict not in passing]
     suite = ElementTree.Element(
         "testsuite",
         name="grice gate",
@@ -251,10 +236,6 @@ def markdown(result: GateResult, source: str) -> str:
         verdict = "uncertain, allowed" if allowed else check.verdict
         lines.append(f"| {_cell(check.metric)} | {_cell(check.says)} | {verdict} |")
     return "\n".join(lines) + "\n"
-
-
-def _is_fine(check: Check, result: GateResult) -> bool:
-    return check.verdict == "passed" or (check.verdict == "uncertain" and result.allow_uncertain)
 
 
 def _visible(text: str) -> str:

@@ -1,13 +1,20 @@
-"""Pages of a comparison and of a meta-evaluation, and the templates of all pages."""
+"""Pages: their head and templates, and those of a comparison and a meta-evaluation.
+
+A page is one file that asks for nothing else. Its content security policy lets a browser use the
+styles and run the scripts that grice wrote into it, by their hashes, and nothing that came with a
+text: no other script, no attribute that is one, no picture or form from elsewhere.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
 import jinja2
 
-from grice.pages import head
 from grice.report.svg import WIDTH, Axis, scatter
 from grice.text.markdown import as_read
 
@@ -18,6 +25,38 @@ if TYPE_CHECKING:
     from grice.evaluation.meta import Block
 
 PACKAGE = "grice.report"
+
+
+def head(
+    title: str,
+    *,
+    style: str,
+    script: str = "",
+    pictures: Sequence[str] = (),
+    connects: str = "'none'",
+) -> str:
+    """Return the head of a page, from the document type to ``</head>``."""
+    scripts = [script] if script else []
+    asks = "" if connects == "'none'" else f"connect-src {connects}; "
+    policy = (
+        f"default-src 'none'; style-src {hashes([style, *pictures])}; "
+        f"script-src {hashes(scripts)}; {asks}base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        f'content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n"
+    )
+
+
+def hashes(sources: Sequence[str]) -> str:
+    """Return the hashes of styles or scripts, as a policy names what a browser may use."""
+    digests = (hashlib.sha256(source.encode()).digest() for source in sources)
+    hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return " ".join(dict.fromkeys(hashes)) or "'none'"
 
 
 def environment() -> jinja2.Environment:

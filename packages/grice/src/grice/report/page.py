@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from grice.detectors import in_words
 from grice.errors import excerpt
-from grice.pages import head
-from grice.report.html import asset, environment
+from grice.report.html import asset, environment, head
 from grice.report.shown import EVIDENCE_LIMIT
 from grice.report.svg import Histogram, number
 from grice.scoring.summary import notes
@@ -18,25 +17,14 @@ from grice.text.markdown import as_read, marks
 from grice.text.markup import thoughts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from grice.evaluation.review import FlaggedTurn, Review
     from grice.records import Json
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 
-SCRIPTS = (
-    "dom.js",
-    "markdown.js",
-    "store.js",
-    "choice.js",
-    "evidence.js",
-    "conversation.js",
-    "list.js",
-    "main.js",
-)
-
-
+SCRIPTS = ("dom", "markdown", "store", "choice", "evidence", "conversation", "list", "main")
 BEFORE, REPLY, ID = 140, 280, 48
 """Characters of the turn before a reply, of the reply, and of its conversation's name, where it
 leads to the whole."""
@@ -78,17 +66,17 @@ class Panel(NamedTuple):
         """The scored items in words, in the plural."""
         return "replies" if self.metric.judges == "response" else "conversations"
 
-
-def _address(conversation: str, turn: int) -> str:
-    """Return the part of the page's address that opens a turn, as its script writes it."""
-    id = conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # noqa: A001
-    return "#" + quote(id, safe="!~*'()") + f"/{turn}"
-
-
-def _reply(item: FlaggedTurn) -> list[Piece]:
-    """Return a reply to look at first, with the words that speak against it marked."""
-    own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
-    return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
+    def settings(self) -> dict[str, Json]:
+        """Return the fields that the script of the page needs beside the index."""
+        metric, histogram = self.metric, self.histogram
+        return {
+            "name": metric.name,
+            "judges": metric.judges,
+            "signature": metric.signature,
+            "neutral": metric.neutral,
+            "edges": list(histogram.edges),
+            "decimals": histogram.decimals,
+        }
 
 
 def write_page(
@@ -105,16 +93,27 @@ def write_page(
     chunks: Iterable[bytes],
 ) -> None:
     """Write the page, chunk by chunk."""
+
+    def address(item: FlaggedTurn) -> str:
+        """Return the fragment that opens a turn, as the script of the page writes it."""
+        name = item.conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return "#" + quote(name, safe="!~*'()") + f"/{item.turn}"
+
+    def reply(item: FlaggedTurn) -> list[Piece]:
+        """Return a reply with the words that speak against it marked."""
+        own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
+        return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
+
     templates = environment()
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
-    templates.filters["address"] = lambda item: _address(item.conversation, item.turn)
-    templates.filters["reply"] = _reply
+    templates.filters["address"] = address
+    templates.filters["reply"] = reply
     templates.filters["in_words"] = in_words
     templates.filters["short"] = lambda name: excerpt(name, ID)
     templates.filters["read"] = lambda text: excerpt(as_read(text), BEFORE)
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
     style = asset("report.css")
-    parts = (asset(name) for name in SCRIPTS)
+    parts = (asset(f"{name}.js") for name in SCRIPTS)
     script = "(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
     page = templates.get_template("report.html.j2").stream(
         title=title,
@@ -155,32 +154,7 @@ def snippet(
     [Piece(text='Click on ', marked=False), Piece(text='Forgot password', marked=True), \
 Piece(text=' below.', marked=False)]
     """
-    words = _words(text[:READ], spans, as_written=as_written)
-    first = next((i for i, word in enumerate(words) if any(marked for _, marked in word)), 0)
-    start = first if sum(len(word) + 1 for word in words[:first]) > most - LEAD else 0
-    room = LEAD
-    while start and room > len(words[start - 1]):
-        start -= 1
-        room -= len(words[start]) + 1
-    signs: list[tuple[str, bool]] = [("…", False)] if start else []
-    for place, word in enumerate(words[start:]):
-        if signs and len(signs) + len(word) + 1 > most:
-            signs.append(("…", False))
-            break
-        if place:
-            # A blank between two marked words is marked with them.
-            signs.append((" ", signs[-1][1] and word[0][1]))
-        signs += word[:most]
-    return [
-        Piece("".join(sign for sign, _ in group), marked)
-        for marked, group in groupby(signs, key=lambda sign: sign[1])
-    ]
-
-
-def _words(
-    text: str, spans: Iterable[tuple[int, int]], *, as_written: bool
-) -> list[list[tuple[str, bool]]]:
-    """Return the words that are read, each as its signs and whether they are marked."""
+    text = text[:READ]
     marked = bytearray(len(text))
     for start, end in spans:
         marked[start:end] = b"\1" * len(marked[start:end])
@@ -189,11 +163,25 @@ def _words(
         signs[start:end] = [" "] * (end - start)
     for start, end in () if as_written else marks(text):
         signs[start:end] = [""] * (end - start)
-    return list(_parted(zip(signs, map(bool, marked), strict=True)))
-
-
-def _parted(signs: Iterable[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
-    read = (sign for sign in signs if sign[0])
-    for blank, word in groupby(read, key=lambda sign: sign[0].isspace()):
-        if not blank:
-            yield list(word)
+    read = [(sign, bool(mark)) for sign, mark in zip(signs, marked, strict=True) if sign]
+    groups = groupby(read, key=lambda sign: sign[0].isspace())
+    words = [list(word) for is_blank, word in groups if not is_blank]
+    first = next((i for i, word in enumerate(words) if any(mark for _, mark in word)), 0)
+    start = first if sum(len(word) + 1 for word in words[:first]) > most - LEAD else 0
+    room = LEAD
+    while start and room > len(words[start - 1]):
+        start -= 1
+        room -= len(words[start]) + 1
+    shown: list[tuple[str, bool]] = [("…", False)] if start else []
+    for place, word in enumerate(words[start:]):
+        if shown and len(shown) + len(word) + 1 > most:
+            shown.append(("…", False))
+            break
+        if place:
+            # A blank between two marked words is marked with them.
+            shown.append((" ", shown[-1][1] and word[0][1]))
+        shown += word[:most]
+    return [
+        Piece("".join(sign for sign, _ in group), mark)
+        for mark, group in groupby(shown, key=lambda sign: sign[1])
+    ]

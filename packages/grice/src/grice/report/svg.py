@@ -182,8 +182,8 @@ def scatter(pairs: Sequence[tuple[float, float]]) -> Scatter:
         tuple((x(a), y(b)) for a, b in zip(moved, drawn[:, 1], strict=True)),
         (x(grid[0]), y(middle[0]), x(grid[-1]), y(middle[-1])),
         " ".join(f"{a},{b}" for a, b in outline),
-        tuple((x(tick), _text(tick, span[0])) for tick in _ticks(low[0], span[0])),
-        tuple((y(tick), _text(tick, span[1])) for tick in _ticks(low[1], span[1])),
+        tuple((x(tick), text) for tick, text in _ticks(low[0], span[0])),
+        tuple((y(tick), text) for tick, text in _ticks(low[1], span[1])),
         len(drawn),
     )
 
@@ -200,10 +200,7 @@ def _line(x: Floats, y: Floats, grid: Floats) -> tuple[Floats, Floats]:
     return slope * grid + start, np.asarray(1.96 * error * np.sqrt(inside))
 
 
-def _ticks(low: float, span: float) -> tuple[float, float, float]:
-    high = low + span
-    return (low, (low + high) / 2, high)
-
-
-def _text(value: float, span: float) -> str:
-    return f"{value:.1f}" if span > 2 else f"{value:.2f}"
+def _ticks(low: float, span: float) -> Iterator[tuple[float, str]]:
+    """Yield the ends and the middle, with their texts."""
+    for tick in (low, low + span / 2, low + span):
+        yield tick, f"{tick:.1f}" if span > 2 else f"{tick:.2f}"

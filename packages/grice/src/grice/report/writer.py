@@ -9,7 +9,7 @@ import tempfile
 from array import array
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,23 +26,28 @@ from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from grice.records import Conversation, Json, Score
+    from grice.records import Conversation, Score
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 
 FIRST = 10
-"""Replies that the page opens on: those to look at first."""
+"""Replies to look at first, which the page opens on."""
 KEEP = 20_000
 """Conversations that a page holds; with more a browser no longer opens it with ease."""
-
-
 EVERYBODY = ("all",)
 """Whose turns were judged, if scores alone are at hand, which do not tell."""
+SPEAKERS = 100
+"""Speakers that can be chosen by name; others share the number :data:`OTHER`."""
+WHOLE, OTHER = -1, -2
 CHUNK_LINES = 50
 CHUNK_BYTES = 256 * 1024
 """A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""
+
+Cell: TypeAlias = "tuple[int, int, str, float | None]"
+"""A score for the index: number of the metric, place of the speaker among those of the conversation
+or :data:`WHOLE`, status, value if it is ``ok``."""
 
 
 def compress(data: bytes) -> bytes:
@@ -98,86 +103,29 @@ class ChunkSpool:
         self._file.close()
 
 
-SPEAKERS = 100
-"""Speakers that can be chosen by name."""
-
-WHOLE, OTHER = -1, -2
-
-
-class Row(NamedTuple):
-    """One conversation for the index.
-
-    Attributes:
-        cells: Of each score: number of the metric, place of the speaker in ``speakers`` or -1,
-            status, value if it is ``ok``.
-    """
-
-    id: str
-    turns: int
-    speakers: list[str]
-    cells: Sequence[tuple[int, int, str, float | None]]
-
-    @classmethod
-    def of(
-        cls, conversation: Conversation, scores: Sequence[Score], numbers: Mapping[str, int]
-    ) -> Row:
-        """Return the row of a conversation; ``numbers`` gives each metric's number."""
-        speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns))
-        cells = [
-            (
-                numbers[score.metric],
-                WHOLE
-                if score.turn is None
-                else speakers.index(conversation.turns[score.turn].speaker),
-                score.status,
-                score.value if score.status == "ok" else None,
-            )
-            for score in scores
-        ]
-        return cls(conversation.id, len(conversation.turns), speakers, cells)
-
-    def line(self) -> bytes:
-        """Return the row as one line; escapes carry text that has no UTF-8 form."""
-        return json.dumps(self, separators=(",", ":")).encode()
-
-    @classmethod
-    def read(cls, line: bytes) -> Row:
-        """Return the row of a line."""
-        return cls(*json.loads(line))
-
-
-class Columns(TypedDict):
-    """The index that the page sorts and filters by, without unpacking a conversation.
+class Index:
+    """Columns that the page sorts and filters by, and the histograms, which count every row.
 
     ``cells[metric][conversation]`` holds for each speaker with scores three entries in a flat list:
     the speaker's number, a bit set of what there is (bit ``b``: a value in bin ``b``; then one bit
-    for ``abstained``, one for ``failed``), and the speaker's lowest value or null. A score of the
-    whole conversation has speaker -1. Only the most frequent speakers have numbers; all others
-    share -2.
+    for ``abstained``, one for ``failed``), and the speaker's lowest value or null.
     """
-
-    ids: list[str]
-    turns: list[int]
-    cast: list[list[int]]
-    speakers: list[str]
-    cells: list[list[list[float | int | None]]]
-
-
-class IndexBuilder:
-    """Fills the histograms from every row and the columns from the rows that are kept."""
 
     def __init__(self, histograms: Sequence[Histogram], speakers: Sequence[str]) -> None:
         self._histograms = histograms
         self._numbers = {name: i for i, name in enumerate(speakers)}
-        self.columns = Columns(
-            ids=[], turns=[], cast=[], speakers=list(speakers), cells=[[] for _ in histograms]
-        )
+        self.ids: list[str] = []
+        self._turns: list[int] = []
+        self._cast: list[list[int]] = []
+        self._cells: list[list[list[float | int | None]]] = [[] for _ in histograms]
 
-    def add(self, row: Row, *, keep: bool) -> None:
-        """Count a row, and list it if it is kept."""
+    def add(self, line: bytes, *, keep: bool) -> None:
+        """Count a row of :meth:`ReportWriter.add`, and list it if it is kept."""
+        name, turns, speakers, scored = json.loads(line)
+        numbers = [self._numbers.get(speaker, OTHER) for speaker in speakers]
         summaries: list[dict[int, tuple[int, float | None]]] = [{} for _ in self._histograms]
-        for metric, place, status, value in row.cells:
-            speaker = WHOLE if place == WHOLE else self._numbers.get(row.speakers[place], OTHER)
+        for metric, place, status, value in scored:
+            speaker = WHOLE if place == WHOLE else numbers[place]
             bits, lowest = summaries[metric].get(speaker, (0, None))
             histogram = self._histograms[metric]
             if value is None:
@@ -186,19 +134,23 @@ class IndexBuilder:
                 bits |= 1 << histogram.add(value)
                 lowest = value if lowest is None else min(lowest, value)
             summaries[metric][speaker] = bits, lowest
-        if keep:
-            self._list(row, summaries)
-
-    def _list(self, row: Row, summaries: list[dict[int, tuple[int, float | None]]]) -> None:
-        columns = self.columns
-        columns["ids"].append(row.id)
-        columns["turns"].append(row.turns)
-        columns["cast"].append(sorted({self._numbers.get(name, OTHER) for name in row.speakers}))
-        for cells, speakers in zip(columns["cells"], summaries, strict=True):
+        if not keep:
+            return
+        self.ids.append(name)
+        self._turns.append(turns)
+        self._cast.append(sorted(set(numbers)))
+        for cells, summary in zip(self._cells, summaries, strict=True):
             flat: list[float | int | None] = []
-            for speaker, (bits, lowest) in speakers.items():
+            for speaker, (bits, lowest) in summary.items():
                 flat += (speaker, bits, None if lowest is None else float(f"{lowest:.5g}"))
             cells.append(flat)
+
+    def packed(self) -> bytes:
+        """Return the columns as compressed JSON."""
+        speakers = list(self._numbers)
+        columns = {"ids": self.ids, "turns": self._turns, "cast": self._cast, "speakers": speakers}
+        whole = columns | {"cells": self._cells}
+        return compress(json.dumps(whole, separators=(",", ":")).encode())
 
 
 class ReportWriter:
@@ -255,18 +207,25 @@ class ReportWriter:
         """Add one conversation with all its scores; the page keeps the order of the calls."""
         for score in scores:
             self._check(score, conversation)
-        row = Row.of(conversation, scores, self._numbers)
+        speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns))
+        cells: list[Cell] = []
+        for score in scores:
+            turn, value = score.turn, score.value if score.status == "ok" else None
+            place = WHOLE if turn is None else speakers.index(conversation.turns[turn].speaker)
+            cells.append((self._numbers[score.metric], place, score.status, value))
+        row = (conversation.id, len(conversation.turns), speakers, cells)
         try:
             self._conversations.append(shown_line(conversation, scores, self._signatures))
-            self._rows.append(row.line())
+            # Escapes carry text that has no UTF-8 form.
+            self._rows.append(json.dumps(row, separators=(",", ":")).encode())
         except OSError as error:
             raise cannot_write(self._path, error) from error
         self._reviewer.add(conversation, scores)
-        self._speakers.update(row.speakers)
+        self._speakers.update(speakers)
         self._total += 1
         for lowest in self._lowest:
             lowest.append(math.inf)
-        for metric, _, _, value in row.cells:
+        for metric, _, _, value in cells:
             if value is not None:
                 low, high = self._extents[metric]
                 self._extents[metric] = min(low, value), max(high, value)
@@ -313,15 +272,22 @@ class ReportWriter:
             Histogram(bin_edges((metric.low, metric.high), *extent))
             for metric, extent in zip(self._metrics, self._extents, strict=True)
         ]
-        index = IndexBuilder(histograms, self._frequent_speakers())
+        # Counted first, then by name: the order of equals must not hang on the input's order.
+        ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
+        index = Index(histograms, sorted(name for name, _ in ranked[:SPEAKERS]))
         for place, line in enumerate(self._rows.lines()):
-            index.add(Row.read(line), keep=kept is None or place in kept)
+            index.add(line, keep=kept is None or place in kept)
         panels = [
             Panel(metric, totals[metric.name], histogram)
             for metric, histogram in zip(self._metrics, histograms, strict=True)
         ]
         if kept is not None:
-            self._conversations = self._selection(kept)
+            chosen = ChunkSpool(self._folder)
+            for place, line in enumerate(self._conversations.lines()):
+                if place in kept:
+                    chosen.append(line)
+            self._conversations.close()
+            self._conversations = chosen
         with writing(self._path) as file:
             write_page(
                 file,
@@ -330,14 +296,14 @@ class ReportWriter:
                 summary=summary,
                 review=self._reviewer.review(),
                 origin=self._origin,
-                shown=len(index.columns["ids"]),
+                shown=len(index.ids),
                 settings={
-                    "metrics": list(map(_settings, panels)),
+                    "metrics": [panel.settings() for panel in panels],
                     "total": self._total,
                     "starts": list(self._conversations.starts()),
                     "places": None if kept is None else [*sorted(kept)],
                 },
-                index=compress(json.dumps(index.columns, separators=(",", ":")).encode()),
+                index=index.packed(),
                 chunks=self._conversations.chunks(),
             )
 
@@ -350,32 +316,6 @@ class ReportWriter:
         for lowest in self._lowest:
             kept.update(np.argsort(lowest, kind="stable")[:share].tolist())
         return kept
-
-    def _selection(self, kept: set[int]) -> ChunkSpool:
-        chosen = ChunkSpool(self._folder)
-        for place, line in enumerate(self._conversations.lines()):
-            if place in kept:
-                chosen.append(line)
-        self._conversations.close()
-        return chosen
-
-    def _frequent_speakers(self) -> list[str]:
-        # Counted first, then by name: the order of equals must not hang on the input's order.
-        ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
-        return sorted(name for name, _ in ranked[:SPEAKERS])
-
-
-def _settings(panel: Panel) -> dict[str, Json]:
-    """Return what the script of the page needs of a metric beside the index."""
-    metric, histogram = panel.metric, panel.histogram
-    return {
-        "name": metric.name,
-        "judges": metric.judges,
-        "signature": metric.signature,
-        "neutral": metric.neutral,
-        "edges": list(histogram.edges),
-        "decimals": histogram.decimals,
-    }
 
 
 def report_scores(

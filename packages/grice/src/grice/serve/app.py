@@ -24,9 +24,9 @@ from grice import __version__
 from grice.errors import GriceError, RecordError
 from grice.evaluation.rerank import rerank
 from grice.evaluation.review import Reviewer
-from grice.pages import head
 from grice.readers._json import FieldError, decode
 from grice.records import json_line
+from grice.report.html import head
 from grice.serve import Limits, bodies
 from grice.serve.bodies import Refused
 from grice.serve.engine import Engine
