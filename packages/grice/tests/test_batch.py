@@ -73,15 +73,6 @@ def test_an_interrupted_run_is_finished_into_the_same_bytes(chat, tmp_path):
     assert not kept.exists()
 
 
-def test_the_command_finishes_what_the_call_has_left(chat, tmp_path):
-    whole, resumed = tmp_path / "whole.jsonl", tmp_path / "resumed.jsonl"
-    grice.score_files(chat, whole, metrics=METRICS)
-    with pytest.raises(KeyboardInterrupt):
-        grice.score_files(chat, resumed, metrics=METRICS, listeners=[Interrupting(600)])
-    assert command(chat, "-o", resumed) == 0
-    assert resumed.read_bytes() == whole.read_bytes()
-
-
 def test_another_run_is_not_continued_unless_it_starts_again(chat, tmp_path):
     out = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
@@ -125,8 +116,3 @@ def test_an_input_is_never_written_over(chat, tmp_path, name):
     with pytest.raises(OutputError, match="which is read; name another output"):
         grice.score_files(tmp_path, metrics=METRICS, **{name: chat})
     assert chat.read_bytes() == before
-
-
-def test_nobody_of_that_name_is_judged(chat):
-    summary = grice.score_files(chat, metrics=["log_length"], speakers=["Ann"])
-    assert summary.scores == 0

@@ -59,18 +59,6 @@ def test_options_stand_on_the_page_as_the_parser_has_them():
     assert "| `--from FILE` |" in actions
 
 
-def test_hidden_options_stand_on_no_page():
-    pages = tool("command_pages")
-    parser = pages.parser_of("score")
-    assert "--relevance-history" in parser._option_string_actions
-    assert "--relevance-history" not in pages.options(parser)
-
-
-def test_a_page_without_a_place_for_options_is_named():
-    with pytest.raises(SystemExit, match=r"gate\.md: the options stand between"):
-        tool("command_pages").with_options("# grice gate\n", "gate")
-
-
 def test_the_page_of_the_cache_has_its_limit_and_variables():
     page = (DOCS / "commands" / "doctor.md").read_text("utf-8")
     assert f"{LIMIT / 2**30:g} GiB" in page

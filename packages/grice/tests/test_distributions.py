@@ -27,19 +27,3 @@ def named(folder):
 
 def test_the_core_names_no_other_distribution_and_no_task():
     assert list(named(Path(grice.__file__).parent)) == []
-
-
-def test_a_name_is_found_in_code_comments_and_data(tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "former.toml").write_text('graph = "use grice explagraphs"\n')
-    (tmp_path / "data" / "sets.toml").write_text('[rated]\nfolder = "SituatedGen"\n')
-    (tmp_path / "serve.py").write_text(
-        "def load():\n    from grice_tasks.cider.find import Link\n\n    # as NADO does\n"
-    )
-    (tmp_path / "fine.py").write_text("STEERING_MARKS = 1  # decider, consider, tasks\n")
-    assert list(named(tmp_path)) == [
-        "data/sets.toml:2: SituatedGen",
-        "serve.py:2: grice_tasks",
-        "serve.py:2: cider",
-        "serve.py:4: NADO",
-    ]

@@ -32,13 +32,6 @@ def test_a_notebook_runs_without_a_display_and_shows_what_it_printed(path, execu
     assert page.count("prints") == page.count("```text") >= 2
 
 
-def test_a_cell_that_fails_fails_the_notebook(tmp_path, executed):
-    path = tmp_path / "broken.py"
-    path.write_text("# %% [markdown]\n# # Broken\n\n# %%\nprint(1 / 0)\n", "utf-8")
-    with pytest.raises(ZeroDivisionError):
-        executed(path)
-
-
 def test_every_notebook_stands_on_the_first_page():
     page = (DOCS / "README.md").read_text("utf-8")
     assert NOTEBOOKS

@@ -87,15 +87,6 @@ def test_a_promise_that_is_kept_everywhere(bench, monkeypatch):
     assert "- models: encoder@9abcdef0, relevance@12345678" in page
 
 
-def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch):
-    shifted = {("score", THREADS): lambda words: write_scores(words[-1], shift=-0.1875)}
-    status, page = outcome(bench, monkeypatch, shifted)
-    assert status == 0
-    moved = "0.19 / 0.031 / 0.9429"
-    assert f"| {THREADS} | {' | '.join([moved] * len(METRICS))} |" in page
-    assert f"| default, 2 workers |{' same |' * len(METRICS)}" in page
-
-
 @pytest.mark.parametrize(
     ("kind", "where", "answer", "message"),
     [
@@ -113,12 +104,6 @@ def test_a_broken_promise_changes_the_status(bench, monkeypatch, kind, where, an
     assert status == 1
     assert "is kept in 2 of 3 environments" in page
     assert message in page
-
-
-def test_an_instruction_set_is_forced_only_where_it_is(bench):
-    forced = bench.Environment("CT2_FORCE_CPU_ISA=AVX512", ("AVX-512",))
-    assert not bench.possible(forced, ("AVX", "AVX2"))
-    assert bench.possible(forced, ("AVX", "AVX2", "AVX-512"))
 
 
 def test_the_tests_that_it_runs_are_there(monkeypatch):

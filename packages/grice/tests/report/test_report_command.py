@@ -14,7 +14,6 @@ import grice
 from grice.cli import main
 from grice.integrations import Grading
 from grice.integrations.shards import planned, score_shard
-from grice.records import json_line
 
 pytest.importorskip("pyarrow")
 
@@ -79,15 +78,6 @@ def test_conversations_that_are_not_there_are_named_and_no_page_is_left(
     assert main(["report", str(shards), str(chats / "0.jsonl"), "-o", str(page)]) == 2
     assert "is not in the files given" in capsys.readouterr().err
     assert not page.exists()
-
-
-def test_a_metric_that_nobody_declares_is_named(tmp_path, capsys):
-    score = grice.Score("talk", 0, "ours", 0.5, "ok", None, (), (), "ours:1")
-    (tmp_path / "out.jsonl").write_bytes(json_line(score))
-    (tmp_path / "talk.jsonl").write_text('{"id": "talk", "turns": ["Hello there."]}\n')
-    words = [str(tmp_path / name) for name in ("out.jsonl", "talk.jsonl")]
-    assert main(["report", *words, "-o", str(tmp_path / "page.html")]) == 2
-    assert "no metric 'ours'" in capsys.readouterr().err
 
 
 def test_scores_from_standard_input_are_refused(tmp_path, capsys):

@@ -15,10 +15,6 @@ from grice.report.svg import HEIGHT, Histogram, bin_edges, decimals, number
 finite = st.floats(-1e9, 1e9)
 
 
-def test_a_bounded_range_is_cut_in_twenty():
-    assert bin_edges((0.0, 1.0), 0.3, 0.4) == tuple(i / 20 for i in range(21))
-
-
 @given(finite, finite)
 def test_unbounded_edges_hold_all_values_in_few_equal_bins(a, b):
     low, high = min(a, b), max(a, b)
@@ -46,12 +42,6 @@ def test_every_value_counts_once_in_the_bin_that_holds_it(values):
             assert place == bisect_right(histogram.edges, value) - 1
     assert sum(histogram.counts) == len(values)
     assert histogram.outside == sum(not 0.0 <= value <= 1.0 for value in values)
-
-
-def test_the_upper_end_belongs_to_the_last_bin():
-    histogram = Histogram(bin_edges((0.0, 1.0), None, None))
-    assert histogram.add(1.0) == 19
-    assert histogram.outside == 0
 
 
 def test_bars_are_as_high_as_their_share_and_never_vanish():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import grice
-from grice.errors import InputError, ModelError, RecordError
+from grice.errors import ModelError, RecordError
 
 PLUGIN = '''
 from grice.metrics import Example, metric
@@ -40,13 +40,6 @@ def test_paths_may_be_texts(tmp_path):
 def test_a_setting_that_cannot_be_is_named(settings, message):
     with pytest.raises(ModelError, match=message):
         grice.load("log_length", **settings)
-
-
-def test_a_grader_is_closed_where_its_with_ends():
-    with grice.load("log_length") as grader:
-        assert len(grader.score(["Hello.", "Hi."])) == 1
-    with pytest.raises(InputError, match="this grader is closed"):
-        grader.score(["Hello.", "Hi."])
 
 
 def test_the_signature_of_a_metric_that_asks_a_model_holds_the_mode():

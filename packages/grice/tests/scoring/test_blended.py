@@ -86,11 +86,6 @@ def test_what_reads_scores_reads_a_blend(command, scored, capsys):
     assert main(command) == 0
 
 
-def test_a_blend_lies_between_0_and_1(scored, capsys):
-    assert main(["gate", "out.jsonl", "--min", "mean_relevance_repetition=1.5"]) == 2
-    assert "mean_relevance_repetition" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("blend", "problem"),
     [

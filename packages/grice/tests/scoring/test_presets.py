@@ -89,15 +89,6 @@ def test_a_chosen_preset_serves_every_run_and_says_so(config, chat, capsys):
     assert "history:4" in signature(capsys)
 
 
-def test_use_without_a_name_shows_the_presets_and_the_chosen_one(config, capsys):
-    assert main(["models", "use", "short"]) == 0
-    capsys.readouterr()
-    assert main(["models", "use"]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[:2] for row in rows if row.startswith("*")] == [["*", "short"]]
-    assert {"large", "medium", "small"} <= {row.split()[0] for row in rows}
-
-
 def test_the_choice_of_a_user_does_not_reach_python(config, chat):
     assert main(["models", "use", "short"]) == 0
     with grice.load("relevance") as small, grice.load("relevance", models="short") as short:
@@ -188,30 +179,6 @@ def test_a_run_with_small_names_what_large_finds_more(config, chat, capsys, word
             f": grice models get large ({fetched / 1e9:.1f} GB to fetch), "
             "then grice score --models large\n"
         )
-
-
-def test_the_default_metrics_are_told_what_large_finds_more(config, chat, capsys, tmp_path):
-    assert main(["score", str(chat), "--no-cache", "--json", "-o", str(tmp_path / "s.jsonl")]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.count("large finds more ") == 1
-    assert json.loads(shown.out)["models"] == "small"
-
-
-def test_models_that_are_here_need_not_be_fetched(config, chat, capsys):
-    from grice.models.bundle import shipped_bundles
-
-    for name in ("medium", "large-states"):
-        words = ["models", "add", str(shipped_bundles()["engagement"]), "--name", name]
-        assert main(words) == 0
-    capsys.readouterr()
-    assert score(chat, metric="sense") == 0
-    told = capsys.readouterr().err
-    assert told.endswith(" what was said: grice score --models large\n")
-    assert "models get" not in told
-    assert main(["models", "rm", "medium"]) == 0
-    capsys.readouterr()
-    assert score(chat, metric="sense") == 0
-    assert "grice models get large (0.1 GB to fetch)" in capsys.readouterr().err
 
 
 def test_a_broken_index_of_the_user_does_not_fail_a_finished_run(config, chat, capsys):

@@ -86,10 +86,6 @@ def test_a_closed_grader_scores_nothing():
     assert "closed" in repr(grader)
 
 
-def test_only_public_names_are_listed():
-    assert set(dir(grice)) == {*grice.__all__, "__version__"}
-
-
 def test_runs_are_logged_under_the_name_grice(tmp_path, caplog, capsys):
     path = tmp_path / "talks.jsonl"
     path.write_text('{"turns": ["Hi", "Hello"]}\n{broken\n')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import grice
 from grice.cli import main
 from grice.readers.roles import LANGCHAIN, SHAREGPT, role_of, roles_of, user_turns
 from grice.records import Conversation, Turn
@@ -109,9 +108,3 @@ def test_only_the_assistant_of_a_transcript_or_a_table_is_judged(tmp_path, capsy
         assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out")]) == 0
         assert (tmp_path / "out").read_text().count("\n") == 2
         assert "only the assistant's turns are judged" in capsys.readouterr().err
-
-
-def test_other_names_are_all_judged_and_nothing_is_said(tmp_path, capsys):
-    (tmp_path / "talk.txt").write_text("Ann: Is it far?\nBob: Ten minutes.\n")
-    summary = grice.score_files(tmp_path / "talk.txt", metrics=["log_length"])
-    assert (summary.assistant_alone, summary.scores) == (0, 2)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import random
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -106,10 +104,11 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
     whole = tmp_path / f"whole-{name}"
     expected_summary = score_to(whole, records, scorer, everything := Collector())
     rng = random.Random(2)
-    for attempt in range(10):
+    for attempt in range(6):
         path = tmp_path / f"{attempt}-{name}"
-        with pytest.raises(KilledError):
-            score_to(path, records, scorer, KillAfter(rng.randrange(640)))
+        for count in sorted(rng.sample(range(640), 2)):
+            with pytest.raises(KilledError):
+                score_to(path, records, scorer, KillAfter(count))
         partial = path.with_name(path.name + ".partial")
         with partial.open("ab") as file:  # what a kill in the middle of a write leaves behind
             file.write(b'{"conversation":"c1","tu')
@@ -119,16 +118,6 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
         assert summary == expected_summary
         assert collector.seen == everything.seen
     assert sorted(p.name for p in tmp_path.iterdir() if "partial" in p.name) == []
-
-
-def test_a_run_can_be_killed_many_times(tmp_path, records, scorer):
-    score_to(tmp_path / "whole.jsonl", records, scorer)
-    path = tmp_path / "out.jsonl"
-    for count in (150, 300, 450):
-        with pytest.raises(KilledError):
-            score_to(path, records, scorer, KillAfter(count))
-    score_to(path, records, scorer)
-    assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def test_what_is_done_is_not_scored_again(tmp_path, records, scorer):
@@ -228,11 +217,6 @@ def test_two_runs_do_not_write_one_file(tmp_path, records, scorer):
     score_to(path, records, scorer)
 
 
-def test_an_output_in_an_impossible_place_is_named(tmp_path):
-    with pytest.raises(OutputError, match=r"nowhere.*cannot be written"):
-        ScoreFile(tmp_path / "nowhere" / "out.jsonl", RUN, resume=True)
-
-
 PLANTED = ["symbolic link", "hard link", "pipe", "folder"]
 
 
@@ -256,20 +240,6 @@ def test_nothing_is_reached_through_what_somebody_planted(tmp_path, records, sco
         score_to(tmp_path / "out.jsonl", records, scorer)
     assert victim.read_text() == "precious"
     assert not (tmp_path / "out.jsonl").exists()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links are those of POSIX")
-def test_a_state_that_becomes_a_link_on_the_way_is_replaced_not_followed(tmp_path, records, scorer):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-
-    class Planting:
-        def add(self, conversation, scores):
-            (tmp_path / "out.jsonl.state").unlink(missing_ok=True)
-            (tmp_path / "out.jsonl.state").symlink_to(victim)
-
-    score_to(tmp_path / "out.jsonl", records, scorer, Planting())
-    assert victim.read_text() == "precious"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links are those of POSIX")
@@ -297,11 +267,6 @@ def test_a_replaced_file_of_scores_stays_private(tmp_path, records, scorer):
     assert (tmp_path / "out.jsonl.partial").stat().st_mode & 0o777 == 0o600
     score_to(path, records, scorer)
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_device_keeps_no_unfinished_file():
-    with pytest.raises(OutputError, match="keeps no unfinished file"):
-        ScoreFile(Path(os.devnull), RUN, resume=True)
 
 
 def test_one_broken_reply_costs_no_other(scorer):
@@ -345,28 +310,6 @@ def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
-def test_only_the_asked_speakers_are_judged(scorer):
-    turns = (Turn("Ann", "hi", role="user"), Turn("bot", "hello", role="assistant"))
-    by_name = Scorer(scorer.metrics, frozenset({"Ann"}))
-    by_role = Scorer(scorer.metrics, frozenset({"assistant"}))
-    talk = Conversation("t", turns)
-    assert {score.turn for score in by_name.score([talk])[0]} == {0, None}
-    assert {score.turn for score in by_role.score([talk])[0]} == {1, None}
-    assert by_role.count(talk) == 3
-
-
-def test_instructions_are_no_part_of_the_conversation(scorer):
-    turns = (
-        Turn("system", "You are a pirate.", role="system"),
-        Turn("user", "Hi", role="user"),
-        Turn("tool", "{}", role="tool"),
-        Turn("assistant", "Ahoy", role="assistant"),
-    )
-    [scores] = scorer.score([Conversation("t", turns)])
-    assert [score.turn for score in scores if score.turn is not None] == [3, 3]
-    assert scores[-1].value == 2
-
-
 def test_evidence_on_a_conversation_points_into_it_as_it_came():
     turns = (
         Turn("system", "Be kind.", role="system"),
@@ -399,13 +342,6 @@ def test_evidence_on_a_conversation_points_into_it_as_it_came():
     assert (triple.triple.head_span, triple.triple.tail_span) == (Span(3, 0, 2), Span(1, 0, 1))
     [[plain]] = loaded.score([Conversation("t", turns[1::2])])
     assert plain.reason == "turn 1 is the last, after turn 0"
-
-
-def test_gzipped_output_can_be_read(tmp_path, records, scorer):
-    path = tmp_path / "out.jsonl.gz"
-    score_to(path, records, scorer)
-    with gzip.open(path, "rb") as lines:
-        assert sum(1 for _ in lines) > 1000
 
 
 def test_the_lowest_replies_are_named_with_their_text(scorer):

@@ -97,10 +97,6 @@ def test_columns_that_mean_nothing_are_an_error(grader):
         score_table(grader, pa.table({"txt": ["Hello."]}))
 
 
-def test_no_row_gives_no_row(grader):
-    assert score_table(grader, table_of(CHATS).slice(0, 0)).num_rows == 0
-
-
 @pytest.mark.parametrize("name", ["out.parquet", "out.arrow"])
 def test_a_file_of_scores_holds_the_same_whatever_its_kind(name, tmp_path):
     pq.write_table(table_of(CHATS), tmp_path / "chats.parquet")
@@ -108,13 +104,6 @@ def test_a_file_of_scores_holds_the_same_whatever_its_kind(name, tmp_path):
         grice.score_files(chats, tmp_path / output, metrics=METRICS)
     assert list(read_scores(str(tmp_path / name))) == list(read_scores(str(tmp_path / "out.jsonl")))
     assert {path.name for path in tmp_path.iterdir()} == {"chats.parquet", name, "out.jsonl"}
-
-
-def test_review_reads_a_table_of_scores(tmp_path):
-    grice.score_files(CHATS, tmp_path / "out.parquet", metrics=METRICS)
-    grice.score_files(CHATS, tmp_path / "out.jsonl", metrics=METRICS)
-    tables, lines = (grice.review(str(tmp_path / f"out.{kind}")) for kind in ("parquet", "jsonl"))
-    assert tables == lines
 
 
 class Interrupted:

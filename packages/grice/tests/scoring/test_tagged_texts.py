@@ -19,7 +19,6 @@ from grice.records import (
     Turn,
 )
 from grice.scoring.loaded import LoadedMetric, load_metric
-from grice.text.repetition import novelty
 
 TAGS = ["<br>", "</p>", '<a href="x y">']
 WORDS = st.lists(st.sampled_from(["oh", "no!", "How", "are you?", "<3", "tea.", "é"]), min_size=1)
@@ -130,8 +129,3 @@ def test_tags_of_references_do_not_count():
     turn = Turn("A", "tea", references=("green<br>tea", "coffee"))
     LoadedMetric(refers, "refers", {}).score([Conversation("c", (turn,))])
     assert seen == [("green tea", "coffee")]
-
-
-@given(st.text(), st.lists(st.text(), max_size=3))
-def test_the_share_of_new_words_is_a_share(reply, earlier):
-    assert 0 <= novelty(reply, earlier).novel_fraction <= 1

@@ -89,25 +89,6 @@ def test_calls_of_tools_and_their_answers_are_no_replies(tmp_path, capsys):
     assert "only the assistant" not in capsys.readouterr().err
 
 
-def test_parts_that_use_tools_are_no_replies_either(tmp_path):
-    use = {"type": "tool_use", "name": "lookup", "input": {}}
-    answer = {"type": "tool_result", "content": "lost"}
-    messages = [
-        {"role": "user", "content": "Where is it?"},
-        {"role": "assistant", "content": [use]},
-        {"role": "user", "content": [answer]},
-        {"role": "assistant", "content": [{"type": "text", "text": "It was lost."}]},
-    ]
-    assert [score["turn"] for score in scores_of(tmp_path, {"messages": messages})] == [3]
-
-
-def test_ten_thousand_calls_do_not_stand_before_a_reply():
-    call = Turn("assistant", "", role="assistant", meta={"tool_calls": [{"id": "x"}]})
-    talk = [*spoken("user"), *[call] * 10_000, *spoken("assistant")]
-    [item] = responses(Conversation("c", tuple(talk)))
-    assert item.positions == (0,)
-
-
 def test_turns_without_a_speaker_are_by_their_roles(tmp_path):
     record = {
         "turns": [
@@ -180,15 +161,6 @@ def test_a_short_reply_that_is_plainly_not_english_is_not_judged(reply):
     [score] = grice.score(["Where is my order?", reply], "relevance")
     assert score.status == "abstained"
     assert "not in English" in score.reason
-
-
-@pytest.mark.parametrize(
-    "reply",
-    ["Hotel Casa de la Playa.", "lol ok thx", "hahaha hahahaha hahahahaha ha", "Gracias!"],
-)
-def test_names_laughs_and_slang_are_english(reply):
-    [score] = grice.score(["Where did you stay?", reply], "relevance")
-    assert score.status == "ok"
 
 
 @pytest.mark.parametrize("metric", ["relevance", "engagement", "commonsense", "repetition"])

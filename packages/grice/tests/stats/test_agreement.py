@@ -199,16 +199,6 @@ def test_no_metric_beats_the_ceiling():
     assert estimate.low < estimate.value < estimate.high < 1
 
 
-def test_judges_who_do_not_agree_have_no_ceiling():
-    noise = np.random.default_rng(0).normal(size=(50, 3))
-    noise -= noise.mean(axis=1, keepdims=True)
-    assert stats.ceiling(noise).value == 0
-    with pytest.raises(InputError, match="reliability is not defined"):
-        stats.ceiling([[1, 1], [1, 1]])
-    with pytest.raises(InputError, match="judges=0"):
-        stats.ceiling(noise, judges=0)
-
-
 # Judges as metrics
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
@@ -61,33 +60,6 @@ def test_equally_good_metrics_are_not_told_apart_too_often():
         result = stats.compare_correlations({"a": a, "b": b}, human, permutations=200)
         rejected += result.comparisons[0].verdict != "no significant difference"
     assert rejected / 200 < 0.09
-
-
-def test_clusters_of_conversations_count_once():
-    human, metrics = three(40, 3)
-    repeated = {name: np.repeat(column, 8) for name, column in metrics.items()}
-    alone = stats.compare_correlations(metrics, human, permutations=4000)
-    copied = stats.compare_correlations(
-        repeated, np.repeat(human, 8), groups=np.repeat(np.arange(40), 8), permutations=4000
-    )
-    assert copied.comparisons[0].p_value == pytest.approx(alone.comparisons[0].p_value, abs=0.03)
-    assert "of conversations" in copied.comparisons[0].test
-
-
-def test_items_without_a_value_are_dropped_for_all():
-    human, metrics = three(50, 2)
-    metrics["good"][:5] = math.nan
-    result = stats.compare_correlations(metrics, human, permutations=200)
-    assert (result.n, result.dropped) == (45, 5)
-    assert result.estimates["weak"].n == 45
-
-
-def test_four_items_are_enough_and_three_are_not():
-    human, metrics = three(4, 2)
-    assert stats.compare_correlations(metrics, human).n == 4
-    human[0] = math.nan
-    with pytest.raises(InputError, match="at least 4 are needed"):
-        stats.compare_correlations(metrics, human)
 
 
 def test_baseline_alone_is_compared():

@@ -27,28 +27,6 @@ def test_mean_is_students():
     assert "fewer than 10 items" in even.note
 
 
-def test_mean_of_skewed_values_is_halls():
-    values = np.random.default_rng(5).exponential(size=30)
-    estimate, student = stats.mean(values), scipy_stats.ttest_1samp(values, 0)
-    assert estimate.high > student.confidence_interval().high
-    assert "skewness (Hall)" in estimate.method
-    # The cubic of Hall (1992) maps the bounds back to Student's quantiles.
-    a = scipy_stats.skew(values, bias=False) / math.sqrt(30)
-    for bound, quantile in ((estimate.low, 2.045), (estimate.high, -2.045)):
-        t = (estimate.value - bound) / scipy_stats.sem(values)
-        assert t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 == pytest.approx(quantile, abs=0.01)
-
-
-def test_one_conversation_has_means_but_no_interval():
-    result = stats.compare_systems(
-        {"a": [0.1, 0.2, 0.6], "b": [0.2, 0.4, 0.5]}, groups=["only"] * 3
-    )
-    assert result.estimates["a"].value == pytest.approx(0.3)
-    assert result.estimates["a"].low is None
-    assert result.comparisons[0].difference.low is None
-    assert result.comparisons[0].verdict == "no significant difference"
-
-
 def test_clustered_mean_is_that_of_the_streaming_one():
     rng = np.random.default_rng(0)
     clusters = [rng.normal(size=rng.integers(1, 6)) for _ in range(30)]
@@ -112,15 +90,6 @@ def test_conversations_are_swapped_whole():
     assert copied.p_value == pytest.approx(alone.p_value, abs=0.02)
     assert naive.p_value < copied.p_value / 3
     assert copied.difference.groups == 30
-
-
-def test_identical_systems_show_no_significant_difference():
-    a, _ = paired(40, 0)
-    [comparison] = stats.compare_systems({"a": a, "b": a.copy()}).comparisons
-    assert comparison.verdict == "no significant difference"
-    assert (comparison.p_value, comparison.d_z, comparison.dominance) == (1, None, 0)
-    assert "no significant difference between a and b" in str(comparison)
-    assert "equal" not in str(comparison)
 
 
 def test_many_systems_are_corrected_and_grouped():
@@ -200,16 +169,6 @@ def test_power_is_that_of_the_t_test_in_cohens_table():
     assert stats.items_needed(gap, np.zeros(20), difference=needed.detectable).more <= 1
 
 
-def test_power_keeps_its_word():
-    first, second = paired(60, 0)
-    needed = stats.items_needed(first, second, difference=0.2).total
-    rejections = 0
-    for seed in range(200):
-        a, b = paired(needed, 0.2, seed=1000 + seed)
-        rejections += scipy_stats.ttest_rel(a, b).pvalue < 0.05
-    assert 0.68 <= rejections / 200 <= 0.92
-
-
 def test_power_counts_conversations():
     a, b = paired(40, 0.1)
     alone = stats.items_needed(a, b, difference=0.1)
@@ -236,17 +195,6 @@ def test_a_mean_and_a_difference_stay_within_the_bounds(values):
     compared = stats.compare_systems({"a": values, "b": other}, bounds=(0, 1))
     gap = compared.comparisons[0].difference
     assert -1 <= gap.low <= gap.value <= gap.high <= 1
-
-
-def test_a_mean_between_bounds_is_that_of_the_streaming_one():
-    values, groups = [1, 1, 0, 1, 1], ["a", "a", "b", "c", "c"]
-    streamed = stats.ClusteredMean((0, 1))
-    for cluster in ([1, 1], [0], [1, 1]):
-        streamed.add(cluster)
-    mean, collected = stats.mean(values, groups=groups, bounds=(0, 1)), streamed.estimate()
-    assert (mean.value, *mean.interval) == pytest.approx((collected.value, *collected.interval))
-    assert "Wilson's where that leaves 0 to 1" in mean.method
-    assert (mean.method, mean.n, mean.groups) == (collected.method, collected.n, collected.groups)
 
 
 @pytest.mark.parametrize(
