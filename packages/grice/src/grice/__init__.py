@@ -33,20 +33,13 @@ __version__ = "0.2.0"
 
 # Names are imported when they are first used: `import grice` must cost next to nothing.
 _HOMES = {
-    "Conversation": "grice.records",
-    "Evidence": "grice.records",
-    "GriceError": "grice.errors",
-    "Judgement": "grice.records",
-    "Response": "grice.records",
-    "Score": "grice.records",
-    "Span": "grice.records",
-    "Triple": "grice.records",
-    "Turn": "grice.records",
-    "load": "grice.scoring",
-    "read": "grice.readers",
-    "review": "grice.evaluation.review",
-    "score": "grice.scoring",
-    "score_files": "grice.report.batch",
+    **dict.fromkeys(("Conversation", "Evidence", "Judgement", "Response", "Score"), "records"),
+    **dict.fromkeys(("Span", "Triple", "Turn"), "records"),
+    **dict.fromkeys(("load", "score"), "scoring"),
+    "GriceError": "errors",
+    "read": "readers",
+    "review": "evaluation.review",
+    "score_files": "report.batch",
 }
 
 __all__ = [
@@ -70,7 +63,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'grice' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"grice.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,12 @@
 """Files that are written: complete under their name, or not there at all.
 
-Everything grice writes goes through here, by these rules:
-
-- A regular file is written beside its place under a name nobody can foresee, made durable, and
-  renamed. An interruption or a full disk leaves what was there before.
-- A symbolic link stands for the file it points to, which is replaced; the link stays. Where the
-  system forbids to follow it, such as a stranger's link in a shared folder, it is refused.
+- A regular file is written beside its place under a random name, made durable, and renamed: an
+  interruption or a full disk leaves what was there before.
+- A symbolic link stands for the file it points to; one that the system forbids to follow, such as
+  a stranger's link in a shared folder, is refused.
 - A character device, a pipe, or an open descriptor such as ``/dev/stdout`` is written through, and
-  ``-`` is standard output.
-- Folders, block devices, sockets and files without the permission to write are refused.
+  ``-`` is standard output. Anything else is refused.
 - Files that grice keeps for itself beside an output are never reached through a link.
-- A file that two processes may write is locked by the first, on Windows as well.
 """
 
 from __future__ import annotations
@@ -42,8 +38,6 @@ NAME_LENGTH = 40
 """Characters of a name that its temporary name repeats; systems bound names to 255 bytes."""
 
 LOCKED_BYTE = 2**31 - 2
-"""What of a file is locked on Windows, where nobody else may read or write what is locked: the last
-byte that its C library can name, far behind the end of almost every file."""
 
 
 def destination(path: Path) -> Path | None:
@@ -220,46 +214,43 @@ def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
 def try_lock(file: BinaryIO) -> bool:
     """Keep other processes from locking a file until it is closed; false if one has locked it.
 
-    True, too, on a file system without locks: whoever writes last is right there.
+    On a file system without locks it is true, too: the last writer wins.
     """
     try:
-        _lock_now(file.fileno())
+        if sys.platform == "win32":
+            import msvcrt
+
+            place = file.tell()
+            try:
+                # Nobody else may read or write a locked byte: the last one that can be named.
+                os.lseek(file.fileno(), LOCKED_BYTE, os.SEEK_SET)
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(file.fileno(), place, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
     except OSError:
-        return True
+        pass
     return True
 
 
-def _lock_now(descriptor: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt
+def _user_folder(variable: str, kind: str) -> Path:
+    if stated := os.environ.get(variable):
+        return Path(stated)
+    from platformdirs import PlatformDirs
 
-        place = os.lseek(descriptor, 0, os.SEEK_CUR)
-        try:
-            os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        finally:
-            os.lseek(descriptor, place, os.SEEK_SET)
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return Path(getattr(PlatformDirs("grice", appauthor=False, roaming=True), kind))
 
 
 def cache_folder() -> Path:
     """Return the folder of what can be had again: ``GRICE_CACHE``, or the user's cache folder."""
-    if stated := os.environ.get("GRICE_CACHE"):
-        return Path(stated)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("grice", appauthor=False)
+    return _user_folder("GRICE_CACHE", "user_cache_path")
 
 
 def config_folder() -> Path:
     """Return the folder of choices: ``GRICE_CONFIG``, or the user's folder for settings."""
-    if stated := os.environ.get("GRICE_CONFIG"):
-        return Path(stated)
-    from platformdirs import user_config_path
-
-    return user_config_path("grice", appauthor=False, roaming=True)
+    return _user_folder("GRICE_CONFIG", "user_config_path")

@@ -10,56 +10,33 @@ imports nothing of weight before a test asks for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Unpack
 
     from grice.evaluation.gate import GateResult
     from grice.records import Conversation, Score
     from grice.scoring.api import Grader, Talk
-
-
-class ScoreTalk(Protocol):
-    """What the fixture :func:`grice_score` gives."""
-
-    def __call__(
-        self,
-        talk: Talk | Iterable[Conversation],
-        *metrics: str,
-        options: Mapping[str, Mapping[str, object]] | None = None,
-        plugins: Sequence[Path] = (),
-    ) -> list[Score]:
-        """Return the scores of a conversation or of several.
-
-        Args:
-            talk: See :meth:`grice.scoring.Grader.score`.
-            metrics: Names of metrics; without any, those that ``grice score`` runs.
-            options: Options and model references by metric name.
-            plugins: Python files that declare further metrics.
-        """
-        ...
+    from grice.settings import Settings
 
 
 @pytest.fixture(scope="session")
-def grice_score() -> Iterator[ScoreTalk]:
-    """Score conversations with metrics that are loaded once per session."""
+def grice_score() -> Iterator[Callable[..., list[Score]]]:
+    """Score conversations; the arguments are the conversations, then those of ``grice.load``."""
     graders: dict[str, Grader] = {}
 
     def score(
-        talk: Talk | Iterable[Conversation],
-        *metrics: str,
-        options: Mapping[str, Mapping[str, object]] | None = None,
-        plugins: Sequence[Path] = (),
+        talk: Talk | Iterable[Conversation], *metrics: str, **settings: Unpack[Settings]
     ) -> list[Score]:
         from grice.scoring import load
 
-        key = repr((metrics, options, plugins))
+        key = repr((metrics, settings))
         if key not in graders:
-            graders[key] = load(*metrics, options=options, plugins=plugins)
+            graders[key] = load(*metrics, **settings)
         return graders[key].score(talk)
 
     yield score

@@ -108,20 +108,15 @@ def _check_score(metric: Metric, conversation: Conversation, score: Score) -> No
 def _check_evidence(conversation: Conversation, evidence: Evidence, place: str) -> None:
     if isinstance(evidence, TurnEvidence):
         assert 0 <= evidence.turn < len(conversation.turns), f"{place}: no turn {evidence.turn}"
-    for span in _spans(evidence):
+    spans: list[Span | None] = []
+    if isinstance(evidence, TripleEvidence):
+        spans = [evidence.triple.head_span, evidence.triple.tail_span]
+    elif isinstance(evidence, FeatureEvidence):
+        spans = [evidence.span]
+    for span in filter(None, spans):
         text = conversation.turns[span.turn].text
         assert 0 <= span.start < span.end <= len(text), f"{place}: {span} outside its text"
         assert text[span.start : span.end].strip(), f"{place}: {span} covers nothing"
-
-
-def _spans(evidence: Evidence) -> Iterator[Span]:
-    if isinstance(evidence, TripleEvidence):
-        spans = (evidence.triple.head_span, evidence.triple.tail_span)
-    elif isinstance(evidence, FeatureEvidence):
-        spans = (evidence.span, None)
-    else:
-        return
-    yield from (span for span in spans if span is not None)
 
 
 def _check_independence(
