@@ -8,7 +8,7 @@ into that text.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -225,6 +225,34 @@ class Score(msgspec.Struct, frozen=True):
     meta: dict[str, Json] = {}
 
 
+class Signature(NamedTuple):
+    """Everything that decides the values of a metric; scores store its string form.
+
+    Attributes:
+        metric: Name of the metric.
+        version: Its version.
+        settings: Options, models and mode, by name.
+
+    >>> str(Signature("relevance", "2", (("history", "4"), ("mode", "fast"))))
+    'relevance:2|history:4|mode:fast'
+    """
+
+    metric: str
+    version: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Return the signature of a string; a part in brackets is not divided."""
+        parts = (part.partition(":") for part in _BETWEEN_PARTS.split(text))
+        (metric, version), *settings = ((name, value) for name, _, value in parts)
+        return cls(metric, version, tuple(settings))
+
+    def __str__(self) -> str:
+        parts = ((self.metric, self.version), *self.settings)
+        return "|".join(f"{name}:{value}" for name, value in parts)
+
+
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """A flaw that a rule finds in a reply, with the words that show it.
 
@@ -243,6 +271,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     spans: tuple[Span, ...] = ()
 
 
+_BETWEEN_PARTS = re.compile(r"\|(?![^\[]*\])")
 _STEERING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
 )

@@ -10,6 +10,7 @@ from grice.records import (
     Conversation,
     FeatureEvidence,
     Judgement,
+    Signature,
     Span,
     Triple,
     TripleEvidence,
@@ -65,7 +66,7 @@ def moods(responses, *, store):
 
 @pytest.fixture
 def loaded():
-    return LoadedMetric(moods, "moods:1", {"store": Store()})
+    return LoadedMetric(moods, Signature("moods", "1"), {"store": Store()})
 
 
 def talk(name, text):

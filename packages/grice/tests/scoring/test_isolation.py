@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grice.errors import ModelError
 from grice.metrics import Example, metric
-from grice.records import Conversation, Judgement, Turn
+from grice.records import Conversation, Judgement, Signature, Turn
 from grice.scoring.loaded import CALLS, Failure, LoadedMetric, answers
 
 
@@ -90,7 +90,9 @@ def judged(function, texts):
     declared = metric("trial", version="1", summary="Trial.", judges="response", source="none",
                       example=Example(["a", "b"], 0.0, 1.0))(function)  # fmt: skip
     talks = [Conversation(str(i), (Turn("A", text),)) for i, text in enumerate(texts)]
-    return [scores[0] for scores in LoadedMetric(declared, "trial", {}).score(talks)]
+    return [
+        scores[0] for scores in LoadedMetric(declared, Signature("trial", "1"), {}).score(talks)
+    ]
 
 
 def test_a_failed_score_says_how_many_were_judged_with_it():

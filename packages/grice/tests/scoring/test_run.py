@@ -18,6 +18,7 @@ from grice.records import (
     FeatureEvidence,
     Judgement,
     Score,
+    Signature,
     Span,
     Triple,
     TripleEvidence,
@@ -334,7 +335,7 @@ def test_evidence_on_a_conversation_points_into_it_as_it_came():
                 ),
             )
 
-    loaded = LoadedMetric(last, "last:1", {})
+    loaded = LoadedMetric(last, Signature("last", "1"), {})
     [[score]] = loaded.score([Conversation("t", turns)])
     assert score.reason == "turn 3 is the last, after turn 1"
     at, feature, triple = score.evidence

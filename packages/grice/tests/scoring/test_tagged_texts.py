@@ -13,6 +13,7 @@ from grice.records import (
     Conversation,
     FeatureEvidence,
     Judgement,
+    Signature,
     Span,
     Triple,
     TripleEvidence,
@@ -62,7 +63,7 @@ def pointing(name, judges):
                 texts = [(i, turn.text) for i, turn in enumerate(item.turns)]
             yield judge(item, texts)
 
-    return LoadedMetric(declared, name, {})
+    return LoadedMetric(declared, Signature(name, "1"), {})
 
 
 @pytest.fixture(scope="module")
@@ -127,5 +128,5 @@ def test_tags_of_references_do_not_count():
         return [Judgement(0.5) for _ in responses]
 
     turn = Turn("A", "tea", references=("green<br>tea", "coffee"))
-    LoadedMetric(refers, "refers", {}).score([Conversation("c", (turn,))])
+    LoadedMetric(refers, Signature("refers", "1"), {}).score([Conversation("c", (turn,))])
     assert seen == [("green tea", "coffee")]

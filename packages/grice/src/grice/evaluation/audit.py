@@ -233,7 +233,7 @@ def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
     statuses = Counter(score.status for score in plain)
     row = Agreement(
         metric=name,
-        signature=loaded.signature,
+        signature=str(loaded.signature),
         spearman=correlation(values, ratings) if varies else None,
         judged=len(pairs),
         abstained=statuses["abstained"],

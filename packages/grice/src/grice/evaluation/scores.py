@@ -21,7 +21,7 @@ from grice.errors import InputError, RecordError, did_you_mean, os_reason
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import RENAMED
 from grice.readers import files_of, from_file, read, recognise
-from grice.records import Score, Status
+from grice.records import Score, Signature, Status
 from grice.scoring.arrow import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url
 
@@ -216,15 +216,14 @@ def current_signature(signature: str) -> str:
     >>> current_signature("commonsense:5|most:3|mode:fast")
     'commonsense:5|max_triples:3|mode:fast'
     """
-    renamed = _renamed().get(signature.partition(":")[0], {})
-    parts = []
-    for part in signature.split("|"):
-        name, colon, value = part.partition(":")
-        model, at, rest = value.partition("@")
-        if at:
-            value = f"{RENAMED.get(model, model)}@{rest}"
-        parts.append(f"{renamed.get(name, name)}{colon}{value}")
-    return "|".join(parts)
+    written = Signature.parse(signature)
+    renamed = _renamed().get(written.metric, {})
+    settings = []
+    for name, value in written.settings:
+        model, at, digest = value.partition("@")
+        current = f"{RENAMED.get(model, model)}{at}{digest}" if at else value
+        settings.append((renamed.get(name, name), current))
+    return str(written._replace(settings=tuple(settings)))
 
 
 @lru_cache(maxsize=1)

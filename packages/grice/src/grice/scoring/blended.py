@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
+from grice.records import Signature
 from grice.scoring.loaded import ScoreColumn, column_of
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ RULES: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda values: math.fsum(values) / len(values),
     "geometric": lambda values: math.prod(values) ** (1 / len(values)),
 }
-_SIGNATURE = re.compile(rf"({'|'.join(RULES)})_\w+:1\|of:\[(.+)\]")
-"""Signature of a blend: its rule, and the signatures of its parts."""
+
+PARTS = "of"
+"""Setting of a signature that holds the signatures of the parts."""
 
 
 class Blend(NamedTuple):
@@ -99,6 +100,7 @@ def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
 def _column(rule: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
     names = [part.name for part in parts]
     name = "_".join((rule, *names))
+    of = "+".join(f"[{part.signature}]" for part in parts)
     return ScoreColumn(
         name,
         f"The {rule} of {', '.join(names)}",
@@ -107,16 +109,19 @@ def _column(rule: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
         high=1.0,
         neutral=RULES[rule]([part.neutral for part in parts]),
         source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
-        signature=f"{name}:1|of:{'+'.join(f'[{part.signature}]' for part in parts)}",
+        signature=str(Signature(name, "1", ((PARTS, of),))),
     )
 
 
 def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn:
     """Return the metadata of scores of a file, of a metric or of a blend."""
-    blend = _SIGNATURE.match(signature)
-    if blend is None:
+    written = Signature.parse(signature)
+    of = dict(written.settings).get(PARTS, "")
+    rule = written.metric.partition("_")[0]
+    if rule not in RULES or not of.startswith("["):
         return column_of(registry.named(name), signature)
     parts = [
-        column_of(registry.named(part.partition(":")[0]), part) for part in blend[2].split("]+[")
+        column_of(registry.named(Signature.parse(part).metric), part)
+        for part in of[1:-1].split("]+[")
     ]
-    return _column(blend[1], parts)._replace(name=name, signature=signature)
+    return _column(rule, parts)._replace(name=name, signature=signature)

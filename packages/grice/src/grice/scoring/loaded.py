@@ -18,7 +18,7 @@ from grice.errors import (
     plural,
     shortened,
 )
-from grice.records import Judgement, Score
+from grice.records import Judgement, Score, Signature
 from grice.scoring.items import EMPTY, flags_of, in_place, responses, utterances
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class LoadedMetric:
     def __init__(
         self,
         metric: Metric,
-        signature: str,
+        signature: Signature,
         arguments: Mapping[str, object],
         bundles: tuple[Bundle, ...] = (),
     ) -> None:
@@ -96,7 +96,7 @@ class LoadedMetric:
     @property
     def column(self) -> ScoreColumn:
         """Metadata of its scores."""
-        return column_of(self.metric, self.signature)
+        return column_of(self.metric, str(self.signature))
 
     @property
     def asks_endpoint(self) -> bool:
@@ -105,7 +105,8 @@ class LoadedMetric:
 
     def with_models(self, **models: object) -> LoadedMetric:
         """Return the same metric with other models, which its signature says."""
-        signature = f"{self.signature}|replaced:{','.join(sorted(models))}"
+        replaced = ("replaced", ",".join(sorted(models)))
+        signature = self.signature._replace(settings=(*self.signature.settings, replaced))
         arguments = {**self._arguments, **models}
         return LoadedMetric(self.metric, signature, arguments, self.bundles)
 
@@ -180,7 +181,7 @@ class LoadedMetric:
             judgement.reason,
             flags,
             judgement.evidence,
-            self.signature,
+            str(self.signature),
             conversation.meta,
         )
 
@@ -204,14 +205,14 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
         name: models.load(reference, metric.protocols.get(name, object))
         for name, reference in references.items()
     }
-    parts = [(metric.name, metric.version), *values.items()]
-    parts += [(name, models.fingerprint(reference)) for name, reference in references.items()]
+    settings = [(name, str(value)) for name, value in values.items()]
+    settings += [(name, models.fingerprint(reference)) for name, reference in references.items()]
     if references:
-        parts.append(("mode", models.mode))
+        settings.append(("mode", models.mode))
     used = dict.fromkeys(
         reference for name in references.values() for reference in models.dependencies(name)
     )
-    signature = "|".join(f"{name}:{value}" for name, value in parts)
+    signature = Signature(metric.name, metric.version, tuple(settings))
     return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.bundle, used)))
 
 
