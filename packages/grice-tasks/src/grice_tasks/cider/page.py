@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from grice.pages import head
+from grice.report.html import head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
