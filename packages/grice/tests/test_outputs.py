@@ -15,7 +15,15 @@ import pytest
 
 import grice
 from grice.errors import OutputError
-from grice.files import destination, replacing, write_lines, write_text, writing
+from grice.files import (
+    cache_folder,
+    config_folder,
+    destination,
+    replacing,
+    write_lines,
+    write_text,
+    writing,
+)
 
 PACKAGE = Path(grice.__file__).parent
 
@@ -228,3 +236,17 @@ def test_every_file_is_written_through_the_helper():
 def test_a_file_that_is_written_otherwise_is_found(code):
     assert writes(ast.parse(code)) == [1]
     assert writes(ast.parse(f"with replacing(p) as p:\n    {code}")) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")
+def test_folders_are_those_of_the_system_unless_variables_name_others(tmp_path, monkeypatch):
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "GRICE_CACHE", "GRICE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "grice"
+    assert config_folder() == tmp_path / ".config" / "grice"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
+    assert cache_folder() == tmp_path / "kept" / "grice"
+    monkeypatch.setenv("GRICE_CACHE", str(tmp_path / "here"))
+    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path / "there"))
+    assert (cache_folder(), config_folder()) == (tmp_path / "here", tmp_path / "there")

@@ -60,11 +60,3 @@ def test_the_page_says_how_many_are_found_now(tool, key, column):
         hits = sum((item.conversation, item.turn) in flaws for item in items[:first])
         # On another processor two replies of nearly one probability may change places.
         assert abs(hits - stated) <= 1
-
-
-def test_certain_flaws_and_what_is_repeated_come_first(tool):
-    first = tool.order(tool.RUNS["default"])[:5]
-    assert [(item.conversation, item.turn) for item in first[:3]] == [
-        ("refund-wait", 4), ("two-kettles", 6), ("lid-spare", 4)]  # fmt: skip
-    assert [item.certainty == "certain" for item in first] == [True, True, True, False, False]
-    assert {item.conversation for item in first[3:]} == {"change-address", "warranty-length"}

@@ -99,14 +99,6 @@ def test_chunks_decode_to_all_conversations_in_order(tmp_path):
     assert page.settings["places"] is None
 
 
-def test_a_long_conversation_closes_its_chunk(tmp_path):
-    long = Conversation("long", (Turn("A", "word " * 60_000),))
-    page = write(
-        tmp_path / "r.html", [*[(c, s) for c, s in talks(2)], (long, []), *talks(2)], RELEVANCE
-    )
-    assert page.settings["starts"] == [0, 3]
-
-
 def test_the_histogram_counts_every_value(tmp_path):
     items = list(talks(40))
     page = write(tmp_path / "r.html", items, RELEVANCE)
@@ -271,13 +263,6 @@ def test_evidence_is_cut_to_the_strongest(tmp_path, talk):
     assert "at most 24 pieces of evidence" in page.text
 
 
-def test_another_signature_and_other_meta_are_shown_with_the_score(tmp_path, talk):
-    scores = [score(talk, 1, RELEVANCE, 0.5, signature="other", meta={"run": 2})]
-    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE)
-    shown = page.lines[0]["scores"][0]
-    assert (shown["signature"], shown["meta"]) == ("other", {"run": 2})
-
-
 def test_of_a_long_run_the_lowest_are_kept_and_all_are_counted(tmp_path):
     items = list(talks(200))
     page = write(tmp_path / "r.html", items, RELEVANCE, keep=30)
@@ -300,12 +285,6 @@ def test_rare_speakers_share_a_number(tmp_path):
     assert len(page.index["speakers"]) == 100
     assert page.index["cast"][:2] == [[page.index["speakers"].index("s0")]] * 2
     assert page.index["cast"][200:] == [[-2]] * 30
-
-
-def test_no_conversations_make_a_page(tmp_path):
-    page = write(tmp_path / "r.html", [], RELEVANCE, LENGTH)
-    assert page.index["ids"] == []
-    assert page.chunks == []
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path, monkeypatch):

@@ -58,14 +58,6 @@ def test_an_option_of_its_own_counts_more_than_a_preset(config, chat, capsys):
     assert "history:2" in signature(capsys)
 
 
-def test_small_is_what_runs_without_a_preset(config, chat, capsys):
-    assert score(chat) == 0
-    plain = capsys.readouterr()
-    assert score(chat, "--models", "small") == 0
-    assert capsys.readouterr() == plain
-    assert "models:" not in plain.err
-
-
 def test_a_file_is_a_preset(config, chat, tmp_path, capsys):
     (tmp_path / "team.toml").write_text(OWN)
     assert score(chat, "--models", tmp_path / "team.toml") == 0
@@ -179,12 +171,6 @@ def test_a_run_with_small_names_what_large_finds_more(config, chat, capsys, word
             f": grice models get large ({fetched / 1e9:.1f} GB to fetch), "
             "then grice score --models large\n"
         )
-
-
-def test_a_broken_index_of_the_user_does_not_fail_a_finished_run(config, chat, capsys):
-    (config / "models.toml").write_text("[tiny")
-    assert score(chat, metric="sense") == 0
-    assert "large finds" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["commonsense contradiction", "partner contradiction", "ignore"])

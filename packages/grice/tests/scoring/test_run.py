@@ -290,20 +290,6 @@ def test_broken_records_are_counted_and_named(records, scorer):
     assert summary.conversations == len(records) - len(broken)
 
 
-def test_broken_records_do_not_fill_a_window(records, scorer):
-    asked = []
-
-    class Counting(Scorer):
-        def score(self, conversations):
-            asked.append(len(conversations))
-            return super().score(conversations)
-
-    broken = [record for record in records if isinstance(record, RecordError)]
-    talk = Conversation("t", (Turn("A", "Hi"), Turn("B", "Hello")))
-    run([*broken[:16], talk, talk], Counting(*scorer), Sink(RUN))
-    assert asked == [2]
-
-
 def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
     summary = score_to(tmp_path / "out.jsonl", [], scorer)
     assert summary.conversations == 0

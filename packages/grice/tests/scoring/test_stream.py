@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 
 import pytest
@@ -67,19 +66,6 @@ def test_each_conversation_is_answered_while_the_stream_is_open(stream):
     process.stdin.close()
     assert process.wait(60) == 0
     assert process.stdout.read() == ""
-
-
-def test_a_file_has_the_first_lines_while_the_stream_is_open(stream, tmp_path):
-    process = stream("-o", "out.jsonl")
-    process.stdin.write(TALK % "a")
-    process.stdin.flush()
-    partial, end = tmp_path / "out.jsonl.partial", time.monotonic() + 60
-    while not (partial.exists() and partial.stat().st_size) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert partial.read_text().count("\n") == 2
-    process.stdin.close()
-    assert process.wait(60) == 0
-    assert (tmp_path / "out.jsonl").read_text().count("\n") == 2
 
 
 def test_whoever_reads_no_further_ends_the_command_quietly(stream):

@@ -1,0 +1,229 @@
+"""Scoring in Python: conversations and whole files in, results to look at."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import pytest
+
+import grice
+from grice.cli import main
+from grice.errors import InputError, ModelError, OutputError, RecordError
+
+METRICS = ["log_length", "turn_count"]
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Is it far?"},
+    {"role": "assistant", "content": "Ten minutes."},
+]
+PLUGIN = '''
+from grice.metrics import Example, metric
+from grice.records import Judgement
+
+
+@metric("nil", version="1", summary="?", judges="response", source="-",
+        example=Example(["a", "b"], 0.0, 0.0))
+def nil(responses):
+    """Return nothing of worth."""
+    return [Judgement(0.0) for _ in responses]
+'''
+
+
+def test_messages_are_a_conversation_and_are_left_as_they_are():
+    before = [dict(message) for message in CHAT]
+    [score] = grice.score(CHAT, "log_length")
+    assert (score.conversation, score.turn) == ("talk", 2)
+    assert before == CHAT
+
+
+def test_several_conversations_may_be_of_any_kind():
+    talks = [CHAT, ["Is it far?", "Ten minutes."], grice.Conversation("own", ())]
+    scores = grice.score(talks, "log_length", "turn_count")
+    assert [(score.conversation, score.turn) for score in scores] == [
+        ("talk 1", 2), ("talk 1", None), ("talk 2", 1), ("talk 2", None), ("own", None)
+    ]  # fmt: skip
+    turns = [{"speaker": "Ann", "text": "Hi"}, {"speaker": "Bob", "text": "Hello"}]
+    assert [score.turn for score in grice.score(turns, "log_length")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("talk", "error", "words"),
+    [
+        ([{"role": "user", "content": 7}], RecordError, r"messages\[0\].*content.*expected text"),
+        ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found dict"),
+        ([{"name": "Ann"}], RecordError, r"turns\[0\].*missing"),
+        ([[]], InputError, "found list"),
+        (3, InputError, "found int"),
+        ("Hi", InputError, "a list of messages"),
+    ],
+)
+def test_what_is_no_conversation_is_refused(talk, error, words):
+    with pytest.raises(error, match=words):
+        grice.score(talk, "log_length")
+
+
+def test_results_show_themselves():
+    talk = grice.Conversation("<b>", tuple(grice.Turn("AB"[i % 2], "Hi") for i in range(30)))
+    scores = grice.score(talk, "log_length")
+    lines = repr(scores).splitlines()
+    assert lines[0] == "30 scores"
+    assert lines[1].split() == ["conversation", "turn", "metric", "value", "status", "reason"]
+    assert lines[-1] == "… and 10 more"
+    page = scores._repr_html_()
+    assert page.count("<tr>") == 21
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    rows = scores.to_rows()
+    assert (len(rows), rows[3]["turn"], rows[3]["signature"]) == (30, 3, "log_length:2")
+
+
+def test_a_frame_is_of_a_library_that_is_there(monkeypatch):
+    scores = grice.score(CHAT, "log_length")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(InputError, match="pip install pandas"):
+        scores.to_frame()
+
+    class Frames:
+        DataFrame = staticmethod(list)
+
+    monkeypatch.setitem(sys.modules, "polars", Frames)
+    assert scores.to_frame() == scores.to_rows()
+
+
+def test_a_closed_grader_scores_nothing():
+    with grice.load("log_length") as grader:
+        assert repr(grader) == "<grice.Grader of log_length>"
+    with pytest.raises(InputError, match="this grader is closed"):
+        grader.score(CHAT)
+    assert "closed" in repr(grader)
+
+
+def test_paths_may_be_texts(tmp_path):
+    (tmp_path / "nil.py").write_text(PLUGIN)
+    plugins = [str(tmp_path / "nil.py")]
+    with grice.load("nil", cache=str(tmp_path / "kept"), plugins=plugins) as grader:
+        [score] = grader.score(["Hello.", "Hi."])
+    assert (score.metric, score.value) == ("nil", 0.0)
+    assert (tmp_path / "kept").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mode": "slow"}, "mode 'slow': write exact or fast"),
+        ({"workers": 0}, "0 workers: at least one is needed"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(settings, message):
+    with pytest.raises(ModelError, match=message):
+        grice.load("log_length", **settings)
+
+
+@pytest.mark.parametrize("mode", ["fast", "exact"])
+def test_the_signature_of_a_metric_that_asks_a_model_holds_the_mode(mode):
+    with grice.load("relevance", "log_length", mode=mode) as grader:
+        assert f"mode:{mode}" in grader.signatures["relevance"].split("|")
+        assert "mode:" not in grader.signatures["log_length"]
+
+
+class Interrupting:
+    """A listener that stops the run at the so-manyeth conversation."""
+
+    def __init__(self, at):
+        self.left = at
+        self.seen = []
+
+    def add(self, conversation, scores):
+        assert {score.conversation for score in scores} == {conversation.id}
+        self.seen.append(conversation.id)
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def write_talks(path, count=1300):
+    talks = ({"id": f"t{i}", "turns": ["Is it far?", f"About {i} miles."]} for i in range(count))
+    path.write_text("".join(f"{json.dumps(talk)}\n" for talk in talks))
+    return path
+
+
+@pytest.fixture
+def chat(tmp_path):
+    return write_talks(tmp_path / "chat.jsonl")
+
+
+def test_the_lines_are_those_of_the_command(chat, tmp_path):
+    other = write_talks(tmp_path / "other.jsonl", 2)
+    by_command, by_call = tmp_path / "command.jsonl", tmp_path / "call.jsonl"
+    words = ["score", chat, other, "-m", ",".join(METRICS), "--speaker", "B", "-o", by_command]
+    assert main(list(map(str, words))) == 0
+    summary = grice.score_files([chat, other], by_call, metrics=METRICS, speakers=["B"])
+    assert by_call.read_bytes() == by_command.read_bytes()
+    assert (summary.conversations, summary.turns, summary.skipped) == (1302, 2604, 0)
+    assert [metric.counts for metric in summary.metrics] == [{"ok": 1302}, {"ok": 1302}]
+    last = json.loads(by_call.read_text().splitlines()[-1])
+    assert last["meta"] == {"file": str(other)}
+
+
+def test_an_interrupted_run_is_finished_into_the_same_bytes(chat, tmp_path):
+    whole, resumed = tmp_path / "whole.jsonl", tmp_path / "resumed.jsonl"
+    expected = grice.score_files(chat, whole, metrics=METRICS)
+    with pytest.raises(KeyboardInterrupt):
+        grice.score_files(chat, resumed, metrics=METRICS, listeners=[Interrupting(600)])
+    assert not resumed.exists()
+    with pytest.raises(InputError, match="left by a run with other metrics"):
+        grice.score_files(chat, resumed, metrics=METRICS, speakers=["B"])
+    again = Interrupting(-1)
+    assert grice.score_files(chat, resumed, metrics=METRICS, listeners=[again]) == expected
+    assert resumed.read_bytes() == whole.read_bytes()
+    assert len(again.seen) == 1300
+    assert not (tmp_path / "resumed.jsonl.partial").exists()
+
+
+def test_an_interrupted_run_may_start_again(chat, tmp_path):
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        grice.score_files(chat, out, metrics=METRICS, listeners=[Interrupting(600)])
+    summary = grice.score_files(chat, out, metrics=METRICS, speakers=["B"], resume=False)
+    assert len(out.read_text().splitlines()) == 2600 == summary.scores
+
+
+def test_a_report_names_the_call_and_none_is_left_by_a_run_that_ends_early(chat, tmp_path):
+    page = tmp_path / "report.html"
+    with pytest.raises(KeyboardInterrupt):
+        grice.score_files(chat, metrics=METRICS, report=page, listeners=[Interrupting(5)])
+    assert not page.exists()
+    grice.score_files(str(chat), metrics=METRICS, report=page)
+    assert "grice.score_files(" in page.read_text("utf-8")
+
+
+def test_broken_records_are_counted_raised_and_logged(tmp_path, caplog, capsys):
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"turns": ["Hello.", "Hi."]}\n{"turns": 5}\n')
+    with caplog.at_level(logging.INFO, "grice"):
+        summary = grice.score_files(chat, metrics=METRICS)
+    assert {record.name for record in caplog.records} == {"grice"}
+    assert "scored 1 conversations" in caplog.text
+    assert "skipped: " in caplog.text
+    assert capsys.readouterr().err == "", "nothing is printed that nobody asked for"
+    assert (summary.conversations, summary.skipped) == (1, 1)
+    assert "chat.jsonl:2: turns" in summary.problems[0]
+    with pytest.raises(RecordError, match=r"chat\.jsonl:2: turns: expected a list of turns"):
+        grice.score_files(chat, metrics=METRICS, bad_records="fail")
+    with pytest.raises(RecordError, match=r"chat\.jsonl:2: turns"):
+        grice.score(grice.read(chat), "log_length")
+    with pytest.raises(InputError, match="bad records 'stop': write skip or fail"):
+        grice.score_files(chat, metrics=METRICS, bad_records="stop")
+
+
+@pytest.mark.parametrize("name", ["output", "report"])
+def test_an_input_is_never_written_over(chat, tmp_path, name):
+    before = chat.read_bytes()
+    with pytest.raises(OutputError, match="name another output"):
+        grice.score_files(chat, metrics=METRICS, **{name: chat})
+    with pytest.raises(OutputError, match="which is read; name another output"):
+        grice.score_files(tmp_path, metrics=METRICS, **{name: chat})
+    assert chat.read_bytes() == before
