@@ -9,16 +9,14 @@ from __future__ import annotations
 from itertools import permutations
 from typing import NamedTuple
 
-from grice.knowledge.extraction.candidates import ABOUT_ANYONE
-from grice.knowledge.extraction.clauses import CHARACTERS, EVENTS
-from grice.knowledge.extraction.protocol import (
+from grice.knowledge.events import MAX_EVENTS, Place
+from grice.knowledge.extraction import (
+    ABOUT_ANYONE,
     KINDS,
+    MAX_CHARACTERS,
     ExtractedTriple,
     Extraction,
-    Place,
-    check_kinds,
 )
-
 from grice.text.events import read_events, triple_texts
 
 BELIEVED = 0.1
@@ -43,7 +41,6 @@ class EventPairs:
         self._typing = typing
 
     def extract(self, exchanges, *, kinds=KINDS, least=None):
-        check_kinds(kinds)
         return [self._extract(exchange, kinds, least or BELIEVED) for exchange in exchanges]
 
     def _extract(self, exchange, kinds, threshold):
@@ -53,11 +50,11 @@ class EventPairs:
             turns.append((exchange.previous, "previous", by))
         events, is_cut = [], False
         for text, turn, said_by in turns:
-            [spans] = self._tagger.tag([text[:CHARACTERS]])
-            surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
-            is_cut |= len(text) > CHARACTERS or len(spans) > EVENTS
+            [spans] = self._tagger.tag([text[:MAX_CHARACTERS]])
+            surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:MAX_EVENTS])
+            is_cut |= len(text) > MAX_CHARACTERS or len(spans) > MAX_EVENTS
             places = [(span.start, span.end) for span in surest]
-            read = read_events(text[:CHARACTERS], places, said_by=said_by)
+            read = read_events(text[:MAX_CHARACTERS], places, said_by=said_by)
             events += [
                 (event, Place(turn, *place))
                 for event, place in zip(read, places, strict=True)
