@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from grice.models.bundle import shipped_bundles
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import parser_of
 
 SETS = {
     "relevance": (

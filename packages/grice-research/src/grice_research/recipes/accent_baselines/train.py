@@ -9,8 +9,6 @@ foretold best. Inputs are brought to mean 0 and spread 1, which is then part of 
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from grice.models.bundle import open_bundle, write_card
-from grice.models.embedded import EmbeddedEncoder
+from grice.models.bundle import write_card
 from grice.models.mlp import Mlp
 from grice.models.protocols import Pair
 from grice.text.verbs import base_form
@@ -30,7 +27,14 @@ from grice_research.metrics.rating_models import (
     write_edges,
 )
 from grice_research.places import MODELS, work_folder
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import (
+    Steps,
+    exact_encoder,
+    layers_of,
+    parser_of,
+    state_of,
+    table_of,
+)
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 from grice_research.training_texts import record_texts
 
@@ -77,7 +81,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     rated, dropped = convai(arguments.data)
     print(f"{len(rated.pairs)} replies, {rated.held_out.sum()} held out, {dropped} dropped")
     for baseline in BASELINES:
@@ -116,11 +120,10 @@ def convai(data: Path) -> tuple[Rated, int]:
 def concept_edges(data: Path) -> set[tuple[str, str]]:
     """Return the pairs of single words that ConceptNet joins, in their base forms."""
     pairs = set()
-    with gzip.open(data / "conceptnet/cn100k.tsv.gz", "rt", encoding="utf-8") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            head, tail = row["head"].lower(), row["tail"].lower()
-            if head.isalpha() and tail.isalpha() and row["split"] == "train":
-                pairs.add((base_form(head), base_form(tail)))
+    for row in table_of(data / "conceptnet/cn100k.tsv.gz"):
+        head, tail = row["head"].lower(), row["tail"].lower()
+        if head.isalpha() and tail.isalpha() and row["split"] == "train":
+            pairs.add((base_form(head), base_form(tail)))
     return {(a, b) for a, b in pairs if a != b}
 
 
@@ -135,34 +138,28 @@ def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[
     model = nn.Sequential(
         nn.Linear(inputs.shape[1], hidden), nn.ReLU(), nn.Dropout(0.3), nn.Linear(hidden, 1)
     )
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
+    step = Steps(model.parameters(), 1e-3, 0.1)
     best, state, waited = float("inf"), model.state_dict(), 0
     learned = torch.nonzero(~held)[:, 0]
     for _ in range(EPOCHS):
         model.train()
         for rows in learned[torch.randperm(len(learned))].split(BATCH):
-            loss = ((model(inputs[rows])[:, 0] - labels[rows]) ** 2).mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+            step(((model(inputs[rows])[:, 0] - labels[rows]) ** 2).mean())
         model.eval()
         with torch.no_grad():
             error = float(((model(inputs[held])[:, 0] - labels[held]) ** 2).mean())
         waited = 0 if error < best else waited + 1
         if error < best:
-            best, state = error, {k: v.clone() for k, v in model.state_dict().items()}
+            best, state = error, state_of(model)
         if waited == PATIENCE:
             break
     model.load_state_dict(state)
     with torch.no_grad():
-        correlation = np.corrcoef(model(inputs[held])[:, 0].numpy(), rated.ratings[rated.held_out])[
-            0, 1
-        ]
-    first, last = model[0], model[3]
-    weight = first.weight.detach().numpy().T / spread[:, None]
-    bias = first.bias.detach().numpy() - mean @ weight
-    layers = [(weight, bias), (last.weight.detach().numpy().T, last.bias.detach().numpy())]
-    return Mlp(layers), float(correlation)
+        foretold = model(inputs[held])[:, 0].numpy()
+    (weight, bias), last = layers_of(model)
+    weight = weight / spread[:, None]
+    layers = [(weight, bias - mean @ weight), last]
+    return Mlp(layers), float(np.corrcoef(foretold, rated.ratings[rated.held_out])[0, 1])
 
 
 def describe(out: Path, baseline: Baseline, rated: Rated, dropped: int) -> None:

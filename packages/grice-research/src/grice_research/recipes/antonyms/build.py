@@ -10,15 +10,14 @@ both words have in the lexicon, but for verbs, which it pairs loosely ("say" and
 
 from __future__ import annotations
 
-import csv
 import gzip
-import os
 from collections import defaultdict
 from itertools import permutations
 from pathlib import Path
 
 from grice.text.lexicon import look_up
 from grice_research.places import PRODUCT_DATA
+from grice_research.recipes.common import opened, parser_of, table_of
 
 OUT = PRODUCT_DATA / "antonyms.tsv.gz"
 WORDNET, CONCEPTNET = "conceptnet/wordnet_antonyms.tsv.gz", "deam/conceptnet_antonyms.txt.gz"
@@ -28,11 +27,10 @@ POS = {"n": "n", "v": "v", "a": "a", "s": "a", "r": "r"}
 def pairs(data: Path) -> set[tuple[str, str, str]]:
     """Return (word, part of speech, antonym), both ways round."""
     triples = set()
-    with gzip.open(data / WORDNET, "rt", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-            for first_word, other in permutations((row["a"], row["b"])):
-                triples.add((first_word, POS[row["pos"]], other))
-    with gzip.open(data / CONCEPTNET, "rt", encoding="utf-8") as lines:
+    for row in table_of(data / WORDNET):
+        for first_word, other in permutations((row["a"], row["b"])):
+            triples.add((first_word, POS[row["pos"]], other))
+    with opened(data / CONCEPTNET) as lines:
         rows = [line.strip().split("|||") for line in lines]
     named = {(first, second) for first, relation, second in rows if relation == "/r/Antonym"}
     for first, second in named:
@@ -49,7 +47,7 @@ def pairs(data: Path) -> set[tuple[str, str, str]]:
 
 def main() -> None:
     grouped = defaultdict(set)
-    for first_word, pos, other in pairs(Path(os.environ["GRICE_DATA"])):
+    for first_word, pos, other in pairs(parser_of(__doc__).parse_args().data):
         grouped[first_word, pos].add(other)
     content = "".join(
         f"{word}\t{pos}\t{' '.join(sorted(others))}\n"

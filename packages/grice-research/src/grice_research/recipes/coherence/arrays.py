@@ -25,7 +25,7 @@ from grice.metrics.turn_features import (
     turn_features,
 )
 from grice_research.recipes.coherence.data import WORDED, Rated, Sample, only_weighs, said_again
-from grice_research.recipes.relevance.vectors import VectorStore
+from grice_research.recipes.common import Steps, VectorStore
 
 AXES = 160
 """Principal axes of the turns that the networks read."""
@@ -356,9 +356,7 @@ def _fitted(turns: _Turns, chosen: NDArray[np.int64], seed: int) -> nn.Sequentia
     draw = np.random.default_rng(seed)
     net = nn.Sequential(nn.Dropout(DROPPED_IN), nn.Linear(turns.read.shape[1], HIDDEN), nn.ReLU(),
                         nn.Dropout(DROPPED), nn.Linear(HIDDEN, ALONE))  # fmt: skip
-    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
-    steps = EPOCHS * (len(chosen) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
+    step = Steps(net.parameters(), RATE, DECAYED, EPOCHS * (len(chosen) // BATCH))
     liked = np.zeros(len(turns.sizes), np.float32)
     left = without_length(turns.quality[chosen], turns.sizes[chosen])
     liked[chosen] = left / left.std()
@@ -366,11 +364,7 @@ def _fitted(turns: _Turns, chosen: NDArray[np.int64], seed: int) -> nn.Sequentia
         order = draw.permutation(chosen)
         for start in range(0, len(order) - BATCH + 1, BATCH):
             some = order[start : start + BATCH]
-            loss = _loss(net, turns, some, torch.from_numpy(liked[some]))
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
+            step(_loss(net, turns, some, torch.from_numpy(liked[some])))
     return net.eval()
 
 

@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 
 from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
 from grice.metrics.turn_features import NUMBERS, ORDER, Towers
-from grice.models.bundle import file_sha256
+from grice.models.bundle import write_card
 from grice.models.mlp import quantized
 from grice_research.places import MODELS
 from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
@@ -146,6 +146,7 @@ def liked(net: ThreadNet) -> NDArray[np.float64]:
 
 
 OUT = MODELS / "coherence"
+FILES = ("head.npz", "bigrams.npz", "misfits.npz")
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
 """Candidate weights of people's ratings beside that of broken conversations."""
 GOOD = (0.0, 0.2, 0.4)
@@ -201,7 +202,7 @@ def make_bundle(
     OUT.mkdir(parents=True, exist_ok=True)
     _save(given, towers, alone, states, chosen)
     work = nets[0].parent
-    for name in ("bigrams.npz", "misfits.npz"):
+    for name in FILES[1:]:
         (OUT / name).write_bytes((work / name).read_bytes())
     sharpness = json.loads((work / "misfits.json").read_text("utf-8"))["sharpness"]
     settings = {"decay": towers.decay, "reach": REACH, "sharpness": sharpness}
@@ -325,9 +326,14 @@ def _save(
     given: Prepared, towers: Towers, alone: Alone, states: list[dict[str, torch.Tensor]],
     chosen: _Chosen,
 ) -> None:  # fmt: skip
-    arrays = {"axes": given.axes, "mean": given.mean,
-              "whole": np.append(chosen.weights, chosen.bias), "turns": chosen.turns}  # fmt: skip
-    layers = {"left": towers.left, "right": towers.right, "alone": alone.layers} | {
+    # The weights of the whole are summed up: half precision would be too coarse for them.
+    arrays = {
+        "axes": given.axes.astype(np.float16),
+        "mean": given.mean.astype(np.float16),
+        "whole": np.append(chosen.weights, chosen.bias).astype(np.float32),
+        "turns": chosen.turns.astype(np.float32),
+    }
+    layers = {"left": towers.left.layers, "right": towers.right.layers, "alone": alone.layers} | {
         f"net{i}": [(state[f"{name}.weight"].numpy().T, state[f"{name}.bias"].numpy())
                     for name in ("first", "last")]
         for i, state in enumerate(states)
@@ -335,14 +341,9 @@ def _save(
     for name, weights_of_layer in layers.items():
         for i, (weight, bias) in enumerate(weights_of_layer):
             whole, scale = quantized(weight)
-            arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale,
-                       f"{name}_bias_{i}": bias}  # fmt: skip
-    # The weights of the whole are summed up: half precision would be too coarse for them.
-    halved = {"axes", "mean"}
-    kept = {name: array if array.dtype == np.int8 else
-            array.astype(np.float16 if name in halved else np.float32)
-            for name, array in arrays.items()}  # fmt: skip
-    np.savez_compressed(OUT / "head.npz", allow_pickle=False, **kept)
+            arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale.astype(np.float32),
+                       f"{name}_bias_{i}": bias.astype(np.float32)}  # fmt: skip
+    np.savez_compressed(OUT / "head.npz", allow_pickle=False, **arrays)
 
 
 def _write(
@@ -396,16 +397,4 @@ def _write(
         "excluded": "conversations that hold a text of an evaluated set (more than three words)",
         "command": "python -m grice_research.recipes.coherence.train STEP --data ../shared/data",
     }
-    tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
-    tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
-    sums = {
-        f'"{name}"': file_sha256(OUT / name) for name in ("head.npz", "bigrams.npz", "misfits.npz")
-    }
-    tables.append("[files]\n" + _pairs(sums))
-    (OUT / "card.toml").write_text("\n".join(tables), "utf-8")
-
-
-def _pairs(table: dict[str, Any]) -> str:
-    # JSON's strings, numbers and flat lists are TOML's.
-    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n"
-                   for key, value in table.items())  # fmt: skip
+    write_card(OUT, facts, training, settings, quality, files=FILES)

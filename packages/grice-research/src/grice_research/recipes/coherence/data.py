@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from multiprocessing import Pool
@@ -14,17 +12,13 @@ from typing import NamedTuple
 from grice.perturb import Material
 from grice.perturb.run import named, perturb
 from grice.records import Conversation, Turn
+from grice_research.recipes.common import rows_of
 from grice_research.recipes.relevance.corpora import (
     Dialogue,
     evaluated_texts,
     normalise,
     read_dialogues,
 )
-
-__all__ = [
-    "AGAIN_KINDS", "HELD_OUT_KINDS", "TRAINED", "WORDED", "Rated", "Sample", "broken", "intact",
-    "normalise", "only_weighs", "rated", "said_again",
-]  # fmt: skip
 
 FEWEST, MOST = 6, 30
 """Turns of a conversation that is used; a longer one gives a stretch of MOST turns."""
@@ -180,21 +174,19 @@ def rated(data: Path) -> Iterator[Rated]:
         for dialogue in read_dialogues(data)
         if dialogue.source == "convai2017" and dialogue.held_out
     }
-    with gzip.open(data / "convai2017/convai2017.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            meta = row["meta"]
-            given = [mark["quality"] for mark in meta["eval"].values() if mark["quality"]]
-            names = sorted({turn["speaker"] for turn in row["turns"]})
-            texts = tuple(" ".join(turn["text"].split()) for turn in row["turns"])
-            if meta["amt50"] or not given or len(texts) < 4 or len(names) != 2:
-                continue
-            marks = [*(meta["utt_eval"] or []), *[0] * len(texts)][: len(texts)]
-            yield Rated(
-                texts,
-                tuple(names.index(turn["speaker"]) for turn in row["turns"]),
-                sum(given) / len(given),
-                tuple(None if not mark else mark == 2 for mark in marks),
-                row["id"] in held,
-                tuple(meta["users"].get(turn["speaker"]) != "Bot" for turn in row["turns"]),
-            )
+    for row in rows_of(data / "convai2017/convai2017.jsonl.gz"):
+        meta, turns = row["meta"], row["turns"]
+        given = [mark["quality"] for mark in meta["eval"].values() if mark["quality"]]
+        names = sorted({turn["speaker"] for turn in turns})
+        texts = tuple(" ".join(turn["text"].split()) for turn in turns)
+        if meta["amt50"] or not given or len(texts) < 4 or len(names) != 2:
+            continue
+        marks = [*(meta["utt_eval"] or []), *[0] * len(texts)][: len(texts)]
+        yield Rated(
+            texts,
+            tuple(names.index(turn["speaker"]) for turn in turns),
+            sum(given) / len(given),
+            tuple(None if not mark else mark == 2 for mark in marks),
+            row["id"] in held,
+            tuple(meta["users"].get(turn["speaker"]) != "Bot" for turn in turns),
+        )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +15,7 @@ from torch.nn.functional import softplus
 
 from grice.metrics.turn_features import NUMBERS, ORDER
 from grice_research.recipes.coherence.arrays import AXES, Item, Prepared
+from grice_research.recipes.common import Steps
 from grice_research.surface import LOWEST
 
 HIDDEN = 112
@@ -24,16 +23,6 @@ DROPPED_IN, DROPPED = 0.1, 0.3
 RATE, DECAYED, EPOCHS, BATCH = 1.5e-3, 0.02, 7, 24
 WHOLE = 1.5
 """Weight of the loss on whole conversations, beside one on turns."""
-
-
-class Settings(NamedTuple):
-    """Options that differ between trainings."""
-
-    epochs: int = EPOCHS
-    kinds: Collection[str] = ()
-    most: int = 10**9
-    people: bool = True
-    only: Collection[int] = ()
 
 
 class ThreadNet(nn.Module):
@@ -67,53 +56,40 @@ def fit(given: Prepared, seed: int, out: Path) -> None:
     """Fit one network, and keep it with what it reaches on the held-out conversations."""
     if out.exists():
         return
-    net = train(given, seed, Settings())
+    net = train(given, seed)
     torch.save({"net": net.state_dict(), "seed": seed}, out)
     print(f"seed {seed}:", accuracies(net, given), quality_rank(net, given), flush=True)
 
 
-def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
+def train(given: Prepared, seed: int) -> ThreadNet:
     """Return a network fitted on conversations and their broken twins, and on rated ones."""
     torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
-    pairs = _pairs(given, settings)
+    pairs = _pairs(given)
     people = [item for item in given.items["rated"] if not item.held_out]
     net = ThreadNet()
-    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
-    steps = settings.epochs * (len(pairs) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
+    step = Steps(net.parameters(), RATE, DECAYED, EPOCHS * (len(pairs) // BATCH))
     began = time.monotonic()
-    for epoch in range(settings.epochs):
+    for epoch in range(EPOCHS):
         order = draw.permutation(len(pairs))
         total = 0.0
         for start in range(0, len(order) - BATCH + 1, BATCH):
             picked = [pairs[i] for i in order[start : start + BATCH]]
             twins = [ways[draw.integers(len(ways))] for _, ways in picked]
             marked = [people[i] for i in draw.integers(len(people), size=BATCH // 2)]
-            loss = _loss(net, given, [item for item, _ in picked], twins,
-                         marked if settings.people else [])  # fmt: skip
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-            total += float(loss.detach())
+            total += step(_loss(net, given, [item for item, _ in picked], twins, marked))
         print(f"seed {seed}, epoch {epoch + 1}: loss {total / (len(order) // BATCH):.4f}, "
               f"{time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
     return net.eval()
 
 
-def _pairs(given: Prepared, settings: Settings) -> list[tuple[Item, list[Item]]]:
-    whole = {
-        whole_item.twin: whole_item for whole_item in given.items["train"] if not whole_item.kind
-    }
+def _pairs(given: Prepared) -> list[tuple[Item, list[Item]]]:
+    whole = {item.twin: item for item in given.items["train"] if not item.kind}
     ways: dict[int, list[Item]] = {}
     for item in given.items["train"]:
-        wanted = not settings.only or item.twin in settings.only
-        if wanted and item.kind and (not settings.kinds or item.kind in settings.kinds):
+        if item.kind:
             ways.setdefault(item.twin, []).append(item)
-    return [(whole[twin], twins) for twin, twins in ways.items()][
-        :: max(1, len(ways) // settings.most)
-    ]
+    return [(whole[twin], twins) for twin, twins in ways.items()]
 
 
 def _loss(
@@ -148,8 +124,6 @@ def _ratings(
     marked: list[Item],
 ) -> torch.Tensor:
     """Return the loss on messages that were called good or bad, and on rated conversations."""
-    if not marked:
-        return torch.zeros(())
     quality = net.quality(read[:, 3:])[:, 0]
     wanted = torch.tensor([(item.quality - 1) / 4 for item in marked], dtype=torch.float32)
     loss = cross_entropy(quality, wanted)

@@ -19,7 +19,6 @@ import torch
 
 from grice.metrics.turn_features import Towers
 from grice.models.bundle import open_bundle
-from grice.models.embedded import EmbeddedEncoder
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.arrays import (
@@ -42,9 +41,10 @@ from grice_research.recipes.coherence.data import (
     said_again,
 )
 from grice_research.recipes.coherence.fit import fit
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.vectors import (
+from grice_research.recipes.common import (
     VectorStore,
+    exact_encoder,
+    parser_of,
 )
 
 WORK = work_folder("coherence")
@@ -86,7 +86,7 @@ def encode(part: int, of: int) -> None:
         texts -= VectorStore(folder).index.keys()
     missing = sorted(texts)[part::of]
     store = VectorStore(WORK / f"vectors{part}")
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     store.add(missing, encoder)
 
 

@@ -29,14 +29,14 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from grice.metrics.turn_features import ReplacedTokenDetector
-from grice.models.bundle import open_bundle
-from grice.models.embedded import EmbeddedEncoder, Hidden
+from grice.models.embedded import Hidden
 from grice.models.mlp import Mlp
 from grice.models.spans import neighbourhood
 from grice.perturb.wording import agreeing, replace, words
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.arrays import weighing
 from grice_research.recipes.coherence.data import Sample, only_weighs, said_again
+from grice_research.recipes.common import Steps, exact_encoder
 from grice_research.surface import base, exchanged, placeholder
 
 Spans = tuple[tuple[int, int], ...]
@@ -241,19 +241,14 @@ def states() -> None:
     drawn = [(exchange, held) for held in (False, True) for exchange in _exchanged(made, held=held)]
     Random(0).shuffle(drawn)
     (WORK / "states").mkdir(exist_ok=True)
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     began = time.monotonic()
     for start in range(0, len(drawn), SHARD):
         path = WORK / "states" / f"{start // SHARD:03d}.pickle"
         if not path.exists():
             part = drawn[start : start + SHARD]
             before_states, became = (
-                [
-                    hidden
-                    for hidden, _ in encoder.hidden(
-                        [getattr(exchange, name) for exchange, _ in part]
-                    )
-                ]
+                [hidden for hidden, _ in encoder.hidden([getattr(way, name) for way, _ in part])]
                 for name in ("original", "text")
             )
             path.write_bytes(pickle.dumps([
@@ -302,14 +297,12 @@ def fit() -> None:
     twins = [twin for path in sorted((WORK / "states").glob("*.pickle"))
              for twin in pickle.loads(path.read_bytes())
              if min(len(twin.original), len(twin.states)) > 2]  # fmt: skip
-    held = [twin for twin in twins if twin.held_out]
     twins = [twin for twin in twins if not twin.held_out]
     for seed in SEEDS:
         path = WORK / f"words{seed}.pt"
         if not path.exists():
             net = _trained(twins, seed)
             torch.save(net.state_dict(), path)
-            print(f"seed {seed}:", _accuracy_by_kind(net, held), flush=True)
     _join([torch.load(WORK / f"words{seed}.pt") for seed in SEEDS])
 
 
@@ -317,20 +310,14 @@ def _trained(twins: list[Twin], seed: int) -> TokenNet:
     torch.manual_seed(seed)
     draw = Random(seed)
     net = TokenNet(twins[0].original.shape[1])
-    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
     batches = -(-len(twins) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=EPOCHS * batches)
+    step = Steps(net.parameters(), RATE, DECAYED, EPOCHS * batches)
     for epoch in range(EPOCHS):
         order = list(range(len(twins)))
         draw.shuffle(order)
         total = 0.0
         for start in range(0, len(order), BATCH):
-            loss = _loss(net, [twins[i] for i in order[start : start + BATCH]])
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-            total += float(loss.detach())
+            total += step(_loss(net, [twins[i] for i in order[start : start + BATCH]]))
         print(f"seed {seed}, epoch {epoch + 1}: loss {total / batches:.4f}", flush=True)
     return net.eval()
 
@@ -344,21 +331,6 @@ def _loss(net: TokenNet, twins: list[Twin]) -> torch.Tensor:
                              pos_weight=torch.tensor(RARE))  # fmt: skip
     whole = net.turns(odds, [len(part) for part in read])
     return by_token + softplus(whole[: len(twins)] - whole[len(twins) :]).mean()
-
-
-@torch.no_grad()
-def _accuracy_by_kind(net: TokenNet, held: list[Twin]) -> dict[str, tuple[float, int]]:
-    """Return for each kind how often the turn as it was said is less odd, and of how many."""
-    hits: dict[str, list[bool]] = {}
-    for twin in held:
-        read = [_read(twin.original), _read(twin.states)]
-        odds = net(torch.from_numpy(np.concatenate(read)))
-        odds_before, became = net.turns(odds, [len(part) for part in read])
-        hits.setdefault(twin.kind, []).append(bool(odds_before < became))
-    return {
-        kind: (round(float(np.mean(hits_of_kind)), 3), len(hits_of_kind))
-        for kind, hits_of_kind in hits.items()
-    }
 
 
 def _join(states: Sequence[dict[str, torch.Tensor]]) -> None:
@@ -382,7 +354,7 @@ def judge() -> None:
     texts = sorted({text for sample in chosen for text in sample.turns})
     stated = json.loads((WORK / "misfits.json").read_text("utf-8"))
     head = ReplacedTokenDetector(Mlp.load(WORK / "misfits.npz"), REACH, stated["sharpness"], "")
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     judged = {}
     for start in range(0, len(texts), AT_ONCE):
         part = texts[start : start + AT_ONCE]

@@ -8,12 +8,13 @@ The bundle holds a network per seed, whose log odds are averaged: a quarter of a
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -31,13 +32,11 @@ from grice.perturb.deam import opposite
 from grice.perturb.negation import negated
 from grice.text.content import sentences
 from grice_research.places import MODELS
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import normalise, rows_of
+from grice_research.recipes.common import Steps, figure_of, layers_of, parser_of, rows_of, table_of
+from grice_research.recipes.relevance.corpora import normalise
 from grice_research.recipes.sense.sources import (
     evaluated,
     is_stated,
-    snli_dev,
-    table_of,
     written_items,
 )
 from grice_research.roc import roc_areas
@@ -79,53 +78,50 @@ def _pair(first: str, second: str, source: str, group: str, *, contradicts: bool
     )
 
 
-def _labelled(source: str, rows: Iterator[tuple[str, str, str]]) -> Iterator[Sentences]:
-    for premise, hypothesis, label in rows:
-        yield _pair(premise, hypothesis, source, premise, contradicts=label == "contradiction")
-
-
 def snli(data: Path) -> Iterator[Sentences]:
     """Yield the development part of SNLI."""
-    yield from _labelled("snli", snli_dev(data))
+    for row in table_of(data / "snli_devtest/snli_devtest.tsv.gz"):
+        if row["split"] == "dev":
+            pair = [re.sub(r" (?=[.,!?'])", "", row[name]) for name in ("premise", "hypothesis")]
+            yield _pair(*pair, "snli", pair[0], contradicts=row["label"] == "contradiction")
 
 
-def revised(data: Path) -> Iterator[Sentences]:
-    """Yield pairs of SNLI with revisions of either side by people; a group stays together."""
-    for row in rows_of(data / "nli_contradiction/cf_snli.jsonl.gz"):
-        if row["split"] != "test":
-            label = row["label"] == "contradiction"
-            yield _pair(
-                row["premise"], row["hypothesis"], "revised", str(row["group"]), contradicts=label
-            )
+class Source(NamedTuple):
+    """A file of labelled pairs: which rows are read, and the field of the group."""
+
+    file: str
+    keep: Callable[[int, dict[str, Any]], object]
+    group: str
 
 
-def broken(data: Path) -> Iterator[Sentences]:
-    """Yield premises with one word replaced: every third contradiction, and all others."""
-    rows = rows_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
-    for place, row in enumerate(rows):
-        label = row["label"] == "contradiction"
-        if not label or place % 3 == 0:
-            yield _pair(
-                row["premise"], row["hypothesis"], "broken", row["premise"], contradicts=label
-            )
+FILES = {
+    # Pairs of SNLI with revisions of either side by people.
+    "revised": Source(
+        "nli_contradiction/cf_snli.jsonl.gz", lambda _, row: row["split"] != "test", "group"
+    ),
+    # Premises with one word replaced: every third contradiction, and all others.
+    "broken": Source(
+        "nli_contradiction/breaking_nli.jsonl.gz",
+        lambda place, row: row["label"] != "contradiction" or place % 3 == 0,
+        "premise",
+    ),
+    # Pairs with "not" in either side or both.
+    "negated": Source("negated_nli/negated_nli.tsv.gz", lambda *_: True, "hypothesis"),
+    # Pairs that differ by a quantifier or a narrower word; none is a contradiction.
+    "monotone": Source("nli_contradiction/med.jsonl.gz", lambda place, _: place % 2, "premise"),
+}
 
 
-def negated_nli(data: Path) -> Iterator[Sentences]:
-    """Yield pairs with "not" in either side or both."""
-    for row in table_of(data / "negated_nli/negated_nli.tsv.gz"):
-        label = row["label"] == "contradiction"
-        yield _pair(
-            row["premise"], row["hypothesis"], "negated", row["hypothesis"], contradicts=label
-        )
-
-
-def monotone(data: Path) -> Iterator[Sentences]:
-    """Yield pairs that differ by a quantifier or a narrower word; none is a contradiction."""
-    for place, row in enumerate(rows_of(data / "nli_contradiction/med.jsonl.gz")):
-        if place % 2:
-            yield _pair(
-                row["premise"], row["hypothesis"], "monotone", row["premise"], contradicts=False
-            )
+def labelled(data: Path) -> Iterator[Sentences]:
+    """Yield the pairs of the files."""
+    for name, source in FILES.items():
+        read = table_of if ".tsv" in source.file else rows_of
+        for place, row in enumerate(read(data / source.file)):
+            if source.keep(place, row):
+                contradicts = row["label"] == "contradiction"
+                group = str(row[source.group])
+                pair = row["premise"], row["hypothesis"]
+                yield _pair(*pair, name, group, contradicts=contradicts)
 
 
 def written(_: Path) -> Iterator[Sentences]:
@@ -179,16 +175,7 @@ def _opposites(texts: list[str], group: str, draw: Random) -> Iterator[Sentences
             last = both
 
 
-SOURCES: dict[str, Callable[[Path], Iterator[Sentences]]] = {
-    "snli": snli,
-    "revised": revised,
-    "broken": broken,
-    "negated": negated_nli,
-    "monotone": monotone,
-    "written": written,
-    "turns": turns,
-}
-"""By name; each yields pairs from the folder of data sets."""
+SOURCES = (snli, labelled, written, turns)
 
 
 def pairs(data: Path) -> list[Sentences]:
@@ -196,7 +183,7 @@ def pairs(data: Path) -> list[Sentences]:
     stated = evaluated(data) | {normalise(text) for text in _dialogues(data)}
     return [
         pair
-        for pair in dict.fromkeys(pair for source in SOURCES.values() for pair in source(data))
+        for pair in dict.fromkeys(pair for source in SOURCES for pair in source(data))
         if not (is_stated(pair.premise, stated) or is_stated(pair.hypothesis, stated))
     ]
 
@@ -317,9 +304,7 @@ class Attention(nn.Module):
     def save(self, folder: Path, number: int) -> None:
         """Write the parts as the product reads them."""
         for name in PARTS:
-            layers = [part for part in getattr(self, name) if isinstance(part, nn.Linear)]
-            arrays = [(p.weight.detach().numpy().T, p.bias.detach().numpy()) for p in layers]
-            Mlp(arrays).save_int8(folder / f"{name}-{number}.npz")
+            Mlp(layers_of(getattr(self, name))).save_int8(folder / f"{name}-{number}.npz")
 
 
 def _softmax(scores: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
@@ -346,9 +331,8 @@ def train(
     draw = np.random.default_rng(seed)
     net = Attention(given.states.shape[2])
     weights = torch.tensor([WEIGHTS.get(row.source, 1.0) for row in rows])
-    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
     count = len(learned) // BATCH
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, EPOCHS * count + 1)
+    step = Steps(net.parameters(), RATE, DECAY, EPOCHS * count + 1)
     lengths = (given.counts[given.premises] + given.counts[given.hypotheses]).numpy()
     for epoch in range(EPOCHS):
         losses = []
@@ -357,12 +341,7 @@ def train(
             each = functional.binary_cross_entropy_with_logits(
                 odds, given.labels[part], reduction="none"
             )
-            loss = (each * weights[part]).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.item())
+            losses.append(step((each * weights[part]).mean()))
         loss_mean = round(float(np.mean(losses)), 4)
         print(json.dumps({"seed": seed, "epoch": epoch, "loss": loss_mean}), flush=True)
     return net.eval()
@@ -394,15 +373,7 @@ def quality(
             continue
         groups = [rows[i].premise for i in places]
         area = roc_areas({"odds": odds[places]}, labels, groups=groups).areas["odds"]
-        yield {
-            "on": f"pairs kept back: {source}",
-            "measure": "AUC",
-            "value": round(area.value, 3),
-            "low": round(area.low, 3),
-            "high": round(area.high, 3),
-            "n": len(places),
-            "command": command,
-        }
+        yield figure_of(f"pairs kept back: {source}", "AUC", area, command, len(places))
 
 
 def write(folder: Path, nets: Sequence[Attention], figures: list[dict[str, object]]) -> None:

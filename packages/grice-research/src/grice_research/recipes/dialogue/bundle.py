@@ -15,10 +15,10 @@ from tokenizers import Tokenizer
 
 from grice.knowledge.generative import START
 from grice.models.bundle import write_card
+from grice_research.recipes.common import parser_of
 from grice_research.recipes.dialogue.train import WORK, Utterances, code, read_utterances, shape_of
 from grice_research.recipes.generator.bundle import write_engine
 from grice_research.recipes.generator.model import TailModel
-from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import EVALUATED, SOURCES
 from grice_research.training_texts import record_texts
 

@@ -17,8 +17,8 @@ from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
 from grice.models.bundle import write_card
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
+from grice_research.recipes.common import figure_of, parser_of
 from grice_research.recipes.dialogue.trials import trials
-from grice_research.recipes.options import parser_of
 from grice_research.recipes.review.data import fit
 from grice_research.roc import roc_areas
 
@@ -50,16 +50,9 @@ def main() -> None:
         "number of words": np.array([float(len(trial.reply.split())) for trial in made]),
     }
     areas = roc_areas(columns, damaged, groups=[trial.group for trial in made]).areas
+    on = "held-out replies of people with a slip, against those without"
     figures = [
-        {
-            "on": "held-out replies of people with a slip, against those without",
-            "measure": f"area under the curve, {name}",
-            "value": round(area.value, 3),
-            "low": round(area.low, 3),
-            "high": round(area.high, 3),
-            "n": len(made),
-            "command": COMMAND,
-        }
+        figure_of(on, f"area under the curve, {name}", area, COMMAND, len(made))
         for name, area in areas.items()
     ]
     for figure in figures:

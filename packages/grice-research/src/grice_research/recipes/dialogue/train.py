@@ -21,10 +21,10 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from grice.knowledge.generative import END_OF_TEXT, START
 from grice.models.bundle import open_bundle
 from grice_research.places import work_folder
+from grice_research.recipes.common import parser_of
 from grice_research.recipes.generator.data import Sheet, make_tokenizer, padded
 from grice_research.recipes.generator.model import Shape, TailModel
 from grice_research.recipes.generator.train import Log, State, Team, sheet_loss, start_pieces
-from grice_research.recipes.options import parser_of
 from grice_research.recipes.relevance.corpora import (
     Dialogue,
     evaluated_texts,

@@ -9,7 +9,6 @@ all that people called good or bad. ``bundle.py`` writes the figures into the ca
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +18,12 @@ from numpy.typing import NDArray
 from grice.metrics.fluency import FluencyModel
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedGenerator
+from grice_research.recipes.common import auc, interval_over, parser_of, write_rows
 from grice_research.recipes.dialogue.train import WORK
 from grice_research.recipes.dialogue.trials import Trial, trials
-from grice_research.recipes.options import parser_of
 
 Floats = NDArray[np.float64]
 
-RESAMPLES = 500
 ON = {
     "random": "true replies against random ones",
     "damaged": "true replies against damaged ones",
@@ -60,30 +58,6 @@ def tasks_of(every: list[Trial]) -> list[Task]:
     ]
 
 
-def area(task: Task, values: Floats) -> float:
-    """Return the area under the curve."""
-    from scipy.stats import rankdata
-
-    ranks, high = rankdata(values[task.rows]), task.labels > 0.5
-    wins = ranks[high].sum() - high.sum() * (high.sum() + 1) / 2
-    return float(wins / (high.sum() * (~high).sum()))
-
-
-def interval(values: Floats, every: Sequence[Trial], task: Task) -> dict[str, float | int]:
-    """Return an area with its 95 % interval; conversations are drawn again."""
-    groups = np.array([every[row].group for row in task.rows])
-    _, owner = np.unique(groups, return_inverse=True)
-    members = [np.flatnonzero(owner == number) for number in range(owner.max() + 1)]
-    random = np.random.default_rng(0)
-    drawn = []
-    for _ in range(RESAMPLES):
-        again = np.concatenate([members[i] for i in random.integers(0, len(members), len(members))])
-        drawn.append(area(Task(task.name, task.rows[again], task.labels[again]), values))
-    low, high = np.percentile(drawn, (2.5, 97.5))
-    rounded = {"value": area(task, values), "low": float(low), "high": float(high)}
-    return {**{name: round(figure, 4) for name, figure in rounded.items()}, "n": len(task.rows)}
-
-
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, default=WORK / "seed0/bundle")
@@ -94,11 +68,21 @@ def main() -> None:
     odd = np.array(oddness.disfluency([trial.reply for trial in every]))
     figures = []
     for task in tasks_of(every):
-        figure = {"on": f"held out: {ON[task.name]}", "measure": "area under the curve, oddness"}
-        figures.append({**figure, **interval(-odd, every, task), "command": COMMAND})
+        values, labels = -odd[task.rows], task.labels
+        low, high = interval_over(
+            [every[row].group for row in task.rows],
+            lambda rows, values=values, labels=labels: auc(values[rows], labels[rows]),
+            500,
+        )
+        bounds = {"value": auc(values, labels), "low": low, "high": high}
+        figures.append({
+            "on": f"held out: {ON[task.name]}", "measure": "area under the curve, oddness",
+            **{name: round(bound, 4) for name, bound in bounds.items()}, "n": len(values),
+            "command": COMMAND,
+        })  # fmt: skip
         print(json.dumps(figures[-1]))
     WORK.mkdir(parents=True, exist_ok=True)
-    (WORK / "weighed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in figures))
+    write_rows(WORK / "weighed.jsonl", figures)
 
 
 if __name__ == "__main__":

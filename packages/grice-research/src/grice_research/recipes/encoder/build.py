@@ -17,30 +17,24 @@ from pathlib import Path
 
 from ctranslate2.converters import TransformersConverter
 
-from grice.models.bundle import file_sha256, shipped_bundles
+from grice.models.bundle import file_sha256, shipped_bundles, write_card
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 FILES = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
-CARD = """\
-name = "encoder"
-kind = "encoder"
-version = "1"
-summary = "Sentence vectors: all-MiniLM-L6-v2, 6 layers of 384, matrices rounded to int8."
-licence = "Apache-2.0"
-inputs = "a text; of one longer than 256 word pieces the end is read"
-outputs = "a unit vector of 384 numbers of half precision; mean over the states of all tokens"
-
-[training]
-data = ["none of ours: the weights are sentence-transformers/all-MiniLM-L6-v2 as published"]
-excluded = "its published training sets name no evaluated set (they hold Reddit comments)"
-command = "python -m grice_research.recipes.encoder.build MODEL_FOLDER"
-
-[settings]
-max_tokens = 256
-dimensions = 384
-
-[files]
-"""
+FACTS = {
+    "name": "encoder",
+    "kind": "encoder",
+    "version": "1",
+    "summary": "Sentence vectors: all-MiniLM-L6-v2, 6 layers of 384, matrices rounded to int8.",
+    "licence": "Apache-2.0",
+    "inputs": "a text; of one longer than 256 word pieces the end is read",
+    "outputs": "a unit vector of 384 numbers of half precision; mean over the states of all tokens",
+}
+TRAINING = {
+    "data": ["none of ours: the weights are sentence-transformers/all-MiniLM-L6-v2 as published"],
+    "excluded": "its published training sets name no evaluated set (they hold Reddit comments)",
+    "command": "python -m grice_research.recipes.encoder.build MODEL_FOLDER",
+}
 
 
 def main() -> None:
@@ -56,8 +50,8 @@ def main() -> None:
         shutil.copy(source / "tokenizer.json", out)
         for name in FILES:
             shutil.copy(out / name, bundle / name)
-    sums = [f'"{name}" = "{file_sha256(bundle / name)}"\n' for name in FILES]
-    (bundle / "card.toml").write_text(CARD + "".join(sums), "utf-8")
+    settings = {"max_tokens": 256, "dimensions": 384}
+    write_card(bundle, FACTS, TRAINING, settings, files=FILES)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,13 @@ from grice.models.protocols import Pair
 from grice.stats import partial_correlation
 from grice.text.script import unreadable
 from grice_research.places import work_folder
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise, rows_of
-from grice_research.recipes.relevance.vectors import (
+from grice_research.recipes.common import (
     StoredEncoder,
     VectorStore,
+    parser_of,
+    rows_of,
 )
+from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise
 from grice_research.training.replies import Penalty, Readings, fit_head, read_replies, save_head
 from grice_research.training_texts import record_texts
 

@@ -1,38 +1,65 @@
-"""Measure the shipped event tagger and write its figures into ``work/quality.json``.
-
-Against the teacher, on the test conversations: F1 of words in events, of events with exactly the
-same words, and of events that share more than half of their words.
+"""Put the trained head into the package and measure it against the teacher.
 
     python -m grice_research.recipes.events.evaluate
+
+Measured on the test conversations: F1 of words in events, of events with exactly the same words,
+and of events that share more than half of their words.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
+import shutil
 from collections import defaultdict
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from grice.models.bundle import Bundle, open_bundle
-from grice.models.embedded import EmbeddedEncoder
+from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
-from grice_research.recipes.events.states import WORK, Labelled, bare, read, split_of
+from grice_research.recipes.common import exact_encoder, parser_of
+from grice_research.recipes.events.train import WORK, Labelled, bare, read_labels, split_of
+from grice_research.training_texts import record_texts
 
 COMMAND = "python -m grice_research.recipes.events.evaluate"
+DATA = (
+    "topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0)",
+    "persuasion_for_good (Apache-2.0)",
+    "synthetic_persona_chat valid (CC BY 4.0)",
+    "casino train, valid (CC BY 4.0)",
+    "convai2017 without amt50 (Apache-2.0)",
+    "pd_fiction plays and conversations, train (US public domain)",
+    "star (MIT)",
+    "labels: rules over the parses of spaCy's small English model en_core_web_sm 3.8 (MIT)",
+)
+SELECTION = (
+    "span F1 on valid conversations of the training corpora: epoch, seed, amount of data",
+    "DECO train: read by eye to mend the rules for labels and for persons",
+)
+
+
+FACTS = {
+    "name": "events",
+    "kind": "span-head",
+    "version": "1",
+    "summary": "Spans of events (a predicate with its core arguments) in a turn of talk.",
+    "licence": "Apache-2.0",
+    "encoder": "encoder",
+    "inputs": "a turn: the token states of the encoder, each with its neighbours",
+    "outputs": "character spans, each with its probability under the chain of tags",
+}
 
 
 Spans = list[tuple[int, int]]
 
 
-def opened(head: Path | str) -> SpanHead:
-    bundle: Bundle = open_bundle(head)
-    encoder = EmbeddedEncoder(open_bundle(bundle.card.encoder), mode="exact", threads=1)
+def shipped_head() -> SpanHead:
+    bundle = open_bundle("events")
+    encoder = exact_encoder()
     return SpanHead(
         read_settings(bundle, SpanSettings),
         bundle.folder,
@@ -78,7 +105,7 @@ def agreement(text: str, spans: Spans, gold: Spans) -> dict[str, np.ndarray]:
 
 def against_teacher(head: SpanHead) -> list[dict[str, object]]:
     rng = random.Random(0)
-    rows = {"as written": read(WORK / "labels.jsonl")}
+    rows = {"as written": read_labels()}
     rows["without punctuation"] = [bare(row, rng) for row in rows["as written"]]
     quality = []
     for form, labelled in rows.items():
@@ -93,29 +120,45 @@ def against_teacher(head: SpanHead) -> list[dict[str, object]]:
                 counts[measure][row.conversation] += count
         for measure, by_conversation in counts.items():
             value, low, high = interval(list(by_conversation.values()), f1)
-            quality.append(
-                {
-                    "on": f"parser's events in held-out conversations, {form}",
-                    "measure": measure,
-                    "value": value,
-                    "low": low,
-                    "high": high,
-                    "n": len(test),
-                }
-            )
+            figure = {"value": round(value, 4), "low": round(low, 4), "high": round(high, 4)}
+            on = f"parser's events in held-out conversations, {form}"
+            given = {"n": len(test), "command": COMMAND}
+            quality.append({"on": on, "measure": measure, **figure, **given})
     return quality
 
 
+def pack(quality: Sequence[dict[str, Any]]) -> None:
+    """Write the bundle with its card."""
+    folder = shipped_bundles()["encoder"].parent / "events"
+    folder.mkdir(exist_ok=True)
+    shutil.copyfile(WORK / "head.npz", folder / "head.npz")
+    settings = json.loads((WORK / "settings.json").read_text())
+    counts = json.loads((WORK / "labels.counts.json").read_text())
+    dropped = counts["dropped: stands in an evaluation set"]
+    training = {
+        "data": DATA,
+        "selection": SELECTION,
+        "excluded": f"{dropped} turns that stand (letters and digits, lower case) in DECO, the "
+        f"ConTurE subset or the rated sets, among {counts['evaluated texts']} such texts; "
+        f"{counts['turns']} turns were labelled",
+        "command": settings["command"],
+        "seeds": sorted(int(seed) for seed in settings["seeds"]),
+    }
+    kept = {name: settings[name] for name in ("label", "reach", "start", "transitions")}
+    write_card(folder, FACTS, training, kept, quality, files=["head.npz"])
+    # The turns that trained it or chose epoch and seed.
+    learned = (row.text for row in read_labels() if split_of(row.conversation) < 2)
+    record_texts(folder, learned)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--bundle", type=Path, help="a bundle folder; the shipped one by default")
-    arguments = parser.parse_args()
-    head = opened(arguments.bundle or "events")
-    quality = [row | {"command": COMMAND} for row in against_teacher(head)]
+    parser_of(__doc__).parse_args()
+    pack(())
+    quality = against_teacher(shipped_head())
     for row in quality:
         figure = "{value:.3f} [{low:.3f}, {high:.3f}] n={n}  {measure}: {on}"
         print(figure.format_map(row))
-    (WORK / "quality.json").write_text(json.dumps(quality, indent=1) + "\n")
+    pack(quality)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from grice_research.places import work_folder
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import rows_of, strings_in
+from grice_research.recipes.common import parser_of, rows_of, write_rows
+from grice_research.recipes.relevance.corpora import spoken_texts
 from grice_research.training_texts import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from spacy.tokens import Doc, Token
@@ -36,31 +36,18 @@ if TYPE_CHECKING:
 WORK = work_folder("events")
 
 
-def every(_: dict[str, Any]) -> bool:
-    return True
-
-
 # file -> (turns to sample, test on a conversation that says whether it may be used)
-SOURCES: dict[str, tuple[int, Any]] = {
-    "topical_chat/valid_freq": (5000, every),
-    "topical_chat/valid_rare": (5000, every),
-    "persuasion_for_good/dialogues": (4500, every),
-    "synthetic_persona_chat/valid": (4500, every),
+SOURCES: dict[str, tuple[int, Callable[[dict[str, Any]], object]]] = {
+    "topical_chat/valid_freq": (5000, lambda _: True),
+    "topical_chat/valid_rare": (5000, lambda _: True),
+    "persuasion_for_good/dialogues": (4500, lambda _: True),
+    "synthetic_persona_chat/valid": (4500, lambda _: True),
     "casino/dialogues": (2500, lambda c: c["split"] != "test"),
     "convai2017/convai2017": (3000, lambda c: not c["meta"].get("amt50")),
     "pd_fiction/plays": (3000, lambda c: c["split"] == "train"),
     "pd_fiction/conversations": (1500, lambda c: c["split"] == "train"),
-    "star/dialogues": (1000, every),
+    "star/dialogues": (1000, lambda _: True),
 }
-# DECO's training part chooses settings; its texts stay out as well.
-EVALUATED = ("accent_deco/deco_test", "accent_deco/conture_subset", "accent_deco/deco_train")
-
-
-def evaluated(data: Path) -> set[str]:
-    """Return the normalised form of every string in the evaluation sets."""
-    files = [data / f"{name}.jsonl" for name in EVALUATED] + sorted((data / "rated").glob("*.gz"))
-    texts = (text for file in files for row in rows_of(file) for text in strings_in(row))
-    return {normalised(part) for text in texts for part in text.split("</UTT>")} - {""}
 
 
 def usable(text: str) -> bool:
@@ -351,13 +338,14 @@ def main() -> None:
     arguments = parser_of(__doc__).parse_args()
     out_file = WORK / "labels.jsonl"
     counts: Counter[str] = Counter()
-    excluded = evaluated(arguments.data)
+    # DECO's training part chooses settings; its texts stay out as well.
+    spoken = spoken_texts(arguments.data, ("deco_test", "conture_subset", "deco_train"))
+    excluded = set(map(normalised, spoken)) - {""}
     WORK.mkdir(parents=True, exist_ok=True)
-    with out_file.open("w", encoding="utf-8") as out:
-        for row in label(turns(arguments.data, excluded, counts)):
-            counts["turns"] += 1
-            counts["events"] += len(row["spans"])
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+    rows = list(label(turns(arguments.data, excluded, counts)))
+    write_rows(out_file, rows)
+    counts["turns"] += len(rows)
+    counts["events"] += sum(len(row["spans"]) for row in rows)
     counts["evaluated texts"] = len(excluded)
     text = json.dumps(counts, indent=1, sort_keys=True)
     out_file.with_suffix(".counts.json").write_text(text + "\n")

@@ -1,16 +1,17 @@
-"""Fit the event tagger on the token states of ``states.py`` and write its bundle.
+"""Fit the event tagger on the token states of labelled turns (``label.py`` comes first).
+
+    python -m grice_research.recipes.events.train --reach 2 --hidden 256 --epochs 6
 
 Three seeds; the one with the best span F1 on the valid conversations is kept. The test
 conversations are left to ``evaluate.py``.
-
-    python -m grice_research.recipes.events.train --reach 2 --hidden 256
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
+import random
+import zlib
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,97 @@ from numpy.typing import NDArray
 
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
+from grice_research.recipes.common import (
+    Steps,
+    exact_encoder,
+    layers_of,
+    parser_of,
+    rows_of,
+    state_of,
+)
 
 WORK = work_folder("events")
+OUTSIDE, BEGIN, INSIDE = range(3)
+
+
+class Labelled(NamedTuple):
+    conversation: str
+    text: str
+    spans: list[tuple[int, int]]
+
+
+def split_of(conversation: str) -> int:
+    """Return 0, 1 or 2 for train, valid, test: 80, 10 and 10 % of the conversations."""
+    return (0, 0, 0, 0, 0, 0, 0, 0, 1, 2)[zlib.crc32(conversation.encode()) % 10]
+
+
+def bare(row: Labelled, rng: random.Random) -> Labelled:
+    """Return a turn as hurried people type it: no punctuation, sometimes no apostrophes."""
+    apostrophes = rng.random() < 0.5
+    kept: list[tuple[str, int]] = []
+    for i, c in enumerate(row.text):
+        if c in "'’" and 0 < i < len(row.text) - 1 and row.text[i - 1].isalpha():
+            if apostrophes:
+                kept.append((c, i))
+        elif c.isalnum() or c in "$%@":
+            kept.append((c.lower(), i))
+        elif kept and kept[-1][0] != " ":
+            kept.append((" ", i))
+    text = "".join(c for c, _ in kept)
+    spans = []
+    for start, end in row.spans:
+        inside = [j for j, (c, i) in enumerate(kept) if start <= i < end and c != " "]
+        if inside:
+            spans.append((inside[0], inside[-1] + 1))
+    return Labelled(row.conversation, text, spans)
+
+
+def tags(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> list[int]:
+    """Return the tag of each token by the span its first character lies in."""
+    token_tags = [OUTSIDE] * len(offsets)
+    for start, end in spans:
+        inside = [i for i, (a, b) in enumerate(offsets) if b > a and start <= a < end]
+        for i in inside:
+            token_tags[i] = INSIDE
+        if inside:
+            token_tags[inside[0]] = BEGIN
+    return token_tags
+
+
+def read_labels() -> list[Labelled]:
+    rows = rows_of(WORK / "labels.jsonl")
+    return [Labelled(r["conversation"], r["text"], [tuple(s) for s in r["spans"]]) for r in rows]
+
+
+def write_states() -> None:
+    """Write the states of all tokens, their tags, and per turn its length, split and form.
+
+    Every turn stands there as it was written, half of them also as hurried people type.
+    """
+    written = read_labels()
+    rng = random.Random(0)
+    rows = [(row, 0) for row in written]
+    rows += [(bare(row, rng), 1) for row in written if rng.random() < 0.5]
+    encoder = exact_encoder()
+    states, tagged, meta = [], [], []
+    for begin in range(0, len(rows), 512):
+        block = rows[begin : begin + 512]
+        hidden = encoder.hidden([row.text for row, _ in block])
+        for (row, form), (hidden_states, _) in zip(block, hidden, strict=True):
+            if not hidden_states.offsets:
+                continue
+            states.append(hidden_states.states[1:-1].astype(np.float16))
+            tagged += tags(hidden_states.offsets, row.spans)[1:-1]
+            meta.append((len(hidden_states.offsets) - 2, split_of(row.conversation), form))
+    np.savez(
+        WORK / "states.npz",
+        states=np.concatenate(states),
+        tags=np.array(tagged, np.int8),
+        meta=np.array(meta, np.int32),
+    )
+    print(f"{len(meta)} turns, {len(tagged)} tokens")
+
+
 TAGS = 3
 IMPOSSIBLE = -1e4
 COMMAND = (
@@ -154,47 +244,39 @@ def fit(
     rng = np.random.default_rng(seed)
     train, valid = data
     model = Tagger(train.states.shape[1], hidden, reach)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
     steps = epochs * len(batches(train, 1000, rng))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, 1.5e-3, total_steps=steps + epochs * 99
-    )
+    step = Steps(model.parameters(), 1.5e-3, 0.01, steps + epochs * 99)
     best, kept = -1.0, None
     for epoch in range(epochs):
         model.train()
         losses = []
         for members in batches(train, 1000, rng):
             windows, tags = gather(train, members, reach)
-            loss = model.loss(model.emissions(windows), tags)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-            losses.append(loss.item())
+            losses.append(step(model.loss(model.emissions(windows), tags)))
         f1 = span_f1(model, valid, reach)
         print(
             f"seed {seed} epoch {epoch} loss {np.mean(losses):.4f} valid span F1 {f1:.4f}",
             flush=True,
         )
         if f1 > best:
-            best, kept = f1, {k: v.clone() for k, v in model.state_dict().items()}
+            best, kept = f1, state_of(model)
     assert kept is not None
     model.load_state_dict(kept)
     return best, model
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--reach", type=int, default=2)
     parser.add_argument("--hidden", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--out", type=Path, default=WORK)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    if not (WORK / "states.npz").exists():
+        write_states()
     data = load(0, arguments.reach), load(1, arguments.reach)
     runs: list[tuple[float, int, Tagger]] = []
-    for seed in arguments.seeds:
+    for seed in (0, 1, 2):
         f1, model = fit(seed, arguments.reach, arguments.hidden, arguments.epochs, data)
         runs.append((f1, seed, model))
         write(runs, arguments)  # a run that is stopped keeps what it has
@@ -202,10 +284,7 @@ def main() -> None:
 
 def write(runs: list[tuple[float, int, Tagger]], arguments: argparse.Namespace) -> None:
     f1, seed, model = max(runs, key=lambda run: run[:2])
-    layers = [
-        (m.weight.detach().T.numpy(), m.bias.detach().numpy()) for m in (model.first, model.last)
-    ]
-    Mlp(layers).save(arguments.out / "head.npz")
+    Mlp(layers_of(model)).save(WORK / "head.npz")
     settings = {
         "label": "event",
         "reach": arguments.reach,
@@ -215,7 +294,7 @@ def write(runs: list[tuple[float, int, Tagger]], arguments: argparse.Namespace) 
         "kept_seed": seed,
         "command": COMMAND.format(**vars(arguments)),
     }
-    (arguments.out / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
+    (WORK / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
     print(f"kept seed {seed}, valid span F1 {f1:.4f}", flush=True)
 
 

@@ -11,8 +11,8 @@ the relation people wrote there.
 
 from __future__ import annotations
 
-import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -21,14 +21,14 @@ from typing import NamedTuple
 import numpy as np
 
 from grice.knowledge import extraction
-from grice.knowledge.extraction import KINDS, Exchange, allowed, candidates, features, worded
+from grice.knowledge.extraction import KINDS, Exchange, allowed, candidates, features
 from grice.knowledge.schema import RELATIONS
-from grice.models.bundle import file_sha256
+from grice.models.bundle import write_card
 from grice.models.loader import ModelLoader
-from grice_research.extraction import as_deco, bleu2
 from grice_research.places import MODELS
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import rows_of, strings_in
+from grice_research.recipes.common import parser_of, rows_of
+from grice_research.recipes.knowledge.atomic import gold_triples
+from grice_research.recipes.relevance.corpora import spoken_texts
 from grice_research.surface import Scale
 from grice_research.training_texts import normalised, record_texts
 
@@ -40,28 +40,20 @@ RATE = 608 / 1200
 
 
 class Reply(NamedTuple):
-    """A reply with the triples that people wrote for it, as ``head <sep> tail`` by relation."""
+    """A reply with the number of triples that people wrote for it by relation."""
 
     exchange: Exchange
-    gold: dict[str, list[str]]
-    group: str
+    gold: dict[str, int]
 
 
 def replies(data: Path, part: str) -> list[Reply]:
     """Return the replies of ``deco_train`` or ``deco_test``."""
-    read_replies = []
-    for line in (data / "accent_deco" / f"{part}.jsonl").read_text("utf-8").splitlines():
-        item = json.loads(line)
+    made = []
+    for item in rows_of(data / f"accent_deco/{part}.jsonl"):
         turns = tuple(turn.strip() for turn in item["history"].split("</UTT>") if turn.strip())
-        triples = item.get("tuples_single", []) + item.get("tuples_pair", [])
-        triples += [triple for each in item.get("tuples", {}).values() for triple in each]
-        gold: dict[str, list[str]] = {}
-        for head, relation, tail, *_ in triples:
-            gold.setdefault(relation, []).append(f"{head} <sep> {tail}")
-        read_replies.append(
-            Reply(Exchange(turns, item["response"]), gold, normalised(item["history"]))
-        )
-    return read_replies
+        gold: dict[str, int] = Counter(relation for _, relation, *_ in gold_triples(item))
+        made.append(Reply(Exchange(turns, item["response"]), gold))
+    return made
 
 
 class Cells(NamedTuple):
@@ -82,63 +74,8 @@ def cells(every: list[Reply]) -> Cells:
     return Cells(positive, asked)
 
 
-def folds(every: list[Reply], count: int, seed: int) -> np.ndarray:
-    """Return the fold of each reply; replies to one history share theirs."""
-    groups = sorted({reply.group for reply in every})
-    drawn = np.random.default_rng(seed).permutation(len(groups)) % count
-    number = dict(zip(groups, drawn.tolist(), strict=True))
-    return np.array([number[reply.group] for reply in every])
-
-
-class Figures(NamedTuple):
-    """Measures of an extractor on the training part."""
-
-    area: float
-    recall: float
-    lift: float
-    bleu2: float
-
-
 NOTHING = -1e3
 """Score of a cell without any pair of events."""
-
-
-def judged(scores: np.ndarray, likeness: np.ndarray, known: Cells, rows: np.ndarray) -> Figures:
-    """Judge scores of cells."""
-    scores, positive, asked = scores[rows], known.positive[rows], known.asked[rows]
-    bound = np.quantile(scores, 1 - RATE)
-    given = (scores >= bound) & (scores > NOTHING)
-    areas, sizes = [], []
-    for column in range(len(RELATIONS)):
-        some = asked[:, column]
-        high = scores[some & positive[:, column], column]
-        low = scores[some & ~positive[:, column], column]
-        if len(high) and len(low):
-            above = (high[:, None] > low).mean() + (high[:, None] == low).mean() / 2
-            areas.append(above)
-            sizes.append(len(high))
-    precision = positive[given & asked].mean() / positive[asked].mean()
-    return Figures(
-        float(np.average(areas, weights=sizes)),
-        float(given[positive].mean()),
-        float(precision),
-        float(np.nanmean(likeness[rows])),
-    )
-
-
-def summary(scores: np.ndarray, likeness: np.ndarray, known: Cells) -> str:
-    """Return the figures with intervals over resampled replies, as one line."""
-    every = np.arange(len(scores))
-    value = judged(scores, likeness, known, every)
-    random = np.random.default_rng(0)
-    drawn = np.array(
-        [judged(scores, likeness, known, random.choice(every, len(every))) for _ in range(300)]
-    )
-    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
-    return "  ".join(
-        f"{name} {v:.3f} [{a:.3f}, {b:.3f}]"
-        for name, v, a, b in zip(Figures._fields, value, low, high, strict=True)
-    )
 
 
 class Pairs(NamedTuple):
@@ -146,60 +83,30 @@ class Pairs(NamedTuple):
 
     features: np.ndarray
     allowed: np.ndarray
-    likeness: np.ndarray
 
 
-def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = ()) -> list[Pairs]:
+def read(exchanges: Sequence[Exchange]) -> list[Pairs]:
     """Read the pairs of events of each reply with the shipped tagger."""
     tagger = ModelLoader(mode="exact", workers=1, cache=None).load("bundle:events")
     by_reply = []
-    for i, (event_mentions, _) in enumerate(extraction.mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
-        pairs = candidates(event_mentions, KINDS)
-        own = sum(item.own for item in event_mentions)
-        counts = (len(event_mentions) - own, own)
-        people = gold[i] if gold else {}
-        by_reply.append(
-            Pairs(
-                features(pairs, counts),
-                allowed(pairs),
-                np.array(
-                    [[_likeness(p, r, people.get(r)) for r in RELATIONS] for p in pairs]
-                ).reshape(len(pairs), len(RELATIONS)),
-            )
-        )
+    for mentions, _ in extraction.mentions_in(exchanges, tagger, KINDS):  # type: ignore[arg-type]
+        pairs = candidates(mentions, KINDS)
+        own = sum(item.own for item in mentions)
+        counts = (len(mentions) - own, own)
+        by_reply.append(Pairs(features(pairs, counts), allowed(pairs)))
     return by_reply
 
 
-def _likeness(pair: object, relation: str, people: list[str] | None) -> float:
-    if not people:
-        return 0.0
-    head, tail = worded(pair, relation)  # type: ignore[arg-type]
-    return bleu2([f"{as_deco(head)} <sep> {as_deco(tail)}"], people)
-
-
-def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each cell the score and the number of its best pair; -1 where there is none."""
+def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> np.ndarray:
+    """Return for each cell the score of its best pair; ``NOTHING`` where there is none."""
     scores = np.full((len(by_reply), len(RELATIONS)), NOTHING)
-    chosen = np.full(scores.shape, -1)
     for i, pairs in enumerate(by_reply):
         if len(pairs.features):
-            values = np.where(pairs.allowed, pairs.features @ weights, NOTHING)
-            chosen[i] = np.where(pairs.allowed.any(axis=0), values.argmax(axis=0), -1)
-            scores[i] = values.max(axis=0)
-    return scores, chosen
+            scores[i] = np.where(pairs.allowed, pairs.features @ weights, NOTHING).max(axis=0)
+    return scores
 
 
-def likeness(by_reply: Sequence[Pairs], chosen: np.ndarray, replies: Sequence[Reply]) -> np.ndarray:
-    """Return BLEU-2 of the chosen pairs in the cells where people gave a triple, else NaN."""
-    values = np.full(chosen.shape, np.nan)
-    for i, reply in enumerate(replies):
-        for j, name in enumerate(RELATIONS):
-            if name in reply.gold and chosen[i, j] >= 0:
-                values[i, j] = by_reply[i].likeness[chosen[i, j], j]
-    return values
-
-
-HERE = Path(__file__).parent
+CUES = Path(__file__).parent / "cues.toml"
 COMMAND = "python -m grice_research.recipes.extraction.pack --data ../shared/data"
 SOURCES = {
     "topical_chat/valid_freq": "CDLA-Sharing 1.0",
@@ -229,17 +136,13 @@ def main() -> None:
     print(f"{len(everyday)} everyday replies; {dropped} dropped for an evaluated text")
     train = replies(arguments.data, "deco_train")
     known = cells(train)
-    weights = extraction.cue_weights(
-        extraction.read_cues(HERE / "cues.toml").weights, HERE / "cues.toml"
-    )
-    pairs = read([reply.exchange for reply in train], [reply.gold for reply in train])
-    scores, chosen = best(pairs, weights)
+    weights = extraction.cue_weights(extraction.read_cues(CUES).weights, CUES)
+    scores = best(read([reply.exchange for reply in train]), weights)
     scale = scaled(read(everyday), weights, bases(scores, known, train))
     odds = log_odds(scores, scale)
-    print(f"DECO train: {summary(odds, likeness(pairs, chosen, train), known)}")
     least = float(1 / (1 + np.exp(-np.quantile(odds, 1 - RATE))))
     counted = f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"
-    write(arguments.out, HERE / "cues.toml", scale, least, counted)
+    write(arguments.out, scale, least, counted)
     record_texts(
         arguments.out, (t for exchange in everyday for t in (exchange.previous, exchange.reply))
     )
@@ -247,7 +150,8 @@ def main() -> None:
 
 def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
     """Return replies with the turn before, drawn by a fixed seed, and how many were dropped."""
-    evaluated = {normalised(text) for text in evaluated_texts(data)} - {""}
+    parts = ("conture_subset", "deco_test", "deco_train", "none_samples")
+    evaluated = set(map(normalised, spoken_texts(data, parts))) - {""}
     chosen: list[Exchange] = []
     dropped = 0
     for name in SOURCES:
@@ -272,21 +176,12 @@ def exchanges(path: Path) -> Iterator[tuple[str, str]]:
                 yield before["text"].strip(), after["text"].strip()
 
 
-def evaluated_texts(data: Path) -> Iterator[str]:
-    files = sorted((data / "accent_deco").glob("*.jsonl")) + sorted((data / "rated").glob("*.gz"))
-    texts = (text for path in files for row in rows_of(path) for text in strings_in(row))
-    for text in texts:
-        yield from text.split("</UTT>")
-
-
 def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, float]:
     """Return the log odds of each relation where a pair can hold it.
 
     A pair can hold a reaction only if a mood is told, and then people mostly find one.
     """
-    written = np.array(
-        [sum(len(reply.gold.get(name, ())) for reply in train) for name in RELATIONS]
-    )
+    written = np.array([sum(reply.gold.get(name, 0) for reply in train) for name in RELATIONS])
     odds = FREQUENT * np.log(written / written.mean())
     for reaction in (False, True):
         columns = [i for i, name in enumerate(RELATIONS) if name.endswith("React") == reaction]
@@ -298,7 +193,7 @@ def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, flo
 
 def scaled(pairs: list[Pairs], weights: np.ndarray, base: dict[str, float]) -> dict[str, Scale]:
     """Return the scale of each relation over everyday replies."""
-    scores, _ = best(pairs, weights)
+    scores = best(pairs, weights)
     scale = {}
     for column, name in enumerate(RELATIONS):
         some = scores[scores[:, column] > NOTHING, column]
@@ -318,40 +213,36 @@ def log_odds(scores: np.ndarray, scale: dict[str, Scale]) -> np.ndarray:
     return odds
 
 
-def write(out: Path, cues: Path, scale: dict[str, Scale], least: float, counted: str) -> None:
+def write(out: Path, scale: dict[str, Scale], least: float, counted: str) -> None:
+    """Write the cues with the scales, and the card."""
     out.mkdir(parents=True, exist_ok=True)
-    lines = [cues.read_text("utf-8").rstrip()]
+    lines = [CUES.read_text("utf-8").rstrip()]
     for name, bend in scale.items():
         lines += ["", f"[scale.{name}]"]
         lines += [f"{field} = {getattr(bend, field)}" for field in bend.__struct_fields__]
     (out / "cues.toml").write_text("\n".join(lines) + "\n", "utf-8")
-    data = ", ".join(f'"{name} ({licence})"' for name, licence in SOURCES.items())
-    card = [
-        'name = "extraction"',
-        'kind = "extractor"',
-        'version = "1"',
-        'summary = "Triples of events in a reply, by the words that relate them."',
-        'licence = "Apache-2.0"',
-        'encoder = "events"',
-        'inputs = "a reply and the turn before it: the events that the bundle `events` finds"',
-        "outputs = \"at most one triple for each of ACCENT's 12 relations, each with a confidence "
-        '0 to 1: how probable it is that people who are asked for the relation find it"',
-        "",
-        "[training]",
-        f"data = [{data}]",
-        'selection = ["DECO train: the cues were written with its triples at hand, and kept or '
-        'dropped as a whole by it; the rate of cells that hold a triple, and `least`"]',
-        f'excluded = "{counted}"',
-        f'command = "{COMMAND}"',
-        "seeds = [0]",
-        "",
-        "[settings]",
-        f"least = {least:.4f}",
-        "",
-        "[files]",
-        f'"cues.toml" = "{file_sha256(out / "cues.toml")}"',
-    ]
-    (out / "card.toml").write_text("\n".join(card) + "\n", "utf-8")
+    facts = {
+        "name": "extraction",
+        "kind": "extractor",
+        "version": "1",
+        "summary": "Triples of events in a reply, by the words that relate them.",
+        "licence": "Apache-2.0",
+        "encoder": "events",
+        "inputs": "a reply and the turn before it: the events that the bundle `events` finds",
+        "outputs": "at most one triple for each of ACCENT's 12 relations, each with a confidence 0 "
+        "to 1: how probable it is that people who are asked for the relation find it",
+    }
+    training = {
+        "data": [f"{name} ({licence})" for name, licence in SOURCES.items()],
+        "selection": [
+            "DECO train: the cues were written with its triples at hand, and kept or dropped as a "
+            "whole by it; the rate of cells that hold a triple, and `least`"
+        ],
+        "excluded": counted,
+        "command": COMMAND,
+        "seeds": [0],
+    }
+    write_card(out, facts, training, {"least": round(least, 4)}, files=["cues.toml"])
 
 
 if __name__ == "__main__":

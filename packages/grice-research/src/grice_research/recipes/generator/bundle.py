@@ -1,9 +1,6 @@
 """Writes the bundle of a trained generator: engine files, calibration, card, fingerprint of texts.
 
-    python -m grice_research.recipes.generator.bundle [--data ../shared/data]
-
-Prints what the calibration was chosen by: the area under the curve on the development part of CSKB
-Population, for likelihood alone, for likelihood against how usual the tail is, and for the fit.
+python -m grice_research.recipes.generator.bundle [--data ../shared/data]
 """
 
 from __future__ import annotations
@@ -28,18 +25,16 @@ from grice.knowledge.generative import (
     GenerativeKnowledge,
     GenerativeSettings,
 )
-from grice.models.bundle import file_sha256, open_bundle
+from grice.models.bundle import open_bundle, write_card
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.loader import read_settings
 from grice_research.places import MODELS
+from grice_research.recipes.common import parser_of
 from grice_research.recipes.generator.data import Material, material
 from grice_research.recipes.generator.model import Attention, Inner, Shape, TailModel
 from grice_research.recipes.generator.train import WORK
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.card import SOURCES as TEACHER_SOURCES
-from grice_research.recipes.plausibility.card import weighted
-from grice_research.recipes.plausibility.data import ACCENT, read_population, training_examples
-from grice_research.recipes.plausibility.texts import learned
+from grice_research.recipes.plausibility.data import learned, read_population, training_examples
+from grice_research.recipes.plausibility.train import SOURCES as TEACHER_SOURCES
 from grice_research.training_texts import record_selection, record_texts
 
 
@@ -116,7 +111,7 @@ FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json")
 SOURCES = {
     "atomic2018": "ATOMIC (Sap et al. 2019), samples (CC BY 4.0)",
     "atomic2020": "ATOMIC-2020 (Hwang et al. 2021), samples of train and dev (CC BY 4.0)",
-    "event2mind": "Event2Mind train (MIT)",
+    "event2mind": TEACHER_SOURCES["event2mind"],
     "conceptnet": "ConceptNet-100K train, HasSubevent and Causes (CC BY-SA 4.0)",
 }
 COMMAND = "python -m grice_research.recipes.generator.train --data ../shared/data"
@@ -144,13 +139,9 @@ def main() -> None:
     model.load_state_dict(torch.load(arguments.run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, arguments.out)
     heads = material(arguments.data)
-    write_card(arguments.out, heads, arguments.seed, Calibration(1.0, 0.0, 0.0))
-    write_card(
-        arguments.out,
-        heads,
-        arguments.seed,
-        calibrated(arguments.data, open_knowledge(arguments.out)),
-    )
+    describe(arguments.out, heads, arguments.seed, Calibration(1.0, 0.0, 0.0))
+    calibration = calibrated(arguments.data, open_knowledge(arguments.out))
+    describe(arguments.out, heads, arguments.seed, calibration)
     record_texts(arguments.out, seen(arguments.data, heads))
     record_selection(arguments.out, looked_at(arguments.data))
     for name in FILES:
@@ -170,11 +161,6 @@ def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
     kept = np.array([likelihood is not None for likelihood in likelihoods])
     values = np.array([likelihood for likelihood in likelihoods if likelihood is not None])
     labels, names = labels[kept], names[kept]
-    for title, scores in {
-        "likelihood": values[:, 0],
-        "likelihood against usual": values[:, 0] - values[:, 1],
-    }.items():
-        print_areas(title, scores, labels, names)
     relations, codes = np.unique(names, return_inverse=True)
     inputs = torch.from_numpy(values).double()
     wanted = torch.from_numpy(labels).double()
@@ -192,15 +178,7 @@ def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
     optimiser.step(loss)
     given, usual = weights.detach().tolist()
     scores = values @ np.array([given, usual])
-    print_areas(f"{given:.3f} * likelihood + {usual:.3f} * usual", scores, labels, names)
     return Calibration(round(given, 4), round(usual, 4), round(float(-np.median(scores)), 4))
-
-
-def print_areas(title: str, scores: np.ndarray, labels: np.ndarray, names: np.ndarray) -> None:
-    accent = np.isin(names, ACCENT)
-    every = weighted(scores, labels, names)
-    twelve = weighted(scores[accent], labels[accent], names[accent])
-    print(f"CSKB dev, weighted AUC: {title}: {every:.4f} all, {twelve:.4f} ACCENT's 12")
 
 
 def seen(data: Path, heads: Material) -> Iterator[str]:
@@ -219,53 +197,46 @@ def looked_at(data: Path) -> Iterator[str]:
         yield from (triple.head, triple.tail)
 
 
-def write_card(out: Path, split_heads: Material, seed: int, calibration: Calibration) -> None:
-    reasons = "; ".join(
-        f"{reason}: {count}" for reason, count in sorted(split_heads.dropped.items())
-    )
-    shown = {name: text for name, text in TEACHER_SOURCES.items() if name not in SOURCES}
-    heads = len(split_heads.training)
-    lines = [
-        'name = "comet"',
-        'kind = "generative-knowledge"',
-        'version = "2"',
-        f'summary = "Writes tails of ATOMIC-2020\'s relations; learned from {heads} events."',
-        'licence = "CC-BY-SA-4.0"',
-        'inputs = "an event and a relation; or a triple"',
-        'outputs = "tails by beam search; plausibility 0 to 1, 0.5: that of the median triple of'
-        ' CSKB Population dev"',
-        "",
-        "[training]",
-        "data = [",
-        *(f'  "{SOURCES[name]}: {split_heads.sources[name]} triples",' for name in SOURCES),
-        *(f'  "sentence vectors only: {text}",' for text in shown.values()),
-        "]",
-        "selection = [",
-        f'  "{len(split_heads.validation)} of the heads, held out",',
-        '  "CSKB Population dev (three numbers of the calibration)",',
-        "]",
-        'excluded = "heads (in a crude lemma form) and texts of CSKB Population, of the tests of'
-        " ATOMIC and ATOMIC-2020, of human DECO triples, DECO and ConTurE turns; rows dropped: "
-        f'{reasons}"',
-        f'command = "{COMMAND}"',
-        f"seeds = [{seed}]",
-        "",
-        "[settings]",
-        'schema = "atomic2020"',
-        "# In int8 a text's bits do not depend on its neighbours in the batch, so this",
-        "# model runs in int8 in both modes.",
-        'arithmetic = "int8"',
-        "max_tokens = 12",
-        f"max_prompt_tokens = {Shape(0).source_length}",
-        f"max_scored_tokens = {Shape(0).target_length - 2}",
-        f"given = {calibration.given}",
-        f"usual = {calibration.usual}",
-        f"bias = {calibration.bias}",
-        "",
-        "[files]",
-        *(f'"{name}" = "{file_sha256(out / name)}"' for name in FILES),
-    ]
-    (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
+def describe(out: Path, heads: Material, seed: int, calibration: Calibration) -> None:
+    """Write the card."""
+    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(heads.dropped.items()))
+    vectors = [text for name, text in TEACHER_SOURCES.items() if name not in SOURCES]
+    facts = {
+        "name": "comet",
+        "kind": "generative-knowledge",
+        "version": "2",
+        "summary": "Writes tails of ATOMIC-2020's relations; learned from "
+        f"{len(heads.training)} events.",
+        "licence": "CC-BY-SA-4.0",
+        "inputs": "an event and a relation; or a triple",
+        "outputs": "tails by beam search; plausibility 0 to 1, 0.5: that of the median triple of "
+        "CSKB Population dev",
+    }
+    training = {
+        "data": [
+            *(f"{text}: {heads.sources[name]} triples" for name, text in SOURCES.items()),
+            *(f"sentence vectors only: {text}" for text in vectors),
+        ],
+        "selection": [
+            f"{len(heads.validation)} of the heads, held out",
+            "CSKB Population dev (three numbers of the calibration)",
+        ],
+        "excluded": "heads (in a crude lemma form) and texts of CSKB Population, of the tests of "
+        "ATOMIC and ATOMIC-2020, of human DECO triples, DECO and ConTurE turns; rows dropped: "
+        f"{reasons}",
+        "command": COMMAND,
+        "seeds": [seed],
+    }
+    settings = {
+        "schema": "atomic2020",
+        # In int8 a text's bits do not depend on its neighbours in the batch.
+        "arithmetic": "int8",
+        "max_tokens": 12,
+        "max_prompt_tokens": Shape(0).source_length,
+        "max_scored_tokens": Shape(0).target_length - 2,
+        **calibration._asdict(),
+    }
+    write_card(out, facts, training, settings, files=FILES)
 
 
 if __name__ == "__main__":

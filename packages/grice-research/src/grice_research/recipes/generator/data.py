@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import string
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,15 +26,16 @@ from grice.knowledge.generative import (
     relation_token,
 )
 from grice.knowledge.schema import load_schema
+from grice_research.recipes.common import rows_of, table_of
 from grice_research.recipes.knowledge.atomic import (
     Barrier,
     Known,
     barrier,
     content,
     folded,
-    rows,
     training_triples,
 )
+from grice_research.recipes.plausibility.data import EVENT2MIND
 
 PERSONS = ("personx", "persony", "personz")
 LETTERS = string.ascii_lowercase + string.digits
@@ -76,7 +75,6 @@ VALIDATION = 40
 """One group of heads in so many is never trained on."""
 CONCEPTNET = {"HasSubevent": "HasSubEvent", "Causes": "Causes"}
 """Its relations between events; what things are for and where they are stays out."""
-EVENT2MIND = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
 LONGEST = 160
 """Characters of a head or tail; the few longer ones are annotators' mistakes."""
 
@@ -148,22 +146,21 @@ def _may(known: Known, kept_out: Barrier, lost: Counter[str]) -> bool:
 
 def _atomic2020_dev(data: Path) -> Iterator[Known]:
     """Yield the development part too: only official test splits are reported on."""
-    for row in rows(data / "atomic/atomic2020_sample.tsv.gz"):
+    for row in table_of(data / "atomic/atomic2020_sample.tsv.gz"):
         if row["split"] != "train":
             yield Known(row["head"].strip(), row["relation"], row["tail"].strip(), "atomic2020")
 
 
 def _event2mind(data: Path) -> Iterator[Known]:
-    with gzip.open(data / "event2mind/event2mind.jsonl.gz", "rt", encoding="utf-8") as file:
-        for item in map(json.loads, file):
-            if item["split"] == "train":
-                for field, relation in EVENT2MIND.items():
-                    for tail in item[field]:
-                        yield Known(item["event"].strip(), relation, tail.strip(), "event2mind")
+    for item in rows_of(data / "event2mind/event2mind.jsonl.gz"):
+        if item["split"] == "train":
+            for field, relation in EVENT2MIND.items():
+                for tail in item[field]:
+                    yield Known(item["event"].strip(), relation, tail.strip(), "event2mind")
 
 
 def _conceptnet(data: Path) -> Iterator[Known]:
-    for row in rows(data / "conceptnet/cn100k.tsv.gz"):
+    for row in table_of(data / "conceptnet/cn100k.tsv.gz"):
         if row["split"] == "train" and row["relation"] in CONCEPTNET:
             relation = CONCEPTNET[row["relation"]]
             yield Known(row["head"].strip(), relation, row["tail"].strip(), "conceptnet")

@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,8 +28,8 @@ from grice.knowledge.generative import NOTHING, plain_event
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
-from grice.models.embedded import EmbeddedEncoder
 from grice_research.places import work_folder
+from grice_research.recipes.common import VectorStore, exact_encoder, parser_of
 from grice_research.recipes.generator.data import (
     PERSONS,
     Coded,
@@ -45,67 +45,45 @@ from grice_research.recipes.generator.data import (
     text_batches,
 )
 from grice_research.recipes.generator.model import Shape, TailModel
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.data import Vectors, training_examples
+from grice_research.recipes.plausibility.data import training_examples
 
 VECTORS = work_folder("plausibility") / "vectors"
 """Sentence vectors of about 320,000 texts; the recipe of the plausibility heads keeps them."""
 PIECES = 6500
-FILE, TOKENIZER = "prepared.npz", "tokenizer.json"
 
 
 class Prepared(NamedTuple):
     """Everything in numbers."""
 
-    texts: list[np.ndarray]
+    texts: list[list[int]]
     rows: np.ndarray
-    table: np.ndarray
     training: list[Coded]
     validation: list[Coded]
-    tokenizer: Tokenizer
+    tokenizer: str
 
 
-def prepare(data: Path, folder: Path) -> None:
-    """Read the corpora, encode what was not encoded yet, choose the vocabulary, write arrays."""
-    split_heads = material(data)
-    print(
-        f"{len(split_heads.training):,} heads, {len(split_heads.validation):,} held out; "
-        f"{split_heads.sources}"
-    )
-    texts, rows = _teacher_texts(data, split_heads.training)
-    tokenizer = _vocabulary(split_heads.training, texts)
+def prepare(data: Path) -> Prepared:
+    """Read the corpora, encode what was not encoded yet, choose the vocabulary."""
+    heads = material(data)
+    print(f"{len(heads.training):,} heads, {len(heads.validation):,} held out; {heads.sources}")
+    texts, rows = _teacher_texts(data, heads.training)
+    teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
+    every = [*texts, *(tail for head in heads.training for _, tail in head.tails)]
+    tokenizer = make_tokenizer(teacher, every, tuple(load_schema("atomic2020").relations), PIECES)
     shape = Shape(tokenizer.get_vocab_size())
     known = dict(zip(texts, rows.tolist(), strict=True))
-    parts: dict[str, np.ndarray] = {"rows": rows}
-    parts |= _flat("texts", code_texts(tokenizer, texts, shape.source_length))
-    for name, heads in {
-        "training": split_heads.training,
-        "validation": split_heads.validation,
-    }.items():
-        coded = code_heads(
+    training, validation = (
+        code_heads(
             tokenizer,
-            heads,
-            [known.get(plain_event(head.text), -1) for head in heads],
+            part,
+            [known.get(plain_event(head.text), -1) for head in part],
             source_length=shape.source_length,
             target_length=shape.target_length,
         )
-        parts |= _flat(f"{name}_sources", [head.source for head in coded])
-        parts |= _flat(f"{name}_tails", [tail for head in coded for tail in head.targets])
-        parts[f"{name}_counts"] = np.array([len(head.targets) for head in coded])
-        parts[f"{name}_vectors"] = np.array([head.vector for head in coded])
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / TOKENIZER))
-    np.savez(folder / FILE, **parts)
-
-
-def read_prepared(folder: Path) -> Prepared:
-    with np.load(folder / FILE) as parts:
-        heads = {name: _heads(parts, name) for name in ("training", "validation")}
-        texts = _rows(parts, "texts")
-        rows = parts["rows"]
-    table = np.load(VECTORS / "vectors.npy", mmap_mode="r")
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    return Prepared(texts, rows, table, heads["training"], heads["validation"], tokenizer)
+        for part in (heads.training, heads.validation)
+    )
+    coded = code_texts(tokenizer, texts, shape.source_length)
+    return Prepared(coded, rows, training, validation, tokenizer.to_str())
 
 
 def _teacher_texts(data: Path, heads: tuple[Head, ...]) -> tuple[list[str], np.ndarray]:
@@ -114,42 +92,10 @@ def _teacher_texts(data: Path, heads: tuple[Head, ...]) -> tuple[list[str], np.n
     worded = {text: text for e in examples for text in (e.head, e.tail, e.event) if text}
     worded_heads = {plain_event(head.text): head_text(head.text) for head in heads}
     pairs = {**worded, **{text: asked for text, asked in worded_heads.items() if asked}}
-    vectors = Vectors(VECTORS)
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    vectors = VectorStore(VECTORS)
+    encoder = exact_encoder()
     vectors.add(pairs.values(), encoder)
     return list(pairs), vectors.ids(pairs.values())
-
-
-def _vocabulary(heads: tuple[Head, ...], texts: list[str]) -> Tokenizer:
-    teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
-    texts_of_both = [*texts, *(tail for head in heads for _, tail in head.tails)]
-    return make_tokenizer(
-        teacher, texts_of_both, tuple(load_schema("atomic2020").relations), PIECES
-    )
-
-
-def _flat(name: str, rows: Iterable[Sequence[int]]) -> dict[str, np.ndarray]:
-    listed = list(rows)
-    ends = np.cumsum([len(row) for row in listed])
-    return {f"{name}_ids": np.concatenate(listed).astype(np.int16), f"{name}_ends": ends}
-
-
-def _rows(parts: np.lib.npyio.NpzFile, name: str) -> list[np.ndarray]:
-    ids, ends = parts[f"{name}_ids"], parts[f"{name}_ends"]
-    return [ids[start:end] for start, end in pairwise([0, *ends.tolist()])]
-
-
-def _heads(parts: np.lib.npyio.NpzFile, name: str) -> list[Coded]:
-    tails = iter(_rows(parts, f"{name}_tails"))
-    return [
-        Coded(source, [next(tails) for _ in range(count)], vector)
-        for source, count, vector in zip(
-            _rows(parts, f"{name}_sources"),
-            parts[f"{name}_counts"].tolist(),
-            parts[f"{name}_vectors"].tolist(),
-            strict=True,
-        )
-    ]
 
 
 WORK = work_folder("generator")
@@ -196,7 +142,6 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=0, help="which of them this one is")
     parser.add_argument("--prepare", action="store_true", help="only read the corpora")
     parser.add_argument("--smoke", action="store_true")
-    parser.add_argument("--without-teacher", action="store_true", help="leave the first part out")
     parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--out", type=Path, default=WORK / "seed0")
     arguments = parser.parse_args()
@@ -204,24 +149,26 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     plan = SMOKE if arguments.smoke else Plan()
 
-    if not (arguments.out / "prepared.npz").exists():
-        prepare(arguments.data, arguments.out)
+    prepared = arguments.out / "prepared.pickle"
+    if not prepared.exists():
+        made = prepare(arguments.data)
+        prepared.write_bytes(pickle.dumps(tuple(made)))
+        (arguments.out / "tokenizer.json").write_text(made.tokenizer, "utf-8")
     if arguments.prepare:
         return
-    read = read_prepared(arguments.out)
-    shape = Shape(read.tokenizer.get_vocab_size())
+    read = Prepared(*pickle.loads(prepared.read_bytes()))
+    tokenizer = Tokenizer.from_str(read.tokenizer)
     torch.manual_seed(arguments.seed)
-    model = TailModel(shape, DROPOUT)
+    model = TailModel(Shape(tokenizer.get_vocab_size()), DROPOUT)
     team = team_of(arguments)
-    log = Log(arguments.out / "log.jsonl" if team.rank == 0 else None)
     if not (arguments.out / "first.pt").exists():
-        start_pieces(model, read.tokenizer, arguments.minilm)
-    if not arguments.without_teacher:
-        learn_vectors(model, read, plan, arguments, team, log)
-    learn_tails(model, read, plan, arguments, team, log)
+        start_pieces(model, tokenizer, arguments.minilm)
+    log = Log(arguments.out / "log.jsonl" if team.rank == 0 else None)
+    learning = Learning(model, read, VectorStore(VECTORS).matrix(), plan, arguments, log)
+    learning.vectors(team)
+    learning.tails(team)
     if team.rank == 0:
-        averaged = learn_more(model, read, plan, arguments, log)
-        torch.save(averaged.state_dict(), arguments.out / "model.pt")
+        torch.save(learning.more_tails().state_dict(), arguments.out / "model.pt")
 
 
 class Log:
@@ -354,111 +301,120 @@ def epochs(
         epoch += 1
 
 
-def learn_vectors(
-    model: TailModel,
-    read: Prepared,
-    plan: Plan,
-    arguments: argparse.Namespace,
-    team: Team,
-    log: Log,
-) -> None:
-    state = State(arguments.out / "first.pt", model, team)
-    model.train()
-    batches = epochs(
-        lambda random: text_batches(read.texts, plan.first_size, random),
-        arguments.seed,
-        state.step,
-        team,
-    )
-    since, losses = time.time(), []
-    while state.step < plan.first_steps:
-        batch = next(batches)
-        torch.manual_seed(arguments.seed * 1_000_003 + state.step * 16 + team.rank)
-        source = padded([read.texts[i] for i in batch], 0)
-        asked = torch.from_numpy(read.table[read.rows[batch]].astype(np.float32))
-        real = source != 0
-        with torch.autocast("cpu", torch.bfloat16):
-            made = model.sentence(model.encode(source, real), real)
-        loss = 1 - (made * asked).sum(-1).mean()
-        state.update(loss, rate(state.step, plan.first_steps, plan, plan.first_rate))
-        losses.append(float(loss.detach()))
-        if state.step % plan.saved_every == 0 or state.step == plan.first_steps:
-            log(part="vectors", step=state.step, loss=float(np.mean(losses)),
-                seconds=time.time() - since)  # fmt: skip
-            since, losses = time.time(), []
+class Learning(NamedTuple):
+    """The three parts; each goes on where it was stopped."""
+
+    model: TailModel
+    read: Prepared
+    table: np.ndarray
+    plan: Plan
+    arguments: argparse.Namespace
+    log: Log
+
+    def vectors(self, team: Team) -> None:
+        """Teach the encoder the sentence vectors of the teacher."""
+        plan, texts = self.plan, self.read.texts
+        state = State(self.arguments.out / "first.pt", self.model, team)
+        batches = epochs(
+            lambda random: text_batches(texts, plan.first_size, random),
+            self.arguments.seed,
+            state.step,
+            team,
+        )
+        since, losses = time.time(), []
+        self.model.train()
+        while state.step < plan.first_steps:
+            batch = next(batches)
+            self._seed(state.step * 16 + team.rank)
+            source = padded([texts[i] for i in batch], 0)
+            asked = torch.from_numpy(self.table[self.read.rows[batch]].astype(np.float32))
+            real = source != 0
+            with torch.autocast("cpu", torch.bfloat16):
+                made = self.model.sentence(self.model.encode(source, real), real)
+            loss = 1 - (made * asked).sum(-1).mean()
+            state.update(loss, rate(state.step, plan.first_steps, plan, plan.first_rate))
+            losses.append(float(loss.detach()))
+            if state.step % plan.saved_every == 0 or state.step == plan.first_steps:
+                self.log(part="vectors", step=state.step, loss=float(np.mean(losses)),
+                         seconds=time.time() - since)  # fmt: skip
+                since, losses = time.time(), []
+                state.save()
+
+    def tails(self, team: Team) -> None:
+        """Teach all of it tails."""
+        plan = self.plan
+        state = State(self.arguments.out / "second.pt", self.model, team)
+
+        def pace(step: int) -> float:
+            return rate(step, plan.second_steps, plan, plan.second_rate)
+
+        last = min(plan.second_steps, plan.halted)
+        for _ in self._steps("tails", state, team, 0, last, pace, self.model):
             state.save()
 
+    def more_tails(self) -> TailModel:
+        """Go on with one process, and return the running mean of the weights."""
+        plan, kept = self.plan, self.arguments.out / "mean.pt"
+        state = State(self.arguments.out / "third.pt", self.model, Team(0, 1))
+        mean = AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
+        if kept.exists():
+            mean.load_state_dict(torch.load(kept, weights_only=True))
 
-def learn_tails(
-    model: TailModel,
-    read: Prepared,
-    plan: Plan,
-    arguments: argparse.Namespace,
-    team: Team,
-    log: Log,
-) -> None:
-    state = State(arguments.out / "second.pt", model, team)
-    nothing = read.tokenizer.token_to_id(NOTHING)
-    batches = epochs(
-        lambda random: steps(read.training, nothing=nothing, size=plan.second_size, random=random),
-        arguments.seed,
-        state.step,
-        team,
-    )
-    since, losses, tails = time.time(), [], 0
-    last = min(plan.second_steps, plan.halted)
-    while state.step < last:
-        step = next(batches)
-        model.train()
-        torch.manual_seed(arguments.seed * 1_000_003 + state.step * 16 + team.rank)
-        loss, loss_value = step_loss(model, step, read.table)
-        state.update(loss, rate(state.step, plan.second_steps, plan, plan.second_rate))
-        losses.append(loss_value)
-        tails += step.tails
-        if state.step % plan.saved_every == 0 or state.step == last:
-            seconds = time.time() - since
-            held = 0.0 if team.rank else held_out_loss(model, read.validation[:WATCHED], nothing)
-            log(part="tails", step=state.step, loss=float(np.mean(losses)), held_out=held,
-                perplexity=math.exp(held), seconds=seconds, tails=tails)  # fmt: skip
-            since, losses, tails = time.time(), [], 0
-            state.save()
+        def pace(step: int) -> float:
+            return plan.third_rate * min(1.0, (step + 1) / plan.warmup)
 
-
-def learn_more(
-    model: TailModel, read: Prepared, plan: Plan, arguments: argparse.Namespace, log: Log
-) -> TailModel:
-    """Go on with one process, and return the running mean of the weights."""
-    alone, nothing = Team(0, 1), read.tokenizer.token_to_id(NOTHING)
-    state = State(arguments.out / "third.pt", model, alone)
-    mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
-    kept = arguments.out / "mean.pt"
-    if kept.exists():
-        mean.load_state_dict(torch.load(kept, weights_only=True))
-    batches = epochs(
-        lambda random: steps(read.training, nothing=nothing, size=plan.second_size, random=random),
-        arguments.seed + THIRD,
-        state.step,
-        alone,
-    )
-    since, losses, tails = time.time(), [], 0
-    while state.step < plan.third_steps:
-        step = next(batches)
-        model.train()
-        torch.manual_seed(arguments.seed * 1_000_003 + THIRD + state.step)
-        loss, loss_value = step_loss(model, step, read.table)
-        state.update(loss, plan.third_rate * min(1.0, (state.step + 1) / plan.warmup))
-        mean.update_parameters(model)
-        losses.append(loss_value)
-        tails += step.tails
-        if state.step % (5 * plan.saved_every) == 0 or state.step == plan.third_steps:
-            held = held_out_loss(mean.module, read.validation[:WATCHED], nothing)
-            log(part="more tails", step=state.step, loss=float(np.mean(losses)), held_out=held,
-                perplexity=math.exp(held), seconds=time.time() - since, tails=tails)  # fmt: skip
-            since, losses, tails = time.time(), [], 0
+        steps = self._steps(
+            "more tails", state, Team(0, 1), THIRD, plan.third_steps, pace, mean.module, mean
+        )
+        for _ in steps:
             state.save()
             torch.save(mean.state_dict(), kept.with_suffix(".new"))
             kept.with_suffix(".new").replace(kept)
-    return mean.module
+        return mean.module
+
+    def _seed(self, number: int) -> None:
+        torch.manual_seed(self.arguments.seed * 1_000_003 + number)
+
+    def _steps(
+        self,
+        part: str,
+        state: State,
+        team: Team,
+        shift: int,
+        last: int,
+        pace: Callable[[int], float],
+        watched: TailModel,
+        mean: AveragedModel | None = None,
+    ) -> Iterator[None]:
+        """Learn tails step by step; yield whenever the state is to be written."""
+        plan, nothing = self.plan, Tokenizer.from_str(self.read.tokenizer).token_to_id(NOTHING)
+        batches = epochs(
+            lambda random: steps(
+                self.read.training, nothing=nothing, size=plan.second_size, random=random
+            ),
+            self.arguments.seed + shift,
+            state.step,
+            team,
+        )
+        every = plan.saved_every * (1 if mean is None else 5)
+        since, losses, tails = time.time(), [], 0
+        while state.step < last:
+            step = next(batches)
+            self.model.train()
+            self._seed(shift + state.step if shift else state.step * 16 + team.rank)
+            loss, value = step_loss(self.model, step, self.table)
+            state.update(loss, pace(state.step))
+            if mean is not None:
+                mean.update_parameters(self.model)
+            losses.append(value)
+            tails += step.tails
+            if state.step % every == 0 or state.step == last:
+                seconds, watch = time.time() - since, self.read.validation[:WATCHED]
+                held = 0.0 if team.rank else held_out_loss(watched, watch, nothing)
+                self.log(part=part, step=state.step, loss=float(np.mean(losses)), held_out=held,
+                         perplexity=math.exp(held), seconds=seconds, tails=tails)  # fmt: skip
+                since, losses, tails = time.time(), [], 0
+                yield
 
 
 def step_loss(model: TailModel, step: Step, table: np.ndarray) -> tuple[torch.Tensor, float]:

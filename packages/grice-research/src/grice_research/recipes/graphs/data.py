@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from grice.records import Triple
+from grice_research.recipes.common import rows_of, table_of
 from grice_research.training_texts import normalised
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.wording import nonsense_graph, phrases
@@ -51,6 +49,7 @@ ATOMIC = {
 """Relations of ATOMIC-2020 that the task has too."""
 
 
+SYNONYMS = 6000
 VERBS = "are|can|could|did|do|does|has|have|is|may|might|must|should|was|were|will|would"
 DENIED = re.compile(rf"\b({VERBS}) not\b|\b({VERBS}|ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)
 SAID = re.compile(
@@ -78,11 +77,6 @@ class Judged(NamedTuple):
     label: str
 
 
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
 def denied(belief: str) -> str | None:
     """Return the opposite belief: a ``not`` put behind its first verb, or taken away.
 
@@ -90,12 +84,8 @@ def denied(belief: str) -> str | None:
     """
     match = DENIED.search(belief)
     if match is None:
-        verb_of_saying = SAID.search(belief)
-        return (
-            None
-            if verb_of_saying is None
-            else f"{belief[: verb_of_saying.end()]} not{belief[verb_of_saying.end() :]}"
-        )
+        said = SAID.search(belief)
+        return None if said is None else f"{belief[: said.end()]} not{belief[said.end() :]}"
     verb = match[1] or {"ca": "can", "wo": "will"}.get((match[2] or "ca").lower(), match[2])
     return belief[: match.start()] + verb + belief[match.end() :]
 
@@ -110,13 +100,13 @@ def instances(data: Path) -> tuple[list[Instance], int]:
     evaluated = {
         normalised(row[side])
         for name in ("dev", "test_inputs")
-        for row in rows(folder / f"{name}.jsonl.gz")
+        for row in rows_of(folder / f"{name}.jsonl.gz")
         for side in ("belief", "argument")
     }
-    rounds = {row["id"]: row for row in rows(folder / "train_rounds.jsonl.gz")}
-    perturbed = {row["id"]: row for row in rows(folder / "train_perturbed.jsonl.gz")}
+    rounds = {row["id"]: row for row in rows_of(folder / "train_rounds.jsonl.gz")}
+    perturbed = {row["id"]: row for row in rows_of(folder / "train_perturbed.jsonl.gz")}
     read, dropped = [], 0
-    for row in rows(folder / "train.jsonl.gz"):
+    for row in rows_of(folder / "train.jsonl.gz"):
         if {normalised(row["belief"]), normalised(row["argument"])} & evaluated:
             dropped += 1
             continue
@@ -152,47 +142,32 @@ def judged_graphs(corpus: list[Instance]) -> list[Judged]:
     return judged
 
 
+def known_triples(path: Path, relations: dict[str, str]) -> list[Triple]:
+    """Return the train triples of a table under relations of the task."""
+    return [
+        Triple(row["head"].strip(), relations[row["relation"]], row["tail"].strip())
+        for row in table_of(path)
+        if row["split"] == "train"
+        and row["relation"] in relations
+        and row["head"].strip()
+        and row["tail"].strip()
+    ]
+
+
 def conceptnet(data: Path) -> list[Triple]:
-    """Return the train triples under relations of the task."""
-    path = data / "conceptnet" / "cn100k.tsv.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        next(lines)
-        parts = (line.rstrip("\n").split("\t") for line in lines)
-        return [
-            Triple(head.strip(), CONCEPTNET[relation], tail.strip())
-            for head, relation, tail, split in parts
-            if split == "train" and relation in CONCEPTNET and head.strip() and tail.strip()
-        ]
+    return known_triples(data / "conceptnet/cn100k.tsv.gz", CONCEPTNET)
 
 
-def atomic(data: Path) -> list[Triple]:
-    """Return the train triples of ATOMIC-2020 under relations of the task."""
-    path = data / "atomic" / "atomic2020_sample.tsv.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        next(lines)
-        parts = (line.rstrip("\n").split("\t") for line in lines)
-        return [
-            Triple(head.strip(), ATOMIC[relation], tail.strip())
-            for head, relation, tail, _, split in parts
-            if split == "train" and relation in ATOMIC and head.strip() and tail.strip()
-        ]
-
-
-def opposites(data: Path) -> list[Triple]:
-    """Return WordNet's antonyms and pairs of synonyms."""
-    triples = []
-    with gzip.open(
-        data / "conceptnet" / "wordnet_antonyms.tsv.gz", "rt", encoding="utf-8"
-    ) as lines:
-        next(lines)
-        triples += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
-    with gzip.open(data / "conceptnet" / "wordnet_synsets.tsv.gz", "rt", encoding="utf-8") as lines:
-        next(lines)
-        for line in lines:
-            members = line.split("\t")[2].split("|")
-            if len(members) > 1:
-                triples.append(Triple(members[0], "synonym of", members[1]))
-    return triples
+def lexical(data: Path) -> list[Triple]:
+    """Return ConceptNet and ATOMIC with WordNet's antonyms and as many synonyms as are used."""
+    atomic = known_triples(data / "atomic/atomic2020_sample.tsv.gz", ATOMIC)
+    pairs = (list(row.values()) for row in table_of(data / "conceptnet/wordnet_antonyms.tsv.gz"))
+    antonyms = [Triple(first, "antonym of", second) for first, second, *_ in pairs]
+    sets = (list(row.values()) for row in table_of(data / "conceptnet/wordnet_synsets.tsv.gz"))
+    members = (words.split("|") for _, _, words, *_ in sets)
+    synonyms = [Triple(some[0], "synonym of", some[1]) for some in members if len(some) > 1]
+    few = random.Random(0).sample(synonyms, SYNONYMS)
+    return conceptnet(data) + atomic + antonyms + few
 
 
 def chains(corpus: list[Instance]) -> dict[str, Graph]:

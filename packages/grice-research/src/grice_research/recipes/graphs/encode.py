@@ -6,45 +6,25 @@ python -m grice_research.recipes.graphs.encode [--data ../shared/data]
 from __future__ import annotations
 
 import pickle
-import random
-from pathlib import Path
 
 import numpy as np
 
-from grice.models.bundle import open_bundle
-from grice.models.embedded import EmbeddedEncoder
 from grice.records import Triple
 from grice_research.places import work_folder
+from grice_research.recipes.common import VectorStore, exact_encoder, parser_of
 from grice_research.recipes.graphs.data import (
-    atomic,
     chains,
-    conceptnet,
     denied,
     external_concepts,
     instances,
+    lexical,
     moved,
     nonsense,
-    opposites,
 )
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.data import Vectors
 from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.wording import fact_text, opposite, phrases
 
 WORK = work_folder("graphs")
-SYNONYMS = 6000
-
-
-def encoder() -> EmbeddedEncoder:
-    return EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-
-
-def lexical(data: Path) -> list[Triple]:
-    """Return ConceptNet and ATOMIC with WordNet's antonyms and as many synonyms as are used."""
-    pairs = opposites(data)
-    synonyms = [pair for pair in pairs if pair.relation == "synonym of"]
-    rest = [pair for pair in pairs if pair.relation != "synonym of"]
-    return conceptnet(data) + atomic(data) + rest + random.Random(0).sample(synonyms, SYNONYMS)
 
 
 def flipped(graph: Graph) -> list[Triple]:
@@ -55,7 +35,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     data = parser.parse_args().data
     corpus, _ = instances(data)
-    engine = encoder()
+    engine = exact_encoder()
     texts = list(
         dict.fromkeys(t for instance in corpus for t in (instance.belief, instance.argument))
     )
@@ -82,7 +62,7 @@ def main() -> None:
     wanted += [concept for graph in graphs for concept in graph.concepts]
     wanted += [fact_text(fact) for graph in graphs for fact in graph.edges]
     wanted += [fact_text(fact) for instance in corpus for fact in flipped(instance.graph)]
-    kept = Vectors(WORK / "vectors")
+    kept = VectorStore(WORK / "vectors")
     kept.add(wanted, engine)
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)
     empty = [*chains(corpus).values(), *nonsense(corpus).values(), *(g for _, g in moved(corpus))]

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
+from grice_research.recipes.common import Steps, exact_encoder
 from grice_research.recipes.graphs.data import (
     Instance,
     chains,
@@ -23,7 +24,6 @@ from grice_research.recipes.graphs.data import (
     moved,
     swapped,
 )
-from grice_research.recipes.graphs.encode import encoder
 from grice_research.recipes.graphs.space import WORK, Kept, fit_kernel
 from grice_tasks.explagraphs.classifiers import KernelHead
 from grice_tasks.explagraphs.features import Features, Reading, texts_of, with_one
@@ -130,9 +130,7 @@ def fit_facts(
     table = torch.from_numpy(with_one(kept.table))
     ids = kept.vectors.index
     form = Form(len(index))
-    optimiser = torch.optim.AdamW(form.parameters(), lr=LEARNING_RATE, weight_decay=0.02)
-    steps = epochs * (len(right) // BATCH + 1)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
+    step = Steps(form.parameters(), LEARNING_RATE, 0.02, epochs * (len(right) // BATCH + 1))
     for _ in range(epochs):
         draws.shuffle(right)
         for start in range(0, len(right), BATCH):
@@ -148,10 +146,7 @@ def fit_facts(
             loss = torch.nn.functional.binary_cross_entropy_with_logits(
                 form(heads, tails, relation), goal, weight=weight
             )
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
+            step(loss)
     return form.shipped()
 
 
@@ -185,20 +180,6 @@ def _wrong(
     if draws.random() < 0.5:
         return Triple(fact.head, fact.relation, other_fact.tail)
     return Triple(other_fact.head, fact.relation, fact.tail)
-
-
-def logits(form: Bilinear, kept: Kept, facts: list[Triple]) -> np.ndarray:
-    """Return the score of each fact, many at once."""
-    index = {name: i for i, name in enumerate(relation_names())}
-    head = with_one(kept.rows([fact.head for fact in facts]))
-    tail = with_one(kept.rows([fact.tail for fact in facts]))
-    products = (head @ form._head) * (tail @ form._tail)
-    relation = np.array([index[fact.relation] for fact in facts])
-    own = products[:, SHARED:].reshape(len(facts), -1, RANK).sum(axis=2)
-    own = own[np.arange(len(facts)), relation]
-    cosine = (head * tail).sum(axis=1)
-    total = form.cosine[relation] * cosine + products[:, :SHARED].sum(axis=1) + own
-    return form.scale[relation] * total + form.bias[relation]
 
 
 MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
@@ -333,7 +314,7 @@ def read(kept: Kept, readings: list[Reading], features: Features) -> tuple[np.nd
     """Return counts and vectors of readings; new texts are encoded and kept."""
     need = [text for text in texts_of(readings) if text not in kept.vectors.index]
     if need:
-        kept.vectors.add(need, encoder())
+        kept.vectors.add(need, exact_encoder())
         kept.table = kept.vectors.table()
     rows = [features.row(reading) for reading in readings]
     return np.stack([counts for counts, _ in rows]), np.stack([vectors for _, vectors in rows])

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from grice_research.places import work_folder
+from grice_research.recipes.common import VectorStore
 from grice_research.recipes.graphs.data import Instance, conceptnet
-from grice_research.recipes.plausibility.data import Vectors
 from grice_research.surface import projections, random_features
 from grice_tasks.explagraphs.classifiers import KernelHead, Scaling
 from grice_tasks.explagraphs.features import Space
@@ -89,7 +89,7 @@ class Kept(dict[str, np.ndarray]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.vectors = Vectors(WORK / "vectors")
+        self.vectors = VectorStore(WORK / "vectors")
         self.table = self.vectors.table()
 
     def __missing__(self, text: str) -> np.ndarray:

@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
 from grice.records import Triple
-from grice_research.recipes.graphs.data import Instance, instances, nonsense
-from grice_research.recipes.graphs.encode import lexical
+from grice_research.recipes.common import parser_of
+from grice_research.recipes.graphs.data import Instance, instances, lexical, nonsense
 from grice_research.recipes.graphs.making import (
     CLASSES,
     MAKER,
@@ -43,7 +43,6 @@ from grice_research.recipes.graphs.space import (
     topic_folds,
     topics,
 )
-from grice_research.recipes.options import parser_of
 from grice_tasks.explagraphs.classifiers import KernelHead
 from grice_tasks.explagraphs.features import (
     Features,

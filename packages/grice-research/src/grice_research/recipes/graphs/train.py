@@ -16,11 +16,17 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from grice.models.bundle import file_sha256
+from grice.models.bundle import write_card
 from grice.records import Triple
 from grice_research.places import TASK_MODELS
-from grice_research.recipes.graphs.data import Instance, denied, instances, judged_graphs
-from grice_research.recipes.graphs.encode import lexical
+from grice_research.recipes.common import parser_of
+from grice_research.recipes.graphs.data import (
+    Instance,
+    denied,
+    instances,
+    judged_graphs,
+    lexical,
+)
 from grice_research.recipes.graphs.space import (
     WORK,
     Kept,
@@ -29,7 +35,6 @@ from grice_research.recipes.graphs.space import (
     scores,
     topic_folds,
 )
-from grice_research.recipes.options import parser_of
 from grice_research.training_texts import record_texts
 from grice_tasks.explagraphs.classifiers import KernelHead
 from grice_tasks.explagraphs.features import Features, Reading
@@ -150,48 +155,43 @@ def best_offset(odds: np.ndarray, labels: np.ndarray) -> float:
     return float(steps[int(np.argmax(right))])
 
 
-# The baseline of word counts, as golden/explagraphs_stats.json describes it.
+FITTED = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "links.npz")
+"""Output of ``substance.py`` in the work folder, as it ships."""
 
 
-FILES = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "judges.npz", "links.npz")
-
-
-def write_card(
-    out: Path, instances: list[Instance], known: list[Triple], dropped: int
-) -> None:  # fmt: skip
-    lines = [
-        'name = "graphs"',
-        'kind = "graph-heads"',
-        'version = "1"',
-        'summary = "Judges of explanation graphs, stances, and what graphs are built from."',
-        'licence = "CC-BY-SA-4.0"',
-        'encoder = "encoder"',
-        'inputs = "belief, argument and graph as text; their vectors"',
-        'outputs = "scores of support, counter, incorrect; plausibility of facts, 0 to 1"',
-        "",
-        "[training]",
-        "data = [",
-        '  "ExplaGraphs train, graph versions and perturbed negatives (Saha et al. 2021; MIT, '
-        f'CC BY-SA 4.0): {len(instances)} rows",',
-        '  "ConceptNet-100K train (CC BY-SA 4.0), ATOMIC-2020 (CC BY 4.0), Open English WordNet '
-        f'antonyms and synonyms (CC BY 4.0): {len(known)} facts",',
-        "]",
-        'selection = ["train topics held out (k-means of beliefs), five folds", "generator and '
-        'substance: taught on two folds each, apart; looked at on the fifth", "the two judges of '
-        'substance: taught on one of their folds, chosen on the other", "words from outside and '
-        'number of graphs the generator chooses from: 100 rows of the folds of substance"]',
-        f'excluded = "rows with a belief or argument of dev or test: {dropped}; failed versions '
-        'equal to the final graph: 197"',
-        'command = "python -m grice_research.recipes.graphs.train"',
-        "seeds = [0, 1, 2]",
-        "",
-        "[settings]",
-        'schema = "explagraphs"',
-        "",
-        "[files]",
-        *(f'"{name}" = "{file_sha256(out / name)}"' for name in FILES),
-    ]
-    (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
+def describe(out: Path, instances: list[Instance], known: list[Triple], dropped: int) -> None:
+    """Write the card."""
+    facts = {
+        "name": "graphs",
+        "kind": "graph-heads",
+        "version": "1",
+        "summary": "Judges of explanation graphs, stances, and what graphs are built from.",
+        "licence": "CC-BY-SA-4.0",
+        "encoder": "encoder",
+        "inputs": "belief, argument and graph as text; their vectors",
+        "outputs": "scores of support, counter, incorrect; plausibility of facts, 0 to 1",
+    }
+    training = {
+        "data": [
+            "ExplaGraphs train, graph versions and perturbed negatives (Saha et al. 2021; MIT, "
+            f"CC BY-SA 4.0): {len(instances)} rows",
+            "ConceptNet-100K train (CC BY-SA 4.0), ATOMIC-2020 (CC BY 4.0), Open English WordNet "
+            f"antonyms and synonyms (CC BY 4.0): {len(known)} facts",
+        ],
+        "selection": [
+            "train topics held out (k-means of beliefs), five folds",
+            "generator and substance: taught on two folds each, apart; looked at on the fifth",
+            "the two judges of substance: taught on one of their folds, chosen on the other",
+            "words from outside and number of graphs the generator chooses from: 100 rows of the "
+            "folds of substance",
+        ],
+        "excluded": f"rows with a belief or argument of dev or test: {dropped}; failed versions "
+        "equal to the final graph: 197",
+        "command": "python -m grice_research.recipes.graphs.train",
+        "seeds": [0, 1, 2],
+    }
+    files = sorted((*FITTED, "judges.npz"))
+    write_card(out, facts, training, {"schema": "explagraphs"}, files=files)
     record_texts(out, _texts(instances, known))
 
 
@@ -203,14 +203,9 @@ def _texts(instances: list[Instance], known: list[Triple]) -> Iterator[str]:
         yield from (fact.head, fact.tail)
 
 
-OUT = TASK_MODELS / "graphs"
-FITTED = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "links.npz")
-"""Output of ``substance.py`` in the work folder, as it ships."""
-
-
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=TASK_MODELS / "graphs")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     corpus, dropped = instances(arguments.data)
@@ -239,7 +234,7 @@ def main() -> None:
     np.savez_compressed(arguments.out / "judges.npz", allow_pickle=False, **arrays)
     for name in FITTED:
         shutil.copyfile(WORK / name, arguments.out / name)
-    write_card(arguments.out, corpus, lexical(arguments.data), dropped)
+    describe(arguments.out, corpus, lexical(arguments.data), dropped)
 
 
 if __name__ == "__main__":

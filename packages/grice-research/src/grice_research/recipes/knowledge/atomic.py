@@ -6,13 +6,12 @@ exactly the same events.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from grice_research.recipes.common import rows_of, table_of
 
 WORD = re.compile(r"[a-z0-9]+")
 PERSONS = {"personx", "persony", "personz", "peoplex", "peopley", "person", "x", "y", "s"}
@@ -35,11 +34,6 @@ class Barrier(NamedTuple):
 
     heads: frozenset[str]
     texts: frozenset[str]
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def folded(text: str) -> str:
@@ -65,35 +59,38 @@ def barrier(data: Path) -> Barrier:
     """Collect every event of the sets that are reported on."""
     events = []
     for part in ("dev", "tst"):
-        for row in rows(data / "cskb_population" / f"{part}.tsv.gz"):
+        for row in table_of(data / "cskb_population" / f"{part}.tsv.gz"):
             events += [(row["head"], True), (row["tail"], False)]
     for name in ("atomic2020_test_full", "atomic2018_test"):
-        for row in rows(data / "atomic_more" / f"{name}.tsv.gz"):
+        for row in table_of(data / "atomic_more" / f"{name}.tsv.gz"):
             events.append((row["head"], True))
-    with gzip.open(data / "atomic/atomic2020_test5000_comet_bart.jsonl.gz", "rt") as file:
-        events += [(json.loads(line)["head"], True) for line in file]
+    asked = rows_of(data / "atomic/atomic2020_test5000_comet_bart.jsonl.gz")
+    events += [(row["head"], True) for row in asked]
     for name in ("deco_train", "deco_test", "conture_subset"):
-        for line in (data / "accent_deco" / f"{name}.jsonl").read_text("utf-8").splitlines():
-            events += _dialogue_events(json.loads(line))
+        for item in rows_of(data / f"accent_deco/{name}.jsonl"):
+            events += _dialogue_events(item)
     heads = {content(text) for text, is_head in events if is_head}
     heads |= {
         content(row["head"])
-        for row in rows(data / "atomic_more/atomic2018_more.tsv.gz")
+        for row in table_of(data / "atomic_more/atomic2018_more.tsv.gz")
         if "1" in (row["head_in_cskb_population"], row["head_in_atomic2020_test"])
     }
     texts = {folded(text) for text, _ in events if len(WORD.findall(text.lower())) >= 3}
     return Barrier(frozenset(heads - {""}), frozenset(texts))
 
 
-def _dialogue_events(item: dict) -> list[tuple[str, bool]]:
-    dialogue_events = [(item["response"], False)]
-    dialogue_events += [(turn, False) for turn in item["history"].split("</UTT>")]
+def _dialogue_events(item: dict[str, Any]) -> list[tuple[str, bool]]:
+    events = [(item["response"], False)]
+    events += [(turn, False) for turn in item["history"].split("</UTT>")]
+    for head, _, tail, *_ in gold_triples(item):
+        events += [(head, True), (tail, False)]
+    return events
+
+
+def gold_triples(item: dict[str, Any]) -> list[list[str]]:
+    """Return the triples that people wrote for a reply of DECO or ConTurE."""
     triples = item.get("tuples_single", []) + item.get("tuples_pair", [])
-    for gold in item.get("tuples", {}).values():
-        triples += gold
-    for head, _, tail, *_ in triples:
-        dialogue_events += [(head, True), (tail, False)]
-    return dialogue_events
+    return triples + [triple for each in item.get("tuples", {}).values() for triple in each]
 
 
 def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[str, int]]:
@@ -119,18 +116,18 @@ def _sources(data: Path) -> list[tuple[Known, bool]]:
     """Original spelling first: the sample of ATOMIC-2018 lost its punctuation upstream."""
     sources = [
         (_known(row, "atomic2020"), row["split"] == "train")
-        for row in rows(data / "atomic/atomic2020_sample.tsv.gz")
+        for row in table_of(data / "atomic/atomic2020_sample.tsv.gz")
     ]
     sources += [
         (
             _known(row, "atomic2018"),
             row["head_in_cskb_population"] == row["head_in_atomic2020_test"] == "0",
         )
-        for row in rows(data / "atomic_more/atomic2018_more.tsv.gz")
+        for row in table_of(data / "atomic_more/atomic2018_more.tsv.gz")
     ]
     sources += [
         (_known(row, "atomic2018"), row["head_in_test5000"] == "0")
-        for row in rows(data / "atomic/atomic2018_sample.tsv.gz")
+        for row in table_of(data / "atomic/atomic2018_sample.tsv.gz")
     ]
     return sources
 

@@ -7,10 +7,9 @@ Prints how often the nearest heads found through the short vectors are those of 
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from zlib import crc32
@@ -21,13 +20,11 @@ from grice.files import replacing, writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes
 from grice.knowledge.wording import head_text
-from grice.models.bundle import file_sha256, open_bundle
-from grice.models.embedded import EmbeddedEncoder
+from grice.models.bundle import write_card
 from grice.records import Triple
 from grice_research.places import MODELS
-from grice_research.recipes.knowledge.atomic import Known, barrier, folded, rows, training_triples
-from grice_research.recipes.knowledge.texts import held
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import exact_encoder, parser_of, table_of
+from grice_research.recipes.knowledge.atomic import Known, barrier, folded, training_triples
 from grice_research.training_texts import record_texts
 
 TABLES = """
@@ -105,9 +102,6 @@ COMMAND = "python -m grice_research.recipes.knowledge.build --data ../shared/dat
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    )
     parser.add_argument("--out", type=Path, default=MODELS / "atomic")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -116,7 +110,7 @@ def main() -> None:
     kept = chosen(known)
     print(f"{len(known):,} triples may be learned from, {len(kept):,} are kept; dropped: {dropped}")
     heads = write_triples(arguments.out, kept)
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
     axes = main_axes(vectors, KEPT)
     np.save(arguments.out / "heads.npy", packed(axes, vectors))
@@ -127,12 +121,7 @@ def main() -> None:
     )
     queries = asked_events(arguments.data)
     asked = np.stack(encoder.encode([head_text(query) for query in queries]))
-    quality = [
-        measured
-        for width in (128, KEPT, 256)
-        for measured in recalls(main_axes(vectors, width), vectors, asked, width)
-    ]
-    write_card(arguments.out, kept, len(heads), dropped, [q for q in quality if q[0] == KEPT])
+    describe(arguments.out, kept, len(heads), dropped, list(recalls(axes, vectors, asked)))
     record_texts(arguments.out, held(arguments.out))
 
 
@@ -170,78 +159,74 @@ def main_axes(vectors: np.ndarray, width: int) -> Axes:
 
 def asked_events(data: Path) -> list[str]:
     """Events nobody kept: heads of the evaluated part of CSKB Population, development only."""
-    heads = dict.fromkeys(row["head"] for row in rows(data / "cskb_population/dev.tsv.gz"))
+    heads = dict.fromkeys(row["head"] for row in table_of(data / "cskb_population/dev.tsv.gz"))
     return list(heads)[:2000]
 
 
-def recalls(axes: Axes, vectors: np.ndarray, asked: np.ndarray, width: int) -> list[tuple]:
-    """Measure how many of the truly nearest heads the short vectors find."""
-    exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")[:, : max(NEIGHBOURS)]
+def recalls(
+    axes: Axes, vectors: np.ndarray, asked: np.ndarray
+) -> Iterator[dict[str, str | float | int]]:
+    """Yield how many of the truly nearest heads the short vectors find."""
+    exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")
     short = packed(axes, vectors).astype(np.float32)
-    nearest_rows = np.argsort(-(axes.shorten(asked) @ short.T), axis=1, kind="stable")
-    measured = []
+    found = np.argsort(-(axes.shorten(asked) @ short.T), axis=1, kind="stable")
     for count in NEIGHBOURS:
-        hits = np.array(
-            [
-                len(set(nearest[:count]) & set(taken[:count])) / count
-                for nearest, taken in zip(exact, nearest_rows, strict=True)
-            ]
-        )
+        pairs = zip(exact[:, :count], found[:, :count], strict=True)
+        hits = np.array([len(set(nearest) & set(taken)) / count for nearest, taken in pairs])
         resampled = np.random.default_rng(0).choice(hits, (2000, len(hits))).mean(axis=1)
         low, high = np.quantile(resampled, [0.025, 0.975])
-        print(
-            f"width {width}: nearest {count} found: {hits.mean():.4f} "
-            f"[{low:.4f}, {high:.4f}], n {len(hits)}"
-        )
-        measured.append((width, count, hits.mean(), low, high, len(hits)))
-    return measured
+        figure = {"value": hits.mean(), "low": low, "high": high}
+        yield {
+            "on": "CSKB Population dev, distinct heads",
+            "measure": f"share of the {count} truly nearest heads that {KEPT} x int8 find",
+            **{name: round(float(value), 4) for name, value in figure.items()},
+            "n": len(hits),
+            "command": COMMAND,
+        }
 
 
-def write_card(out: Path, kept: list[Triple], heads: int, dropped: dict, quality: list) -> None:
+def held(folder: Path) -> Iterator[str]:
+    """Yield heads, as written and as the encoder reads them, and tails."""
+    with closing(sqlite3.connect(folder / "triples.sqlite")) as store:
+        for (text,) in store.execute("SELECT text FROM heads ORDER BY id"):
+            yield from (text, head_text(text))
+        for (text,) in store.execute("SELECT text FROM tails ORDER BY id"):
+            yield text
+
+
+def describe(
+    out: Path,
+    kept: list[Triple],
+    heads: int,
+    dropped: dict[str, int],
+    quality: list[dict[str, str | float | int]],
+) -> None:
+    """Write the card."""
     sources = Counter(triple.source for triple in kept)
+    facts = {
+        "name": "atomic",
+        "kind": "knowledge",
+        "version": "1",
+        "summary": f"{len(kept)} triples of ATOMIC about {heads} events, 12 relations of ACCENT.",
+        "licence": "CC-BY-4.0",
+        "encoder": "encoder",
+        "inputs": "an event, or a triple",
+        "outputs": "known tails, and the known heads nearest to an event",
+    }
+    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
+    training = {
+        "data": [
+            f"ATOMIC (Sap et al. 2019), samples, {sources['atomic2018']} triples (CC BY 4.0)",
+            f"ATOMIC-2020 (Hwang et al. 2021), training split, {sources['atomic2020']} triples "
+            "(CC BY 4.0)",
+        ],
+        "selection": ["none"],
+        "excluded": f"rows dropped: {reasons}; then more than {TAILS} tails per head and "
+        "relation, and relations beyond the 12",
+        "command": COMMAND,
+    }
     files = ("axes.npz", "having.npy", "heads.npy", "triples.sqlite")
-    lines = [
-        'name = "atomic"',
-        'kind = "knowledge"',
-        'version = "1"',
-        f'summary = "{len(kept)} triples of ATOMIC about {heads} events, 12 relations of ACCENT."',
-        'licence = "CC-BY-4.0"',
-        'encoder = "encoder"',
-        'inputs = "an event, or a triple"',
-        'outputs = "known tails, and the known heads nearest to an event"',
-        "",
-        "[training]",
-        "data = [",
-        f'  "ATOMIC (Sap et al. 2019), samples, {sources["atomic2018"]} triples (CC BY 4.0)",',
-        f'  "ATOMIC-2020 (Hwang et al. 2021), training split, {sources["atomic2020"]} triples'
-        ' (CC BY 4.0)",',
-        "]",
-        'selection = ["none"]',
-        'excluded = "rows dropped: '
-        + "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
-        + f'; then more than {TAILS} tails per head and relation, and relations beyond the 12"',
-        f'command = "{COMMAND}"',
-        "",
-        "[settings]",
-        'schema = "atomic2020"',
-        "",
-    ]
-    for width, count, value, low, high, n in quality:
-        lines += [
-            "[[quality]]",
-            'on = "CSKB Population dev, distinct heads"',
-            f'measure = "share of the {count} truly nearest heads that {width} x int8 find"',
-            f"value = {value:.4f}",
-            f"low = {low:.4f}",
-            f"high = {high:.4f}",
-            f"n = {n}",
-            f'command = "{COMMAND}"',
-            "",
-        ]
-    lines += ["[files]", *(f'"{name}" = "{file_sha256(out / name)}"' for name in files)]
-    (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
-    for name in files:
-        print(f"{name}: {(out / name).stat().st_size / 1e6:.2f} MB")
+    write_card(out, facts, training, {"schema": "atomic2020"}, quality, files=files)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -14,53 +12,9 @@ import numpy as np
 
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
-from grice.models.protocols import Encoder
 from grice.records import Triple
-from grice_research.recipes.knowledge.atomic import (
-    Barrier,
-    barrier,
-    content,
-    folded,
-    rows,
-    training_triples,
-)
-
-SHARD = 20_000
-
-
-class Vectors:
-    """Half-precision vectors by text, as a file of texts beside an array."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.index: dict[str, int] = {}
-        self.array = np.zeros((0, 384), np.float16)
-        if (folder / "texts.txt").exists():
-            texts = (folder / "texts.txt").read_text("utf-8").split("\n")
-            self.index = {text: i for i, text in enumerate(texts)}
-            self.array = np.load(folder / "vectors.npy")
-
-    def add(self, texts: Iterable[str], encoder: Encoder) -> None:
-        """Encode the texts that are new; saves after each shard, so a stopped run goes on."""
-        new = [text for text in dict.fromkeys(texts) if text not in self.index]
-        new.sort(key=len)
-        for start in range(0, len(new), SHARD):
-            shard = new[start : start + SHARD]
-            rows = np.stack(encoder.encode(shard)).astype(np.float16)
-            self.array = np.concatenate([self.array, rows])
-            self.index.update({text: len(self.index) + i for i, text in enumerate(shard)})
-            np.save(self.folder / "vectors.npy", self.array)
-            (self.folder / "texts.txt").write_text("\n".join(self.index), "utf-8")
-            print(f"{len(self.index):,} texts encoded", flush=True)
-
-    def ids(self, texts: Iterable[str]) -> np.ndarray:
-        return np.array([self.index[text] for text in texts], np.int64)
-
-    def table(self) -> np.ndarray:
-        """Return all vectors as the encoder gave them."""
-        return self.array.astype(np.float32)
-
+from grice_research.recipes.common import rows_of, table_of
+from grice_research.recipes.knowledge.atomic import barrier, content, folded, training_triples
 
 SCHEMA = load_schema("atomic2020")
 ACCENT = SCHEMA.group("accent")
@@ -68,6 +22,9 @@ RELATIONS = (*ACCENT, "Causes", "xReason", "isBefore")
 POPULATION_NAMES = {
     "general Want": "xWant", "general Effect": "xEffect", "general React": "xReact",
 }  # fmt: skip
+
+
+EVENT2MIND = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
 
 
 class Example(NamedTuple):
@@ -109,6 +66,12 @@ def spoken(tail: str, relation: str, tail_words: str) -> str:
     return tail_words if form != "clause" else event_text(tail)
 
 
+def learned(examples: Iterable[Example]) -> Iterator[str]:
+    """Yield heads and tails as the encoder read them; the held-out ones set scale and bias."""
+    for example in examples:
+        yield from (example.head, example.tail, example.event)
+
+
 def held_out(group: str) -> bool:
     """Hold out the heads of about one group in twenty."""
     return crc32(group.encode()) % 20 == 0
@@ -133,24 +96,20 @@ def training_examples(data: Path) -> tuple[list[Example], dict[str, int]]:
 
 
 def _event2mind(data: Path) -> list[Example]:
-    examples = []
-    names = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
-    with gzip.open(data / "event2mind/event2mind.jsonl.gz", "rt", encoding="utf-8") as file:
-        for item in map(json.loads, file):
-            if item["split"] != "train":
-                continue
-            for field, relation in names.items():
-                tails = [tail for tail in item[field] if tail and tail != "none"]
-                examples += [
-                    worded(item["event"], relation, tail, 1, "event2mind") for tail in tails
-                ]
-    return examples
+    return [
+        worded(item["event"], relation, tail, 1, "event2mind")
+        for item in rows_of(data / "event2mind/event2mind.jsonl.gz")
+        if item["split"] == "train"
+        for field, relation in EVENT2MIND.items()
+        for tail in item[field]
+        if tail and tail != "none"
+    ]
 
 
 def _virtue(data: Path) -> list[Example]:
     return [
         worded(row["event"], "xAttr", row["trait"], int(row["label"]), "ethics_virtue")
-        for row in rows(data / "ethics/virtue.tsv.gz")
+        for row in table_of(data / "ethics/virtue.tsv.gz")
         if row["split"] == "train"
     ]
 
@@ -158,7 +117,7 @@ def _virtue(data: Path) -> list[Example]:
 def _defeasible(data: Path) -> list[Example]:
     """A circumstance that weakens an inference makes it implausible, and may hinder the event."""
     examples = []
-    for row in rows(data / "defeasible_nli/atomic.tsv.gz"):
+    for row in table_of(data / "defeasible_nli/atomic.tsv.gz"):
         if not row["update"] or row["head_in_cskb_population"] == "1":
             continue
         if row["relation"] not in RELATIONS:
@@ -172,7 +131,7 @@ def _defeasible(data: Path) -> list[Example]:
 
 def _ecare(data: Path) -> list[Example]:
     examples = []
-    for row in rows(data / "ecare/ecare.tsv.gz"):
+    for row in table_of(data / "ecare/ecare.tsv.gz"):
         if row["split"] != "train":
             continue
         for index in (0, 1):
@@ -193,7 +152,7 @@ COPA = {
 def _copa(data: Path) -> list[Example]:
     """Explanations that people rated; the middle of the scale says nothing and is left out."""
     examples = []
-    for row in rows(data / "copa_sse/triples.tsv.gz"):
+    for row in table_of(data / "copa_sse/triples.tsv.gz"):
         rating = float(row["rating"] or 3)
         if row["split"] != "dev" or row["relation"] not in COPA or 2.5 <= rating < 3.5:
             continue
@@ -206,61 +165,14 @@ def _copa(data: Path) -> list[Example]:
 def _omcs(data: Path) -> list[Example]:
     return [
         worded(row["head"], row["relation"], row["tail"], 1, "omcs")
-        for row in rows(data / "cskb_population/omcs_event_tuples.tsv.gz")
+        for row in table_of(data / "cskb_population/omcs_event_tuples.tsv.gz")
         if row["split"] == "trn"
     ]
 
 
-class Labelled(NamedTuple):
-    head: str
-    relation: str
-    tail: str
-    label: int
-    name: str
-
-
-def population(data: Path, part: str) -> list[Labelled]:
-    """CSKB Population, part ``dev`` or ``tst``; ``name`` keeps the relation as the set calls it."""
-    labelled = []
-    for row in rows(data / "cskb_population" / f"{part}.tsv.gz"):
-        relation = POPULATION_NAMES.get(row["relation"], row["relation"])
-        tail = tail_text(row["tail"], SCHEMA[relation])
-        label = int(row["label"])
-        labelled.append(Labelled(head_text(row["head"]), relation, tail, label, row["relation"]))
-    return labelled
-
-
-class Rated(NamedTuple):
-    """A reply of DECO: its worded gold triples, its human score, and whether a person wrote it."""
-
-    triples: list[tuple[str, str, str]]
-    events: list[tuple[str, str, str]]
-    score: float
-    human: bool
-
-
-def deco(data: Path, part: str) -> list[Rated]:
-    rated = []
-    for line in (data / "accent_deco" / f"deco_{part}.jsonl").read_text("utf-8").splitlines():
-        item = json.loads(line)
-        gold = item.get("tuples_single", []) + item.get("tuples_pair", [])
-        for triples in item.get("tuples", {}).values():
-            gold += [triple[:3] for triple in triples]
-        worded_gold = [(head_text(h), r, tail_text(t, SCHEMA[r])) for h, r, t in gold]
-        events = [(event_text(h), r, event_text(t)) for h, r, t in gold]
-        rated.append(Rated(worded_gold, events, item["event_cs"], item["system"] == "Human"))
-    return rated
-
-
-__all__ = [
-    "ACCENT", "RELATIONS", "SCHEMA", "Barrier", "Example", "Labelled", "Rated", "deco", "held_out",
-    "population", "training_examples", "worded",
-]  # fmt: skip
-
-
 def read_population(data: Path, part: str) -> tuple[list[Triple], np.ndarray, np.ndarray]:
     """Return the triples of CSKB Population, whether each is plausible, and its relation there."""
-    rows_of_part = rows(data / "cskb_population" / f"{part}.tsv.gz")
+    rows_of_part = list(table_of(data / f"cskb_population/{part}.tsv.gz"))
     triples = [
         Triple(r["head"], POPULATION_NAMES.get(r["relation"], r["relation"]), r["tail"])
         for r in rows_of_part

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from grice_research.recipes.common import rows_of, strings_in
 from grice_research.training_texts import normalised as normalise
-
-__all__ = [
-    "EVALUATED",
-    "SOURCES",
-    "Dialogue",
-    "Message",
-    "evaluated_texts",
-    "is_held_out",
-    "normalise",
-    "read_dialogues",
-    "rows_of",
-    "strings_in",
-]
 
 HELD_OUT = 0.06
 """Share of the conversations (novels: of the books) that are never trained on."""
@@ -124,23 +110,13 @@ def evaluated_texts(data: Path) -> set[str]:
     return texts - {""}
 
 
-def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file of JSON lines, compressed or not."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
-def strings_in(value: object) -> Iterator[str]:
-    """Yield every string of a record."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from strings_in(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from strings_in(inner)
+def spoken_texts(data: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the turns of some files of DECO and ConTurE, and of all rated sets."""
+    files = [data / f"accent_deco/{name}.jsonl" for name in names]
+    for path in (*files, *sorted((data / "rated").glob("*.gz"))):
+        for row in rows_of(path):
+            for text in strings_in(row):
+                yield from text.split("</UTT>")
 
 
 def _fraction(*key: str) -> float:
@@ -162,13 +138,6 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
     meta = row.get("meta") or {}
     ratings = meta.get("utt_eval") or []
     users = meta.get("users") or {}
-    if source.name == "convai2_rated":  # 0 bad, 1 good; the other set has 0 none, 1 bad, 2 good
-        ratings = [0 if rating is None else rating + 1 for rating in ratings]
-        users = {
-            name: participant["class"]
-            for name, participant in meta["participants"].items()
-            if participant
-        }
     turns: list[str] = []
     by_person: list[bool] = []
     rated: list[Message] = []
@@ -186,9 +155,7 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
         else:
             turns[-1] += " " + text
         speaker = turn["speaker"]
-    # Questions of MuTual share their conversation, which begins alike.
-    unit = "".join(turns[:1]) if source.name == "mutual" else meta.get("book", row["id"])
-    held_out = is_held_out(source.name, unit)
+    held_out = is_held_out(source.name, meta.get("book", row["id"]))
     return Dialogue(source.name, row["id"], tuple(turns), tuple(by_person), held_out, tuple(rated))
 
 

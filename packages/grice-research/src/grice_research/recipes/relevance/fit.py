@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from torch import nn
 
 from grice.metrics.relevance import history_summary, pair_features
+from grice_research.recipes.common import Steps, auc, layers_of
 from grice_research.recipes.relevance.examples import Examples, Mix, draw_negatives, shorten
 
 
@@ -63,15 +63,6 @@ def _tower(inputs: int, outputs: int, settings: TowerSettings) -> nn.Sequential:
     )
 
 
-def layers_of(tower: nn.Module) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Return weights of shape (inputs, outputs) and biases, as ``grice.models.mlp`` has them."""
-    return [
-        (layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy())
-        for layer in tower.modules()
-        if isinstance(layer, nn.Linear)
-    ]
-
-
 def fit_towers(
     vectors: NDArray[np.float16],
     train: Examples,
@@ -83,7 +74,7 @@ def fit_towers(
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     towers = Towers(vectors.shape[1], settings)
-    optimiser = torch.optim.AdamW(towers.parameters(), weight_decay=settings.weight_decay)
+    take = Steps(towers.parameters(), settings.learning_rate, settings.weight_decay)
     corpora = [np.flatnonzero(train.corpus == number) for number in range(train.corpus.max() + 1)]
     shares = np.array([weights[rows].sum() for rows in corpora])
     steps = settings.epochs * (settings.per_epoch // settings.batch)
@@ -94,12 +85,7 @@ def fit_towers(
         else:
             rows = rng.choice(len(weights), settings.batch, p=weights)
         loss = _loss(towers, vectors, train, rows, settings, rng)
-        rate = settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
-        optimiser.param_groups[0]["lr"] = rate
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        shown = 0.98 * shown + 0.02 * loss.item()
+        shown = 0.98 * shown + 0.02 * take(loss, _rate(settings, step, steps))
         if step % 200 == 199:
             print(
                 f"towers {seed} step {step + 1} loss {shown:.3f} {time.monotonic() - began:.0f} s",
@@ -211,24 +197,23 @@ def _learned(
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     net = _network(read(material.valid.history[:1], material.valid.reply[:1]).shape[1], settings)
-    optimiser = torch.optim.AdamW(net.parameters(), weight_decay=settings.weight_decay)
+    take = Steps(net.parameters(), settings.learning_rate, settings.weight_decay)
     steps = settings.epochs * (settings.per_epoch // BATCH)
     step, began = 0, time.monotonic()
     for epoch in range(settings.epochs):
         net.train()
-        loss = torch.zeros(())
         for features, labels in _batches(material, read, settings, rng):
-            rate = settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
-            optimiser.param_groups[0]["lr"] = rate
             loss = nn.functional.binary_cross_entropy_with_logits(net(features)[:, 0], labels)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+            take(loss, _rate(settings, step, steps))
             step += 1
         measured = held_out_auc(material, read, net)
         shown = "  ".join(f"{name} {value:.4f}" for name, value in measured.items())
         print(f"seed {seed} epoch {epoch} {time.monotonic() - began:.0f} s  {shown}", flush=True)
     return net, measured
+
+
+def _rate(settings: Settings | TowerSettings, step: int, steps: int) -> float:
+    return settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
 
 
 def _network(inputs: int, settings: Settings) -> nn.Sequential:
@@ -292,17 +277,11 @@ def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, 
     measured = {}
     for name, mix in KINDS.items():
         false = draw_negatives(valid, rows, mix, material.vectors, np.random.default_rng(7))
-        measured[name] = auc(true, _logits(read, net, valid.history, false))
+        values = np.concatenate([true, _logits(read, net, valid.history, false)])
+        measured[name] = auc(values, np.repeat([1, 0], len(rows)))
     people = _logits(read, net, rated.history, rated.reply)
-    measured["people"] = auc(people[rated.good == 1], people[rated.good == 0])
+    measured["people"] = auc(people, rated.good)
     return measured
-
-
-def auc(high: Floats, low: Floats) -> float:
-    """Return the chance that a value of the first group exceeds one of the second."""
-    ranks = rankdata(np.concatenate([high, low]))
-    wins = ranks[: len(high)].sum() - len(high) * (len(high) + 1) / 2
-    return float(wins / (len(high) * len(low)))
 
 
 def _calibrated(
@@ -324,11 +303,7 @@ def _calibrated(
     )
     labels = np.repeat([1.0, 0.0], len(rows))
     scale, shift = _logistic_regression(logits.astype(np.float64), labels)
-    layers = [
-        (layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy())
-        for layer in net
-        if isinstance(layer, nn.Linear)
-    ]
+    layers = layers_of(net)
     weight, bias = layers[-1]
     layers[-1] = (weight * np.float32(scale), bias * np.float32(scale) + np.float32(shift))
     return layers

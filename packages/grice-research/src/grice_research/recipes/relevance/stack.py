@@ -30,15 +30,16 @@ from grice.models.protocols import Pair
 from grice.numeric import logits
 from grice_research.benches.breakdowns import is_validation
 from grice_research.places import work_folder
-from grice_research.recipes.dialogue.trials import trials
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.relevance.corpora import (
-    evaluated_texts,
-    normalise,
-    read_dialogues,
+from grice_research.recipes.common import (
+    StoredEncoder,
+    VectorStore,
+    auc,
+    interval_over,
+    parser_of,
     rows_of,
 )
-from grice_research.recipes.relevance.vectors import StoredEncoder, VectorStore
+from grice_research.recipes.dialogue.trials import trials
+from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_selection
 
@@ -51,7 +52,6 @@ TOGETHER = {"dbdc3 cic": "convai2017"}
 """Corpora of the same bots, left out together."""
 DECAY = 0.6
 RIDGE = 0.02
-RESAMPLES = 1000
 SURE = 1e-6
 COMMAND = "python -m grice_research.recipes.relevance.stack --data ../shared/data --write"
 CHOSEN_BY = (
@@ -181,14 +181,22 @@ def left_out(columns: Floats, replies: Sequence[Reply]) -> Iterator[dict[str, An
         weights = fitted(columns[~out], ratings[~out], corpora[~out])
         rows = np.flatnonzero(corpora == corpus)
         stacked = columns[rows] @ weights
-        gap = _paired(stacked, columns[rows, 1], ratings[rows], groups[rows])
+
+        def gap(
+            some: NDArray[np.int64], stacked: Floats = stacked, rows: NDArray[np.int64] = rows
+        ) -> float:
+            first, second = stacked[some], columns[rows[some], 1]
+            rated = ratings[rows[some]]
+            return float(spearmanr(first, rated)[0] - spearmanr(second, rated)[0])
+
+        bounds = (gap(np.arange(len(rows))), *interval_over(groups[rows], gap, 1000))
         yield {
             "left out": str(corpus),
             "n": len(rows),
             "networks": _rank(columns[rows, 0], ratings[rows]),
             "cosine": _rank(columns[rows, 1], ratings[rows]),
             "sum": _rank(stacked, ratings[rows]),
-            "sum less cosine": gap,
+            "sum less cosine": [round(bound, 3) for bound in bounds],
             "weights": [round(float(weight), 3) for weight in weights],
         }
 
@@ -197,32 +205,12 @@ def _rank(values: Floats, ratings: Floats) -> float:
     return round(float(spearmanr(values, ratings)[0]), 3)
 
 
-def _paired(
-    first: Floats, second: Floats, ratings: Floats, groups: NDArray[np.str_]
-) -> list[float]:
-    """Return the difference of two rank correlations with its interval, conversations redrawn."""
-    _, owner = np.unique(groups, return_inverse=True)
-    members = [np.flatnonzero(owner == number) for number in range(owner.max() + 1)]
-    random = np.random.default_rng(0)
-    drawn = []
-    for _ in range(RESAMPLES):
-        rows = np.concatenate([members[i] for i in random.integers(0, len(members), len(members))])
-        drawn.append(
-            spearmanr(first[rows], ratings[rows])[0] - spearmanr(second[rows], ratings[rows])[0]
-        )
-    value = spearmanr(first, ratings)[0] - spearmanr(second, ratings)[0]
-    return [round(float(bound), 3) for bound in (value, *np.percentile(drawn, (2.5, 97.5)))]
-
-
 def settings_of(weights: Floats, columns: Floats, truth: Floats) -> tuple[float, FluentSettings]:
     """Return the weight of the cosine beside the networks, and scale and shift of the whole."""
     cosine, fluency = (float(weight / weights[0]) for weight in weights[1:])
     both = columns[:, 0] + cosine * columns[:, 1] + fluency * columns[:, 3]
     for name, values in (("networks", columns[:, 0]), ("sum", both), ("cosine", columns[:, 1])):
-        ranks = rankdata(values)
-        wins = ranks[truth > 0].sum() - truth.sum() * (truth.sum() + 1) / 2
-        area = wins / (truth.sum() * (1 - truth).sum())
-        print(json.dumps({"true against random": name, "area": round(float(area), 4)}))
+        print(json.dumps({"true against random": name, "area": round(auc(values, truth), 4)}))
     linear = fit_logistic(both[:, None], truth, penalties=1e-6)
     shift = float(linear(np.zeros((1, 1)))[0])
     scale = float(linear(np.ones((1, 1)))[0]) - shift

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from grice.models.bundle import open_bundle, shipped_bundles, write_card
-from grice.models.embedded import EmbeddedEncoder
+from grice.models.bundle import shipped_bundles, write_card
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import VectorStore, exact_encoder, layers_of, parser_of
 from grice_research.recipes.relevance.corpora import (
     EVALUATED,
     SOURCES,
@@ -29,9 +28,7 @@ from grice_research.recipes.relevance.fit import (
     TowerSettings,
     fit,
     fit_towers,
-    layers_of,
 )
-from grice_research.recipes.relevance.vectors import VectorStore
 from grice_research.training_texts import record_texts
 
 WORK = work_folder("relevance")
@@ -78,7 +75,7 @@ COMMAND = "python -m grice_research.recipes.relevance.train STEP --data ../share
 
 def encode(data: Path) -> None:
     """Encode every distinct text that may train."""
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     evaluated = evaluated_texts(data)
     store = VectorStore(WORK / "vectors")
     texts = texts_of(read_dialogues(data), evaluated)

@@ -20,8 +20,9 @@ from grice.scoring.api import Grader
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
 from grice_research.places import work_folder
-from grice_research.recipes.relevance.corpora import is_held_out, rows_of
-from grice_research.recipes.sense.sources import CHATBOTS, shortened, training_items, written_items
+from grice_research.recipes.common import rows_of
+from grice_research.recipes.relevance.corpora import is_held_out
+from grice_research.recipes.sense.sources import chatbot_items, shortened, written_items
 from grice_research.training_texts import normalised
 
 LOGS, PAIRS = "logs", "pairs"
@@ -69,8 +70,7 @@ def read_marked(data: Path) -> list[Marked]:
 
 def _learned(data: Path) -> set[tuple[str, str]]:
     """Return the chatbots' replies that ``sense`` learned from, each with the turn before."""
-    items = training_items(data, CHATBOTS)
-    readings = (reading for name in CHATBOTS for item in items[name] for reading in item.readings)
+    readings = (reading for item in chatbot_items(data) for reading in item.readings)
     return {(("", *reading.history)[-1], reading.reply) for reading in readings}
 
 

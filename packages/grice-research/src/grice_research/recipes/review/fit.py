@@ -25,7 +25,7 @@ from grice.evaluation.review import FILE, Feature, Stack, Threshold
 from grice.models.bundle import write_card
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import figure_of, parser_of
 from grice_research.recipes.review.data import (
     LOGS,
     PAIRS,
@@ -165,15 +165,8 @@ def quality_of(table: Table, equality: float, command: str) -> Iterator[dict[str
         judged = table.source == name
         labels, groups = (table.flawed[judged] > MAJORITY).astype(float), list(table.group[judged])
         lift = review_lifts({"": odds[name]}, labels, groups=groups).lifts[""]
-        yield _figure(f"{name}, left out", "AUC", area, command)
-        yield _figure(f"{name}, left out", "lift of the first 10 %", lift, command)
-
-
-def _figure(on: str, measure: str, estimate: Estimate, command: str) -> dict[str, object]:
-    figure = {"on": on, "measure": measure, "value": estimate.value}
-    figure |= {"low": estimate.low, "high": estimate.high}
-    rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in figure.items()}
-    return {**rounded, "n": estimate.n, "command": command}
+        yield figure_of(f"{name}, left out", "AUC", area, command)
+        yield figure_of(f"{name}, left out", "lift of the first 10 %", lift, command)
 
 
 def stack_of(
@@ -254,10 +247,8 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
     parser.add_argument("--dry", action="store_true", help="write nothing")
-    parser.add_argument("--witnesses", help="other metrics, to be tried with --dry")
     given = parser.parse_args()
-    names = given.witnesses.split(",") if given.witnesses else WITNESSES[given.models]
-    asked = [Asked(name, FLAWS[name]) for name in names]
+    asked = [Asked(name, FLAWS[name]) for name in WITNESSES[given.models]]
     marked = read_marked(given.data)
     columns = np.full((len(marked), len(asked)), np.nan)
     pairs = np.array([turn.corpus == PAIRS for turn in marked])

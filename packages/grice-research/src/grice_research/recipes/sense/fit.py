@@ -29,13 +29,12 @@ from grice.models.mlp import Mlp
 from grice.models.protocols import PassageEncoder
 from grice.records import Response
 from grice_research.places import MODELS, work_folder
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import Steps, parser_of
 from grice_research.recipes.sense.sources import (
-    CHATBOTS,
     FLAWS,
     Item,
     Reading,
-    training_items,
+    chatbot_items,
     written_items,
 )
 
@@ -94,8 +93,7 @@ def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
         nn.Linear(HIDDEN, len(FLAWS)),
     )
     read = torch.from_numpy(states)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, STEPS)
+    step = Steps(net.parameters(), RATE, DECAY, STEPS)
     for _ in range(STEPS):
         rows = torch.randint(len(learned.better), (BATCH,))
         head = learned.head[rows, None]
@@ -104,21 +102,14 @@ def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
         ranked = functional.softplus(good - bad)
         labelled = functional.softplus(good) + functional.softplus(-bad)
         weight = learned.weight[rows]
-        loss = (weight * (ranked + LABEL_WEIGHT * labelled)).sum() / weight.sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        step((weight * (ranked + LABEL_WEIGHT * labelled)).sum() / weight.sum())
     return net.eval()
 
 
 def read_items(data: Path, *, chatbots: bool) -> list[Item]:
     """Return the written items, and those of votes on replies of chatbots if they are wanted."""
     items = list(written_items())
-    if chatbots:
-        learned = training_items(data, CHATBOTS)
-        items += [item for name in CHATBOTS for item in learned[name]]
-    return items
+    return items + (chatbot_items(data) if chatbots else [])
 
 
 def states_of(reader: PassageEncoder, responses: Sequence[Response]) -> Array:

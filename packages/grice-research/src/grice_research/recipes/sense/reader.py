@@ -21,7 +21,7 @@ from grice.models.conversion.convert import INT8, variables
 from grice.models.store.get import MIDDLE, WINDOW
 from grice.models.store.index import known_models
 from grice_research.places import MODELS
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import parser_of
 
 NAME = "reader"
 LAYERS, VOCABULARY = 12, 24_576

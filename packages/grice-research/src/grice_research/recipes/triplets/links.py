@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 from grice_research.places import work_folder
+from grice_research.recipes.common import Steps, state_of
 
 MOST, EPOCHS, RATE = 90_000, 4, 1.5e-3
 """Rows to learn from, epochs, and the largest rate."""
@@ -81,9 +82,8 @@ def main() -> None:
     fit_nli = draw.permutation(np.flatnonzero(~validates[of_nli]))[:MOST]
     fit_choice = draw.permutation(np.flatnonzero(~validates[of_choice]))[: MOST // 6]
     net = Links(vectors.shape[1], numbers.shape[1], 31, width=96, hidden=192, drop=0.3)
-    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.02)
     steps = EPOCHS * (len(fit_nli) // 256 + 1)
-    plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps, pct_start=0.1)
+    step = Steps(net.parameters(), RATE, 0.02, steps, pct_start=0.1)
 
     def run(rows: np.ndarray) -> torch.Tensor:
         a, b = pairs[rows, 0], pairs[rows, 1]
@@ -136,11 +136,7 @@ def main() -> None:
             choices = run(listed.reshape(-1)).view(len(four), wide, 3, -1)
             logits = choices[torch.arange(len(four)), :, 1, four[:, 4]]
             logits = torch.cat([logits[:, :4], logits[:, 4:] + absent[other][:, : wide - 4]], dim=1)
-            loss = loss + functional.cross_entropy(logits, torch.tensor(four[:, 5]))
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            plan.step()
+            step(loss + functional.cross_entropy(logits, torch.tensor(four[:, 5])))
         held_out = judge(validates[of_nli], validates[of_choice])
         mark = sum(held_out[name] for name in ("ap", "choice", "relation"))
         print(
@@ -150,11 +146,7 @@ def main() -> None:
             flush=True,
         )
         if mark > best:
-            best, state, level = (
-                mark,
-                {k: v.clone() for k, v in net.state_dict().items()},
-                held_out["level"],
-            )
+            best, state, level = mark, state_of(net), held_out["level"]
     net.load_state_dict(state)
     result = {k: held_out[k] for k in ("ap", "choice", "relation", "relation_f1")}
     result["macro_f1"] = macro_f1(held_out["gold"], held_out["entailed"] > level)

@@ -6,21 +6,20 @@ Figures of the card come from ``work/bench.jsonl`` (``grice bench cider --json``
 ``judged.tsv``: the links of ten conversations of topical_chat test_freq, each read by one person.
 """
 
-# ruff: noqa: E501 - the card is written as it will stand
 from __future__ import annotations
 
-import csv
 import json
 import pickle
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from grice.models.bundle import file_sha256
+from grice.models.bundle import write_card
 from grice.stats import mean
 from grice_research.places import TASK_MODELS, work_folder
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import parser_of, rows_of, table_of
 from grice_research.recipes.triplets.weak import nouns_of
 from grice_research.training_texts import record_texts
 from grice_tasks.cider.find import fitting, near_pairs
@@ -29,30 +28,39 @@ from grice_tasks.cider.reading import layout_of
 from grice_tasks.cider.span_candidates import RELATIONS, informative
 
 WORK = work_folder("triplets")
-CARD = """name = "triplets"
-kind = "triplet-heads"
-version = "2"
-summary = "Which stretches of a conversation are linked, and by which of CIDER's relations."
-licence = "CC-BY-SA-4.0"
-encoder = "encoder"
-inputs = "two stretches of a conversation that was read once: mean token states, and how they stand to each other"
-outputs = "three numbers per relation: log odds that it is entailed, how good the tail is among several, which relation it is"
-
-[training]
-data = ["ConceptNet-100K train (CC BY-SA 4.0)", "COPA-SSE dev, rated 3.5 or more (MIT)", "ATOMIC-2020 sample (CC BY 4.0)", "persuasion_for_good (Apache-2.0), casino (CC BY 4.0), topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0): 560 conversations, labels: connectives between neighbouring spans, and pairs that knowledge holds", "how often each relation is annotated and how many turns lie between head and tail: tables 9 and 2 of the paper, printed counts"]
-selection = ["weakly labelled conversations and knowledge held out: epoch, level", "held-out knowledge in 320 further conversations of the same clean sources: how negatives are made and where knowledge is placed (grice_research.recipes.triplets.held)", "twelve conversations of topical_chat valid_freq, read: rules, share of pairs above a level", "about 180 links that connectives say in the 320 conversations, read: rules"]
-excluded = "conversations with a turn of over 20 letters that stands in CIDER: {dropped}; no text and no label of CIDER was looked at to fit or choose"
-command = "python -m grice_research.recipes.triplets.links --seed {seed}"
-seeds = [{seed}]
-
-[settings]
-level = {level:.4f}
-levels = {levels}
-
-[files]
-"links.npz" = "{digest}"
-"nouns.txt" = "{nouns}"
-"""
+COMMAND = "python -m grice_research.recipes.triplets.pack"
+FACTS = {
+    "name": "triplets",
+    "kind": "triplet-heads",
+    "version": "2",
+    "summary": "Which stretches of a conversation are linked, and by which of CIDER's relations.",
+    "licence": "CC-BY-SA-4.0",
+    "encoder": "encoder",
+    "inputs": "two stretches of a conversation that was read once: mean token states, and how they "
+    "stand to each other",
+    "outputs": "three numbers per relation: log odds that it is entailed, how good the tail is "
+    "among several, which relation it is",
+}
+TRAINING = {
+    "data": [
+        "ConceptNet-100K train (CC BY-SA 4.0)",
+        "COPA-SSE dev, rated 3.5 or more (MIT)",
+        "ATOMIC-2020 sample (CC BY 4.0)",
+        "persuasion_for_good (Apache-2.0), casino (CC BY 4.0), topical_chat valid_freq, valid_rare "
+        "(CDLA-Sharing 1.0): 560 conversations, labels: connectives between neighbouring spans, "
+        "and pairs that knowledge holds",
+        "how often each relation is annotated and how many turns lie between head and tail: tables "
+        "9 and 2 of the paper, printed counts",
+    ],
+    "selection": [
+        "weakly labelled conversations and knowledge held out: epoch, level",
+        "held-out knowledge in 320 further conversations of the same clean sources: how negatives "
+        "are made and where knowledge is placed (grice_research.recipes.triplets.held)",
+        "twelve conversations of topical_chat valid_freq, read: rules, share of pairs above a "
+        "level",
+        "about 180 links that connectives say in the 320 conversations, read: rules",
+    ],
+}
 
 
 SHARE = 0.001
@@ -91,61 +99,48 @@ QUALITY = {
 }  # fmt: skip
 
 
-def quality() -> str:
+def quality() -> list[dict[str, Any]]:
     """Return the figures of the card, those that were measured."""
     figures = []
     bench = WORK / "bench.jsonl"
-    for line in bench.read_text().splitlines() if bench.exists() else ():
-        row = json.loads(line)
+    for row in rows_of(bench) if bench.exists() else ():
         if (row["row"], row["measure"]) in QUALITY:
+            bounds = {name: round(row[name], 4) for name in ("value", "low", "high")}
             on = f"cider, transfer: {row['row']}, mean of the released folds"
-            figures.append((on, row["measure"], row["value"], row["low"], row["high"], row["n"],
-                          "grice bench cider"))  # fmt: skip
-    with (WORK.parent / "judged.tsv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    verdicts, talks = [row["verdict"] for row in rows], [row["conversation"] for row in rows]
+            given = {"n": row["n"], "command": "grice bench cider"}
+            figures.append({"on": on, "measure": row["measure"], **bounds, **given})
+    rows = list(table_of(Path(__file__).parent / "judged.tsv"))
+    talks = [row["conversation"] for row in rows]
     on = "links of ten conversations of topical_chat test_freq, read by one person (judged.tsv)"
     for measure, right in (("right or trivial", {"right", "trivial"}), ("right", {"right"})):
-        share = mean([float(verdict in right) for verdict in verdicts], groups=talks)
-        figures.append((on, f"share {measure}", share.value, share.low, share.high, len(verdicts),
-                      "python -m grice_research.recipes.triplets.pack"))  # fmt: skip
-    names = ("on", "measure", "value", "low", "high", "n", "command")
-    return "".join(
-        "\n[[quality]]\n" + "".join(
-            f"{name} = {json.dumps(round(value, 4) if isinstance(value, float) else value)}\n"
-            for name, value in zip(names, row, strict=True)
-        )
-        for row in figures
-    )  # fmt: skip
+        share = mean([float(row["verdict"] in right) for row in rows], groups=talks)
+        bounds = {"value": share.value, "low": share.low, "high": share.high}
+        rounded = {name: round(bound, 4) for name, bound in bounds.items() if bound is not None}
+        given = {"n": len(rows), "command": COMMAND}
+        figures.append({"on": on, "measure": f"share {measure}", **rounded, **given})
+    return figures
 
 
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    seed = options.seed
     out = TASK_MODELS / "triplets"
     out.mkdir(parents=True, exist_ok=True)
-    trained = WORK / f"links_weak_0_{seed}"
+    trained = WORK / f"links_weak_0_{options.seed}"
     shutil.copy(trained.with_suffix(".npz"), out / "links.npz")
     level = json.loads(trained.with_suffix(".json").read_text())["level"]
     dropped = json.loads((WORK / "weak.json").read_text())["dropped"]
-    digest = file_sha256(out / "links.npz")
     lines = [" ".join(sorted(words)) for words in nouns_of(options.data)]
     (out / "nouns.txt").write_text("\n".join(lines) + "\n", "utf-8")
-    (out / "card.toml").write_text(
-        CARD.format(
-            dropped=dropped,
-            seed=seed,
-            level=level,
-            digest=digest,
-            nouns=file_sha256(out / "nouns.txt"),
-            levels=relation_levels(out / "links.npz"),
-        ),
-        "utf-8",
-    )
-    with (out / "card.toml").open("a", encoding="utf-8") as card:
-        card.write(quality())
+    training = TRAINING | {
+        "excluded": "conversations with a turn of over 20 letters that stands in CIDER: "
+        f"{dropped}; no text and no label of CIDER was looked at to fit or choose",
+        "command": f"python -m grice_research.recipes.triplets.links --seed {options.seed}",
+        "seeds": [options.seed],
+    }
+    settings = {"level": round(level, 4), "levels": relation_levels(out / "links.npz")}
+    write_card(out, FACTS, training, settings, quality(), files=("links.npz", "nouns.txt"))
     record_texts(out, json.loads((WORK / "weak_texts.json").read_text()))
 
 

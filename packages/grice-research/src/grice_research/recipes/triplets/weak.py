@@ -9,8 +9,6 @@ ATOMIC-2020 (CC BY).
 
 from __future__ import annotations
 
-import gzip
-import json
 import pickle
 import re
 from collections import Counter
@@ -19,12 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from grice.models.bundle import open_bundle
-from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice.records import Conversation, Turn
 from grice_research.places import work_folder
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.common import exact_encoder, parser_of, rows_of, table_of
 from grice_research.surface import published
 from grice_tasks.cider.reading import read_texts
 from grice_tasks.cider.span_candidates import Nouns, find_candidates, join_turns, slices
@@ -41,8 +38,7 @@ SOURCES = (
 def conversations(data: Path) -> list[Conversation]:
     talks = []
     for name, most in SOURCES:
-        with gzip.open(data / f"{name}.jsonl.gz", "rt") as lines:
-            rows = [json.loads(line) for line in lines]
+        rows = list(rows_of(data / f"{name}.jsonl.gz"))
         order = np.random.default_rng(0).permutation(len(rows))
         for i in order[:most]:
             turns = tuple(
@@ -54,7 +50,7 @@ def conversations(data: Path) -> list[Conversation]:
 
 def read(talks: list[Conversation], out: Path) -> None:
     """Write the conversations with their stretches and vectors."""
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = exact_encoder()
     bundle = open_bundle("events")
     held: dict[str, object] = {}
     settings = read_settings(bundle, SpanSettings)
@@ -100,13 +96,13 @@ EACH = 6
 
 def all_knowledge(data: Path) -> list[tuple[str, str, str]]:
     """Return head, relation of CIDER and tail of what is known, what people rated first."""
-    rows = [(h, *CONCEPTNET[r], t) for h, r, t, split in _table(data / "conceptnet/cn100k.tsv.gz")
+    rows = [(h, *CONCEPTNET[r], t) for h, r, t, split in _values(data / "conceptnet/cn100k.tsv.gz")
             if split == "train" and r in CONCEPTNET]  # fmt: skip
     rows += [(_statement(h), *ATOMIC[r], _statement(t))
-             for h, r, t, *_ in _table(data / "atomic/atomic2020_sample.tsv.gz")
+             for h, r, t, *_ in _values(data / "atomic/atomic2020_sample.tsv.gz")
              if r in ATOMIC and t != "none" and "___" not in h]  # fmt: skip
     rated = [(h, *CONCEPTNET[r], t)
-             for split, _, h, r, t, rating, _ in _table(data / "copa_sse/triples.tsv.gz")
+             for split, _, h, r, t, rating, _ in _values(data / "copa_sse/triples.tsv.gz")
              if split == "dev" and r in CONCEPTNET and float(rating) >= 3.5]  # fmt: skip
     order = np.random.default_rng(0).permutation(len(rows))
     return [
@@ -134,9 +130,9 @@ def knowledge(data: Path) -> list[tuple[str, str, str]]:
 def nouns_of(data: Path) -> Nouns:
     """Return which nouns name places, what is located, and what is used, by knowledge."""
     places, located, tools = Counter(), Counter(), Counter()
-    rows = [(h, r, t) for h, r, t, split in _table(data / "conceptnet/cn100k.tsv.gz")
+    rows = [(h, r, t) for h, r, t, split in _values(data / "conceptnet/cn100k.tsv.gz")
             if split == "train"]  # fmt: skip
-    rows += [(h, r, t) for h, r, t, *_ in _table(data / "atomic/atomic2020_sample.tsv.gz")]
+    rows += [(h, r, t) for h, r, t, *_ in _values(data / "atomic/atomic2020_sample.tsv.gz")]
     for head, relation, tail in rows:
         first, last = (side.lower().split()[-1:] for side in (head, tail))
         if relation == "AtLocation":
@@ -148,9 +144,8 @@ def nouns_of(data: Path) -> Nouns:
                    for counts, least in ((places, 4), (located, 2), (tools, 2))))  # fmt: skip
 
 
-def _table(path: Path) -> list[list[str]]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        return [line.rstrip("\n").split("\t") for line in lines][1:]
+def _values(path: Path) -> list[list[str]]:
+    return [list(row.values()) for row in table_of(path)]
 
 
 def _statement(text: str) -> str:

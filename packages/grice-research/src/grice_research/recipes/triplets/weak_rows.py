@@ -9,7 +9,6 @@ numbers of a pair say what nearness says, and words between the two say nothing.
 
 from __future__ import annotations
 
-import gzip
 import json
 import pickle
 import re
@@ -20,11 +19,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.models.bundle import open_bundle
-from grice.models.embedded import EmbeddedEncoder
 from grice_research.places import work_folder
-from grice_research.recipes.options import parser_of
-from grice_research.recipes.plausibility.data import Vectors
+from grice_research.recipes.common import VectorStore, exact_encoder, parser_of, rows_of
 from grice_research.recipes.relevance.corpora import normalise
 from grice_research.recipes.triplets.weak import knowledge, nouns_of
 from grice_tasks.cider.files import cider_schema
@@ -200,10 +196,9 @@ class Rows:
 def evaluated_turns(data: Path) -> set[str]:
     """Return the turns of CIDER's dialogues, normalised."""
     texts = set()
-    with gzip.open(data / "cider" / "dialogues.jsonl.gz", "rt") as lines:
-        for line in lines:
-            for turn in re.split(r"\s{4}", json.loads(line)["utterances"]):
-                texts.add(normalise(re.sub(r"^[A-Z]: ", "", turn)))
+    for row in rows_of(data / "cider/dialogues.jsonl.gz"):
+        for turn in re.split(r"\s{4}", row["utterances"]):
+            texts.add(normalise(re.sub(r"^[A-Z]: ", "", turn)))
     return texts
 
 
@@ -225,15 +220,15 @@ def talks(
 
 def known_groups(known: list[tuple[str, str, str]], draw: np.random.Generator) -> Iterator[Group]:
     """Yield known triples a handful at a time, each side with its vector."""
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    kept = Vectors(WORK / "vectors")
+    encoder = exact_encoder()
+    kept = VectorStore(WORK / "vectors")
     kept.add(dict.fromkeys(side for head, _, tail in known for side in (head, tail)), encoder)
-    order = draw.permutation(len(known))
+    table, order = kept.table(), draw.permutation(len(known))
     for start in range(0, len(order), GROUP):
         group = [known[i] for i in order[start : start + GROUP]]
         spans = list(dict.fromkeys(side for head, _, tail in group for side in (head, tail)))
         links = [(spans.index(h), NUMBER[r], spans.index(t)) for h, r, t in group if h != t]
-        rows = np.array([kept.array[kept.index[span]] for span in spans], np.float32)
+        rows = table[kept.ids(spans)]
         yield Group(spans, rows, list(dict.fromkeys(links)))
 
 
