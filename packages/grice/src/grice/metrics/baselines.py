@@ -10,8 +10,10 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from grice.metrics.common import encode_distinct
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
+from grice.numeric import dot_cosine
 from grice.readers.roles import user_turns
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
 from grice.text.tokens import WORDS
@@ -19,13 +21,39 @@ from grice.text.tokens import WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.records import Turn
-
 SOURCE = "A trivial baseline."
 baseline = partial(metric, source=SOURCE, neutral=0.0)
 cosine_baseline = partial(
     baseline, models={"encoder": "bundle:encoder"}, protocols={"encoder": Encoder}, low=-1.0
 )
+
+
+def _mean(values: Sequence[float], reason_against: str) -> Judgement:
+    """Return the mean of values; abstain where there are none."""
+    if not values:
+        return Judgement(0.0, "abstained", reason_against)
+    return Judgement(math.fsum(values) / len(values))
+
+
+def _mean_cosines(
+    pairs: Sequence[Sequence[tuple[str, str]]], encoder: Encoder, reason_against: str
+) -> list[Judgement]:
+    """Return the mean cosine of the pairs of texts of each item."""
+    vectors = encode_distinct(encoder, (text for each in pairs for pair in each for text in pair))
+    return [
+        _mean([dot_cosine(vectors[a], vectors[b]) for a, b in each], reason_against)
+        for each in pairs
+    ]
+
+
+def _words(text: str) -> list[str]:
+    return WORDS.findall(text.lower())
+
+
+def _texts(conversation: Conversation, *, user: bool) -> list[str]:
+    by_user = user_turns(conversation.turns)
+    turns = zip(conversation.turns, by_user, strict=True)
+    return [turn.text for turn, is_user in turns if is_user is user]
 
 
 @baseline(
@@ -51,16 +79,8 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
 )
 def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list[Judgement]:
     """Return the cosine of the two sentence vectors; abstain where no turn stands before."""
-    from grice.numeric import dot_cosine  # metrics are listed without numpy
-
-    texts = [text for r in responses if r.history for text in (r.history[-1].text, r.text)]
-    vectors = iter(encoder.encode(texts))
-    return [
-        Judgement(dot_cosine(next(vectors), next(vectors)))
-        if response.history
-        else Judgement(0.0, "abstained", "no turn before it")
-        for response in responses
-    ]
+    pairs = [[(turn.text, r.text) for turn in r.history[-1:]] for r in responses]
+    return _mean_cosines(pairs, encoder, "no turn before it")
 
 
 @baseline(
@@ -85,20 +105,17 @@ def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
 )
 def overlap_last_turn(responses: Sequence[Response]) -> list[Judgement]:
     """Return the share of the reply's different words that the turn before it holds."""
-    return [_overlap(response) for response in responses]
-
-
-def _overlap(response: Response) -> Judgement:
-    words = set(_words(response.text))
-    if not words:
-        return Judgement(0.0, "abstained", "the reply has no word")
-    if not response.history:
-        return Judgement(0.0, "abstained", "no turn before it")
-    return Judgement(len(words.intersection(_words(response.history[-1].text))) / len(words))
-
-
-def _words(text: str) -> list[str]:
-    return WORDS.findall(text.lower())
+    judgements = []
+    for response in responses:
+        words = set(_words(response.text))
+        if not words:
+            judgements.append(Judgement(0.0, "abstained", "the reply has no word"))
+        elif not response.history:
+            judgements.append(Judgement(0.0, "abstained", "no turn before it"))
+        else:
+            shared = words.intersection(_words(response.history[-1].text))
+            judgements.append(Judgement(len(shared) / len(words)))
+    return judgements
 
 
 @cosine_baseline(
@@ -112,7 +129,9 @@ def mean_adjacent_cosine(
     conversations: Sequence[Conversation], *, encoder: Encoder
 ) -> list[Judgement]:
     """Return the mean cosine of each turn with the turn before it."""
-    pairs = [list(pairwise(conversation.turns)) for conversation in conversations]
+    pairs = [
+        list(pairwise(turn.text for turn in conversation.turns)) for conversation in conversations
+    ]
     return _mean_cosines(pairs, encoder, "no turn has one before it")
 
 
@@ -133,28 +152,9 @@ def mean_cosine_to_user(
     """
     pairs = []
     for conversation in conversations:
-        by_user = user_turns(conversation.turns)
-        marked = pairwise(zip(conversation.turns, by_user, strict=True))
-        pairs.append([(user, reply) for (user, a), (reply, b) in marked if a and not b])
+        turns = pairwise(zip(conversation.turns, user_turns(conversation.turns), strict=True))
+        pairs.append([(user.text, reply.text) for (user, a), (reply, b) in turns if a and not b])
     return _mean_cosines(pairs, encoder, "no system turn follows a user turn")
-
-
-def _mean_cosines(
-    pairs: Sequence[Sequence[tuple[Turn, Turn]]], encoder: Encoder, nothing: str
-) -> list[Judgement]:
-    """Return the mean cosine of the pairs of turns of each conversation."""
-    from grice.numeric import dot_cosine
-
-    texts = [turn.text for group in pairs for pair in group for turn in pair]
-    vectors = iter(encoder.encode(texts))
-    judgements = []
-    for group in pairs:
-        cosines = [dot_cosine(next(vectors), next(vectors)) for _ in group]
-        if cosines:
-            judgements.append(Judgement(math.fsum(cosines) / len(cosines)))
-        else:
-            judgements.append(Judgement(0.0, "abstained", nothing))
-    return judgements
 
 
 @baseline(
@@ -187,6 +187,10 @@ def mean_system_words(conversations: Sequence[Conversation]) -> list[Judgement]:
     return [_mean_words(_texts(conversation, user=False)) for conversation in conversations]
 
 
+def _mean_words(texts: Sequence[str]) -> Judgement:
+    return _mean([len(text.split()) for text in texts], "no turn of this speaker")
+
+
 @baseline(
     "distinct_words",
     version="3",
@@ -199,23 +203,9 @@ def distinct_words(conversations: Sequence[Conversation]) -> list[Judgement]:
     judgements = []
     for conversation in conversations:
         words = [word for text in _texts(conversation, user=False) for word in _words(text)]
-        if words:
-            judgements.append(Judgement(len(set(words)) / len(words)))
-        else:
-            judgements.append(Judgement(0.0, "abstained", "the system says no word"))
+        judgements.append(
+            Judgement(len(set(words)) / len(words))
+            if words
+            else Judgement(0.0, "abstained", "the system says no word")
+        )
     return judgements
-
-
-def _mean_words(texts: Sequence[str]) -> Judgement:
-    if not texts:
-        return Judgement(0.0, "abstained", "no turn of this speaker")
-    return Judgement(sum(len(text.split()) for text in texts) / len(texts))
-
-
-def _texts(conversation: Conversation, *, user: bool) -> list[str]:
-    by_user = user_turns(conversation.turns)
-    return [
-        turn.text
-        for turn, is_user in zip(conversation.turns, by_user, strict=True)
-        if is_user is user
-    ]

@@ -155,14 +155,35 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     """
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        texts = (text for response in scored for text in _texts(response))
-        vectors = encode_distinct(encoder, texts)
+        spoken = [[(i, turn.text) for i, turn in _own(response)] for response in scored]
+        texts = dict.fromkeys(text for own in spoken for _, text in own)
+        texts |= dict.fromkeys(response.text for response in scored)
+        parts = (sentence.text for text in texts for sentence in _compared(text))
+        vectors = encode_distinct(encoder, [*texts, *parts])
+        turns = {text: _Turn.of(text, vectors) for text in texts}
         cut = truncated_texts(encoder, (response.text for response in scored))
-        for response in scored:
+        for response, own in zip(scored, spoken, strict=True):
+            alike = [_likeness(turns[response.text], turns[text], i, text) for i, text in own]
             flags = ("truncated",) if response.text in cut else ()
-            yield _judgement(response, vectors, flags)
+            yield _judgement(response, alike, flags)
 
     return score_or_abstain(responses, _reason_against, score, NEUTRAL)
+
+
+class _Turn(NamedTuple):
+    """The parts of a turn that are compared: vectors, sentences and content words."""
+
+    vector: Array
+    sentences: Sequence[Stretch]
+    matrix: Array
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str, vectors: Mapping[str, Array]) -> _Turn:
+        compared = _compared(text)
+        matrix = np.stack([vectors[sentence.text] for sentence in compared])
+        words = frozenset(word.text for word in content_words(text))
+        return cls(vectors[text], compared, matrix, words)
 
 
 class _Likeness(NamedTuple):
@@ -188,8 +209,16 @@ class _Likeness(NamedTuple):
 
     @property
     def alike(self) -> float:
-        """What the two cosines add to the log odds."""
+        """Log odds that the two cosines add."""
         return WEIGHT_TURN * self.turn + WEIGHT_SENTENCE * self.sentence
+
+
+def _likeness(reply: _Turn, turn: _Turn, position: int, text: str) -> _Likeness:
+    cosines = reply.matrix @ turn.matrix.T
+    i, j = divmod(int(cosines.argmax()), len(turn.sentences))
+    pair = reply.sentences[i], turn.sentences[j]
+    whole, best = float(reply.vector @ turn.vector), float(cosines[i, j])
+    return _Likeness(position, whole, best, *pair, turn.words, text)
 
 
 def _reason_against(response: Response) -> str | None:
@@ -201,16 +230,10 @@ def _reason_against(response: Response) -> str | None:
 
 
 def _own(response: Response) -> Iterator[tuple[int, Turn]]:
-    """Yield the speaker's earlier turns that can be read, each with its place."""
+    """Yield the speaker's earlier turns that can be read, each with its index."""
     for position, turn in zip(response.positions, response.history, strict=True):
         if turn.speaker == response.speaker and unreadable(turn.text) is None:
             yield position, turn
-
-
-def _texts(response: Response) -> Iterator[str]:
-    for text in (response.text, *(turn.text for _, turn in _own(response))):
-        yield text
-        yield from (sentence.text for sentence in _compared(text))
 
 
 def _compared(text: str) -> Sequence[Stretch]:
@@ -219,18 +242,22 @@ def _compared(text: str) -> Sequence[Stretch]:
     return [s for s in every if len(s.text.split()) >= FEWEST_WORDS] or every
 
 
-def _judgement(
-    response: Response, vectors: Mapping[str, Array], flags: tuple[str, ...]
-) -> Judgement:
-    alike = _likenesses(response, vectors)
+def _judgement(response: Response, alike: Sequence[_Likeness], flags: tuple[str, ...]) -> Judgement:
     nearest = max(alike, key=lambda likeness: likeness.alike)
     words = content_words(response.text)
     value = _value(alike, words)
     without = _value([likeness for likeness in alike if likeness is not nearest], words)
-    shared = [word for word in words if word.text in nearest.words]
     repair = _repair(response, nearest, value)
-    reason = _reason(value, nearest, repair)
+    if value < HALF and repair:
+        reason = (
+            f"takes up turn {nearest.position} after the complaint in turn {repair.turn} "
+            "(no repetition)"
+        )
+    else:
+        what = "repeats" if value < HALF else "nearest to"
+        reason = f"{what} turn {nearest.position} (cosine {nearest.turn:.2f})"
     value = max(value, repair.probability) if repair else value
+    shared = [word for word in words if word.text in nearest.words]
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(nearest.position, min(0.0, value - without)),
         _feature("says again", nearest.sentence, response.turn, nearest.in_reply),
@@ -239,21 +266,6 @@ def _judgement(
         *([repair.evidence] if repair else []),
     )
     return Judgement(value, "ok", reason, flags, evidence)
-
-
-def _likenesses(response: Response, vectors: Mapping[str, Array]) -> list[_Likeness]:
-    stretches = _compared(response.text)
-    mine = np.stack([vectors[sentence.text] for sentence in stretches])
-    alike = []
-    for position, turn in _own(response):
-        before = _compared(turn.text)
-        cosines = mine @ np.stack([vectors[sentence.text] for sentence in before]).T
-        i, j = divmod(int(cosines.argmax()), len(before))
-        whole = float(vectors[response.text] @ vectors[turn.text])
-        words = frozenset(word.text for word in content_words(turn.text))
-        cosine = float(cosines[i, j])
-        alike.append(_Likeness(position, whole, cosine, stretches[i], before[j], words, turn.text))
-    return alike
 
 
 def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
@@ -275,16 +287,6 @@ def _without_blanks(start: int, text: str) -> Stretch:
 
 def _feature(name: str, value: float, turn: int, where: Stretch) -> FeatureEvidence:
     return FeatureEvidence(name, value, span=Span(turn, where.start, where.end))
-
-
-def _reason(value: float, nearest: _Likeness, repair: _Repair | None) -> str:
-    if value < HALF and repair:
-        return (
-            f"takes up turn {nearest.position} after the complaint in turn {repair.turn} "
-            "(no repetition)"
-        )
-    what = "repeats" if value < HALF else "nearest to"
-    return f"{what} turn {nearest.position} (cosine {nearest.turn:.2f})"
 
 
 class _Repair(NamedTuple):
