@@ -6,7 +6,7 @@ import re
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from grice.perturb.declaration import perturbation
+from grice.perturb import perturbation
 from grice.perturb.run import some_of
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from grice.perturb.declaration import Material, Perturbed
+    from grice.perturb import Material, Perturbed
     from grice.records import Conversation
     from grice_research.amr.graphs import Node
 

@@ -8,10 +8,10 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from grice.errors import InputError
-from grice.perturb.declaration import Change, Perturbed, with_texts
+from grice.perturb import Change, Perturbed, with_texts
 
 if TYPE_CHECKING:
-    from grice.perturb.declaration import Material
+    from grice.perturb import Material
     from grice.records import Conversation
 
 Node: TypeAlias = tuple[str, list[Any]]

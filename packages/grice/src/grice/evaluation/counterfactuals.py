@@ -14,7 +14,7 @@ import msgspec
 from grice.evaluation.compare import worded
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.own import with_triple
-from grice.perturb.declaration import with_texts
+from grice.perturb import with_texts
 from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 
 if TYPE_CHECKING:

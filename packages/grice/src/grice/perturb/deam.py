@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, some_turns, with_texts
+from grice.perturb import Change, Perturbed, perturbation, some_turns, with_texts
 from grice.perturb.negation import negated
 from grice.perturb.wording import agreeing, antonyms, cased_as, lemma, replace, sentences, words
 from grice.text.lexicon import look_up
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
 
-    from grice.perturb.declaration import Material
+    from grice.perturb import Material
     from grice.perturb.wording import Word
     from grice.records import Conversation
 
@@ -49,20 +49,13 @@ PERSONS = {
 CASES = ("subject", "object", "possessive")
 
 
-def _case_of(word: str) -> tuple[str, str]:
-    """Return the person of a pronoun, and its case where the word has one alone."""
-    for person, forms in PERSONS.items():
-        cases = [case for case in CASES if getattr(forms, case).lower() == word]
-        if cases:
-            return person, cases[0] if len(cases) == 1 else ""
-    return "", ""
-
-
 _CASES = {
-    getattr(forms, case).lower(): _case_of(getattr(forms, case).lower())
-    for forms in PERSONS.values()
-    for case in CASES
+    word: (person, CASES[words.index(word)] if words.count(word) == 1 else "")
+    for person, forms in PERSONS.items()
+    for words in [tuple(form.lower() for form in (forms.subject, forms.object, forms.possessive))]
+    for word in words
 }
+"""Person of each pronoun, and its case where the word has one alone."""
 _CLITIC = {"'m": "be", "'re": "be", "'s": "be", "'ve": "have", "'ll": "", "'d": ""}
 _DO = {"do", "does", "don't", "doesn't"}
 _HAVE = {"have", "has", "haven't", "hasn't"}
@@ -197,8 +190,7 @@ def contradiction(conversation: Conversation, draw: Random, _: Material) -> Pert
     wanted = max(1, int(FEW_TURNS * len(places)))
     broken, changes = conversation, []
     for place in places:
-        change = _contradict(broken, conversation, place, draw)
-        if change is not None:
+        if change := _contradict(broken, conversation, place, draw):
             broken = with_texts(broken, {change.turns[0]: change.after})
             changes.append(change)
         if len(changes) == wanted:
@@ -339,14 +331,11 @@ def _detail(text: str) -> Iterator[tuple[str, str]]:
     """Yield the sentence without its last prepositional phrase."""
     context = words(text)
     for i in range(len(context) - 1, 2, -1):
-        word = context[i].lower
-        if word in PREPOSITIONS - PARTICLES and context[i - 1].kind in (
-            "noun",
-            "name",
-            "adjective",
-        ):
-            ends = [other for other in context[i:] if not other.text.isalnum()]
-            end = ends[0].start if ends else len(text)
+        word, kind = context[i].lower, context[i - 1].kind
+        if word in PREPOSITIONS - PARTICLES and kind in ("noun", "name", "adjective"):
+            end = next(
+                (other.start for other in context[i:] if not other.text.isalnum()), len(text)
+            )
             if end - context[i].start > len(word) + 1:
                 detail = text[context[i].start : end].rstrip()
                 blank = " " if text[end : end + 1] not in {".", ",", "!", "?", ";"} else ""

@@ -1,4 +1,4 @@
-"""Find perturbations and apply them to conversations, the same way whatever else is in the file.
+"""Finds perturbations and applies them to conversations.
 
 A package offers perturbations through the entry point group ``grice.perturbations``; each entry
 point names a :class:`~grice.perturb.Perturbation`.
@@ -11,27 +11,26 @@ import pkgutil
 from functools import cache
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from grice import distributions
 from grice.errors import InputError, did_you_mean
-from grice.perturb.declaration import Material, Perturbation, Perturbed
+from grice.perturb import Material, Perturbation, Perturbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.perturb.declaration import Change
+    from grice.perturb import Change
     from grice.records import Conversation
-
-NOTHING = Material()
 
 GROUP = "grice.perturbations"
 
 
 class Mixture(NamedTuple):
-    """How many of which perturbations are applied to a conversation.
+    """The number of perturbations of a conversation, ``least`` to ``most``, of some kinds.
 
     Attributes:
         kinds: Perturbations in the order they are applied.
@@ -46,43 +45,34 @@ class Mixture(NamedTuple):
 
 MIXTURES = {
     name: Mixture(name, tuple(kinds.split()), 1, most, source)
-    for name, kinds, most, source in (
-        (
-            "deam",
-            "coreference contradiction irrelevancy decreased-engagement",
-            4,
-            "DEAM (Ghazarian et al. 2022), on the words",
-        ),
-        (
-            "mesgar",
-            "turn-order turn-insertion speaker-order turn-replacement",
-            4,
-            "Mesgar et al. 2020",
-        ),
-        (
-            "vakulenko",
-            "turn-order speaker-sequence half-swap section-replacement",
-            1,
-            "Vakulenko et al. 2018",
-        ),
-        ("dynaeval", "speaker-order turn-replacement", 1, "DynaEval (Zhang et al. 2021)"),
+    for name, most, source, kinds in (
+        ("deam", 4, "DEAM (Ghazarian et al. 2022), on the words",
+         "coreference contradiction irrelevancy decreased-engagement"),
+        ("mesgar", 4, "Mesgar et al. 2020",
+         "turn-order turn-insertion speaker-order turn-replacement"),
+        ("vakulenko", 1, "Vakulenko et al. 2018",
+         "turn-order speaker-sequence half-swap section-replacement"),
+        ("dynaeval", 1, "DynaEval (Zhang et al. 2021)", "speaker-order turn-replacement"),
     )
-}
+}  # fmt: skip
 """The mixtures of the papers, by name."""
 
 
-def find_perturbations() -> dict[str, Perturbation]:
+@cache  # looking through all installed packages takes longer than breaking a conversation
+def find_perturbations() -> Mapping[str, Perturbation]:
     """Return all perturbations by name: built-in first, then installed ones.
 
     Raises:
         InputError: If an installed one cannot be loaded or takes a name that is taken.
     """
-    return dict(_all())
-
-
-@cache  # looking through all installed packages takes longer than breaking a conversation
-def _all() -> dict[str, Perturbation]:
-    perturbations = {built_in.name: built_in for built_in in sorted(_built_in())}
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    values = (
+        value
+        for module in modules
+        for value in vars(importlib.import_module(f"{__package__}.{module.name}")).values()
+        if isinstance(value, Perturbation)
+    )
+    perturbations = {built_in.name: built_in for built_in in sorted(values)}
     for entry in distributions.entry_points(GROUP):
         try:
             loaded = distributions.load(entry)
@@ -91,13 +81,7 @@ def _all() -> dict[str, Perturbation]:
         if not isinstance(loaded, Perturbation) or loaded.name in perturbations:
             raise InputError(f"entry point {entry.name!r}: not a Perturbation of a name of its own")
         perturbations[loaded.name] = loaded
-    return perturbations
-
-
-def _built_in() -> Iterator[Perturbation]:
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        declared = importlib.import_module(f"{__package__}.{module.name}")
-        yield from (value for value in vars(declared).values() if isinstance(value, Perturbation))
+    return MappingProxyType(perturbations)
 
 
 def named(name: str) -> Perturbation:
@@ -134,30 +118,21 @@ def some_of(
 ) -> Perturbed | None:
     """Apply ``least`` to ``most`` of several perturbations, in their order.
 
-    How many is drawn first, then which; kinds that find nothing to break are passed over, and
+    The number is drawn first, then the kinds; kinds that find nothing to break are passed over, and
     others are tried in their place.
     """
     wanted = draw.randint(least, min(most, len(parts)))
     order = draw.sample(range(len(parts)), len(parts))
-    taken = _apply(conversation, draw, material, [parts[i] for i in sorted(order[:wanted])])
-    for i in order[wanted:]:
-        if taken is not None:
-            break
-        taken = _apply(conversation, draw, material, [parts[i]])
-    return taken
-
-
-def _apply(
-    conversation: Conversation, draw: Random, material: Material, parts: Sequence[Perturbation]
-) -> Perturbed | None:
-    broken = conversation
-    changes: list[Change] = []
-    for part in parts:
-        perturbed = part.apply(broken, draw, material)
-        if perturbed is not None:
-            broken = perturbed.conversation
-            changes += perturbed.changes
-    return Perturbed(broken, tuple(changes)) if changes else None
+    for tried in (sorted(order[:wanted]), *([i] for i in order[wanted:])):
+        broken = conversation
+        changes: list[Change] = []
+        for i in tried:
+            if perturbed := parts[i].apply(broken, draw, material):
+                broken = perturbed.conversation
+                changes += perturbed.changes
+        if changes:
+            return Perturbed(broken, tuple(changes))
+    return None
 
 
 def perturb(
@@ -165,7 +140,7 @@ def perturb(
     kind: Perturbation | str,
     *,
     seed: int = 0,
-    material: Material = NOTHING,
+    material: Material = Material(),  # noqa: B008 - it cannot be changed
 ) -> Perturbed | None:
     """Break a conversation.
 
@@ -199,24 +174,15 @@ def material_for(
 def perturb_all(
     conversations: Sequence[Conversation], kind: Perturbation, *, seed: int, material: Material
 ) -> Iterator[Conversation]:
-    """Yield each conversation that can be broken, broken and with notes of how."""
+    """Yield each conversation that can be broken, with an own id and notes in ``meta``."""
     for conversation in conversations:
-        perturbed = perturb(conversation, kind, seed=seed, material=material)
-        if perturbed is not None:
-            yield annotated(conversation, kind, perturbed, seed)
-
-
-def annotated(
-    conversation: Conversation, kind: Perturbation, perturbed: Perturbed, seed: int
-) -> Conversation:
-    """Return a broken conversation with notes in its ``meta``, under an id of its own."""
-    notes = {
-        "original": conversation.id,
-        "perturbation": kind.name,
-        "seed": seed,
-        "changes": msgspec.to_builtins(perturbed.changes),
-    }
-    broken = perturbed.conversation
-    return msgspec.structs.replace(
-        broken, id=f"{broken.id}/{kind.name}", meta={**broken.meta, **notes}
-    )
+        if perturbed := perturb(conversation, kind, seed=seed, material=material):
+            broken = perturbed.conversation
+            notes = {
+                "original": conversation.id,
+                "perturbation": kind.name,
+                "seed": seed,
+                "changes": msgspec.to_builtins(perturbed.changes),
+            }
+            meta = {**broken.meta, **notes}
+            yield msgspec.structs.replace(broken, id=f"{broken.id}/{kind.name}", meta=meta)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from grice.perturb.declaration import Change, Perturbed, perturbation, with_texts
+from grice.perturb import Change, Perturbed, perturbation, with_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from grice.perturb.declaration import Material
+    from grice.perturb import Material
     from grice.records import Conversation
 
 
@@ -49,8 +49,7 @@ def turn_insertion(conversation: Conversation, draw: Random, _: Material) -> Per
     order = [i for i in range(count) if i != taken]
     order.insert(place, taken)
     what = f"turn {taken} said at {place}"
-    perturbed = _moved(conversation, "turn-insertion", range(count), order, what)
-    return perturbed if perturbed.changes[0].turns else None
+    return _moved(conversation, "turn-insertion", range(count), order, what)
 
 
 @perturbation("half-swap", "text", "swap of first and second half, Vakulenko et al. 2018")
@@ -62,10 +61,8 @@ def half_swap(conversation: Conversation, _: Random, __: Material) -> Perturbed 
     # An even cut keeps the texts with their speakers where two take an even number of turns.
     cut = count // 2 + (count // 2) % 2
     order = [*range(cut, count), *range(cut)]
-    perturbed = _moved(
-        conversation, "half-swap", range(count), order, f"turns from {cut} on put first"
-    )
-    return perturbed if perturbed.changes[0].turns else None
+    what = f"turns from {cut} on put first"
+    return _moved(conversation, "half-swap", range(count), order, what)
 
 
 @perturbation("speaker-order", "text", SPEAKER_ORDER)
@@ -115,15 +112,15 @@ def _mixed(places: Sequence[int], texts: Sequence[str], draw: Random) -> list[in
 
 def _moved(
     conversation: Conversation, kind: str, places: Sequence[int], order: Sequence[int], what: str
-) -> Perturbed:
-    """Put the texts of ``order`` into ``places``; who speaks when stays as it was."""
+) -> Perturbed | None:
+    """Put the texts of ``order`` into ``places``; None if that changes nothing."""
     texts = {
         place: conversation.turns[other].text
         for place, other in zip(places, order, strict=True)
         if conversation.turns[place].text != conversation.turns[other].text
     }
     change = Change(kind, tuple(sorted(texts)), what)
-    return Perturbed(with_texts(conversation, texts), (change,))
+    return Perturbed(with_texts(conversation, texts), (change,)) if texts else None
 
 
 @perturbation("turn-replacement", "text", REPLACEMENT)

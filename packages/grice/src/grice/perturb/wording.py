@@ -42,28 +42,16 @@ _END = re.compile(r"(?<![\s.][A-Za-z])(?:[.!?…]+[\"')\]]*)(?=\s|$)")
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
 
 
-_CLOSED = (
-    ADVERBS
-    | AUXILIARIES
-    | BE
-    | DO
-    | HAVE
-    | MODALS
-    | DEGREES
-    | DETERMINERS
-    | INDEFINITE
-    | THINGS
-    | QUESTIONS
-    | PREPOSITIONS
-    | NOT_VERBS
-    | _SUBJECTS
-    | words_of(
+_CLOSED = frozenset().union(
+    ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS, DEGREES, DETERMINERS, INDEFINITE, THINGS, QUESTIONS,
+    PREPOSITIONS, NOT_VERBS, _SUBJECTS,
+    words_of(
         "me him her us them mine yours hers ours theirs myself yourself yes yeah no nope ok okay "
         "oh wow hi hello hey thanks thank please sorry lol haha um well let lot lots kind bit "
         "yourself himself herself itself ourselves themselves whose whom either neither else "
         "while since until although though because whether upon per except like going"
-    )
-)
+    ),
+)  # fmt: skip
 _ARTICLES = DETERMINERS - {"all", "that"}
 _READING = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ"}
 _TAGS = {
