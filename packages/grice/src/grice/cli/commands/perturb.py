@@ -49,7 +49,7 @@ def run(
     from grice.files import write_lines
     from grice.perturb.run import material_for, named
 
-    if files in ([], ["list"]):
+    if list(files) in ([], ["list"]):
         return _kinds()
     scoring.metrics = score
     if score:
