@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers.roles import ASSISTANT, USER, role_of
 from grice.records import Conversation, Score, Turn
+from grice.scoring.blended import combined
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -73,17 +74,9 @@ class Blend(msgspec.Struct, frozen=True):
 
     def value(self, scores: Mapping[str, float]) -> float:
         """Return the blend of scores by metric; at least one is needed."""
-        values = list(scores.values())
-        if self.rule == "minimum":
-            return min(values)
+        rule = {"minimum": "min", "product": "geometric"}.get(self.rule, "mean")
         weights = [self.weights.get(name, 1.0) for name in scores]
-        if self.rule == "product":
-            if min(values) <= 0:
-                return 0.0
-            values = list(map(math.log, values))
-        products = (weight * value for weight, value in zip(weights, values, strict=True))
-        mean = math.fsum(products) / math.fsum(weights)
-        return math.exp(mean) if self.rule == "product" else mean
+        return combined(rule, list(scores.values()), weights)
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -12,18 +12,27 @@ from grice.records import Signature
 from grice.scoring.loaded import ScoreColumn, column_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from grice.metrics.registry import Registry
     from grice.records import Score
     from grice.scoring.loaded import LoadedMetric
 
-RULES: dict[str, Callable[[Sequence[float]], float]] = {
-    "min": min,
-    "max": max,
-    "mean": lambda values: math.fsum(values) / len(values),
-    "geometric": lambda values: math.prod(values) ** (1 / len(values)),
-}
+RULES = ("min", "max", "mean", "geometric")
+
+
+def combined(rule: str, values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """Return the smallest or largest value, or the weighted arithmetic or geometric mean."""
+    if rule in ("min", "max"):
+        return min(values) if rule == "min" else max(values)
+    weights = [1.0] * len(values) if weights is None else weights
+    pairs, total = list(zip(values, weights, strict=True)), math.fsum(weights)
+    if rule == "mean":
+        return math.fsum(weight * value for value, weight in pairs) / total
+    if min(values) <= 0:
+        return 0.0
+    return float(math.prod(value**weight for value, weight in pairs) ** (1 / total))
+
 
 PARTS = "of"
 """Setting of a signature that holds the signatures of the parts."""
@@ -53,7 +62,7 @@ class Blend(NamedTuple):
         values = [score.value for score in scores if score.value is not None]
         failed = len(values) < len(scores)
         abstained = any(score.status == "abstained" for score in scores)
-        value = self.column.neutral if failed or abstained else RULES[self.rule](values)
+        value = self.column.neutral if failed or abstained else combined(self.rule, values)
         parts = (
             f"{score.metric} {score.status if score.value is None else format(score.value, '.2f')}"
             for score in scores
@@ -107,7 +116,7 @@ def _column(rule: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
         parts[0].judges,
         low=0.0,
         high=1.0,
-        neutral=RULES[rule]([part.neutral for part in parts]),
+        neutral=combined(rule, [part.neutral for part in parts]),
         source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
         signature=str(Signature(name, "1", ((PARTS, of),))),
     )
