@@ -1,45 +1,16 @@
-"""One process at a time writes a file, on Windows as on other systems."""
+"""One process at a time writes a file."""
 
-import os
-import sys
 import threading
-import types
 
 import pytest
 
 from grice.files import try_lock
 from grice.models.store.places import writing_model
 
-fcntl = pytest.importorskip("fcntl", reason="Windows is imitated by it")
+pytest.importorskip("fcntl", reason="this system has other locks")
 
 
-def windows(monkeypatch, refuse=None):
-    """Imitate the locks of Windows; return where in a file they were taken."""
-    places = []
-
-    def locking(descriptor, mode, count):
-        assert (mode, count) == ("at once", 1)
-        places.append(os.lseek(descriptor, 0, os.SEEK_CUR))
-        if refuse:
-            raise refuse
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PermissionError(13, "Permission denied") from None
-
-    msvcrt = types.SimpleNamespace(LK_NBLCK="at once", locking=locking)
-    monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setattr(sys, "platform", "win32")
-    return places
-
-
-@pytest.fixture(params=["here", "windows"])
-def system(request, monkeypatch):
-    return windows(monkeypatch) if request.param == "windows" else None
-
-
-def test_a_file_is_locked_once_until_it_is_closed(tmp_path, system):
+def test_a_file_is_locked_once_until_it_is_closed(tmp_path):
     path = tmp_path / "file"
     with path.open("ab") as first, path.open("ab") as second:
         assert try_lock(first)
@@ -48,22 +19,16 @@ def test_a_file_is_locked_once_until_it_is_closed(tmp_path, system):
         assert try_lock(second)
 
 
-def test_what_is_locked_on_windows_can_be_read_and_written(tmp_path, monkeypatch):
-    places = windows(monkeypatch)
-    path = tmp_path / "file"
-    path.write_bytes(b"before ")
-    with path.open("r+b") as file:
-        file.seek(7)
-        assert try_lock(file)
-        file.write(b"after")
-    assert path.read_bytes() == b"before after"
-    assert places == [2**31 - 2]  # nobody may read that byte; it is behind the end
+@pytest.mark.parametrize(("error", "locked"), [(22, True), (11, False)])
+def test_a_file_system_without_locks_keeps_nobody_from_writing(
+    tmp_path, monkeypatch, error, locked
+):
+    def flock(descriptor, operation):
+        raise OSError(error, "as the system says")
 
-
-def test_a_file_system_without_locks_keeps_nobody_from_writing(tmp_path, monkeypatch):
-    windows(monkeypatch, OSError(22, "Invalid argument"))
+    monkeypatch.setattr("fcntl.flock", flock)
     with (tmp_path / "file").open("ab") as file:
-        assert try_lock(file)
+        assert try_lock(file) is locked
 
 
 def test_a_model_is_written_by_one_at_a_time(tmp_path, monkeypatch):
