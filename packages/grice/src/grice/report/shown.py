@@ -28,17 +28,12 @@ if TYPE_CHECKING:
 
 EVIDENCE_LIMIT = 24
 """Pieces of evidence that a score keeps in the page."""
-
 EXACT = 2**53
 """Integers from here on lose digits in a browser, so they are shown as text."""
-
-
 DEEPEST = 32
 """Levels of a nested extra field that the page shows: more are no help, and end in an error."""
-
 ABOVE = 8
 """Levels of the line above an extra field, and some to spare."""
-
 CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
 
 
@@ -66,8 +61,12 @@ def shown_line(
     conversation: Conversation, scores: Sequence[Score], signatures: Mapping[str, str]
 ) -> bytes:
     """Return the line of one conversation, without line break."""
+    turns = tuple(
+        msgspec.structs.replace(turn, meta=_plain(turn.meta)) if turn.meta else turn
+        for turn in conversation.turns
+    )
     record = _ShownConversation(
-        _readable(conversation),
+        msgspec.structs.replace(conversation, turns=turns, meta=_plain(conversation.meta)),
         [_shown(score, conversation, signatures[score.metric]) for score in scores],
         opening(conversation),
         [i for i, silent in enumerate(unspoken(conversation.turns)) if silent],
@@ -96,17 +95,6 @@ def opening(conversation: Conversation) -> int | None:
     return next(users, spoken[0] if spoken else None)
 
 
-def _readable(conversation: Conversation) -> Conversation:
-    """Return the conversation with meta numbers that a browser reads without loss."""
-    if not conversation.meta and not any(turn.meta for turn in conversation.turns):
-        return conversation
-    replace = msgspec.structs.replace
-    turns = tuple(
-        replace(turn, meta=_plain(turn.meta)) if turn.meta else turn for turn in conversation.turns
-    )
-    return replace(conversation, turns=turns, meta=_plain(conversation.meta))
-
-
 def _shown(score: Score, conversation: Conversation, signature: str) -> _ShownScore:
     kept = _strongest(score.evidence)
     return _ShownScore(
@@ -116,7 +104,7 @@ def _shown(score: Score, conversation: Conversation, signature: str) -> _ShownSc
         turn=score.turn,
         reason=score.reason,
         flags=score.flags,
-        evidence=[_rounded(msgspec.to_builtins(piece)) for piece in kept],
+        evidence=[_plain(msgspec.to_builtins(piece), digits=4) for piece in kept],
         more=len(score.evidence) - len(kept),
         signature="" if score.signature == signature else score.signature,
         meta=None if score.meta == conversation.meta else _plain(score.meta),
@@ -133,28 +121,19 @@ def _strongest(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
     return [evidence[i] for i in sorted(kept)]
 
 
-def _rounded(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        return float(f"{value:.4g}") if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _rounded(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(part) for part in value]
-    return _plain(value)
-
-
-def _plain(value: Any, levels: int = DEEPEST) -> Any:  # noqa: ANN401 (any JSON value)
+def _plain(value: Any, levels: int = DEEPEST, digits: int = 0) -> Any:  # noqa: ANN401 (any JSON value)
     """Return a value as a browser reads it without loss, cut off where it is nested too deeply."""
-    if isinstance(value, dict | list | tuple) and not levels:
-        return CUT_OFF
-    if isinstance(value, dict):
-        return {key: _plain(part, levels - 1) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part, levels - 1) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, int) and abs(value) >= EXACT:
-        return str(value)
+    match value:
+        case dict() | list() | tuple() if not levels:
+            return CUT_OFF
+        case dict():
+            return {key: _plain(part, levels - 1, digits) for key, part in value.items()}
+        case list() | tuple():
+            return [_plain(part, levels - 1, digits) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+        case float() if digits:
+            return float(f"{value:.{digits}g}")
+        case int() if abs(value) >= EXACT:
+            return str(value)
     return value

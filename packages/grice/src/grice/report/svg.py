@@ -144,8 +144,7 @@ class Scatter(NamedTuple):
         points: Centres of the points.
         line: Ends of the regression line.
         band: Outline of its 95 % band, as points of a polygon.
-        x_ticks: Place and text of the ticks of the ratings.
-        y_ticks: Place and text of the ticks of the metric.
+        x_ticks, y_ticks: Place and text of the ticks of the ratings and of the metric.
         drawn: How many points are drawn.
     """
 
