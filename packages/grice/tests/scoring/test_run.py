@@ -313,7 +313,7 @@ def test_evidence_on_a_conversation_points_into_it_as_it_came():
             triple = Triple("a", "Causes", "b", Span(turn, 0, 2), Span(0, 0, 1))
             yield Judgement(
                 0.5,
-                reason=f"turn {turn} is the last, after turn 0",
+                reason="turn {turn} is the last, not turn 0 or {turn}",
                 evidence=(
                     TurnEvidence(turn, 0.1),
                     FeatureEvidence("odd", 1.0, span=Span(turn, 1, 3)),
@@ -323,12 +323,12 @@ def test_evidence_on_a_conversation_points_into_it_as_it_came():
 
     loaded = LoadedMetric(last, Signature("last", "1"), {})
     [[score]] = loaded.score([Conversation("t", turns)])
-    assert score.reason == "turn 3 is the last, after turn 1"
+    assert score.reason == "turn 3 is the last, not turn 0 or {turn}"
     at, feature, triple = score.evidence
     assert (at.turn, feature.span) == (3, Span(3, 1, 3))
     assert (triple.triple.head_span, triple.triple.tail_span) == (Span(3, 0, 2), Span(1, 0, 1))
     [[plain]] = loaded.score([Conversation("t", turns[1::2])])
-    assert plain.reason == "turn 1 is the last, after turn 0"
+    assert plain.reason == "turn 1 is the last, not turn 0 or {turn}"
 
 
 def test_the_lowest_replies_are_named_with_their_text(scorer):

@@ -209,10 +209,10 @@ def _standard(values: Sequence[float]) -> list[float]:
 def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
     if not evidence:
         return "no turn stands out"
-    weakest = f"{evidence[0].turn} ({evidence[0].effect:+.2f})"
+    effect = f"({evidence[0].effect:+.2f})"
     if value >= NEUTRAL:
-        return f"coherent as a whole, least at turn {weakest}"
-    return f"least coherent turn: {weakest}"
+        return f"coherent as a whole, least at turn {{turn}} {effect}"
+    return f"least coherent turn: {{turn}} {effect}"
 
 
 LOWEST = 0.25

@@ -172,7 +172,7 @@ def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
     exchange, sign = signs[0]
     start, end = _visible(exchange.text, sign)
     said = shortened(exchange.text[start:end], LONGEST)
-    reason = f"after turn {exchange.turn} the user {sign.name}: {said!r}"
+    reason = f"after turn {{turn}} the user {sign.name}: {said!r}"
     return Judgement(value, "ok", reason, (), tuple(evidence))
 
 

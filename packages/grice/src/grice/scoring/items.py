@@ -7,7 +7,6 @@ back its offsets into the text as it came.
 from __future__ import annotations
 
 import json
-import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
     from grice.records import Evidence, Judgement, Turn
 
-TURN = re.compile(r"\bturn (\d+)\b")
 EVERYBODY = "all"
 """Speaker that stands for every turn, whatever its role."""
 EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
@@ -151,10 +149,10 @@ def in_place(
                 spans = {"head_span": moved(triple.head_span), "tail_span": moved(triple.tail_span)}
                 return replace(evidence, triple=replace(triple, **spans))
 
-    reason = judgement.reason
-    if reason and positions:
-        reason = TURN.sub(lambda named: f"turn {at(int(named[1]))}", reason)
-    return replace(judgement, reason=reason, evidence=tuple(map(located, judgement.evidence)))
+    evidence, reason = tuple(map(located, judgement.evidence)), judgement.reason
+    if reason and positions and evidence and isinstance(evidence[0], TurnEvidence):
+        reason = reason.replace("{turn}", str(evidence[0].turn), 1)
+    return replace(judgement, reason=reason, evidence=evidence)
 
 
 def flags_of(text: str) -> Iterator[str]:
