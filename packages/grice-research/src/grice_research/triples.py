@@ -17,7 +17,6 @@ from grice.errors import InputError
 from grice.knowledge.schema import RELATIONS
 from grice.metrics.commonsense import (
     Sources,
-    as_knowledge_base,
     find_scorer,
     nearest_known,
 )
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.store import KnowledgeBase
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Encoder
     from grice.stats.estimate import Estimate
@@ -82,10 +81,10 @@ MODELS_OF: dict[str, tuple[str, ...]] = {
 def compatibility(triples: Sequence[Triple], models: ModelLoader) -> list[float]:
     """Return what the metric ``commonsense`` gives triples."""
     head = cast("TripleHead", models.load(HEADS))
-    store = cast("TripleStore", models.load(STORE))
+    store = cast("KnowledgeBase", models.load(STORE))
     encoder = cast("Encoder", models.load(ENCODER))
     nearest = nearest_known(triples, store, encoder)
-    sources = Sources(head, as_knowledge_base(store, encoder), encoder, nearest=nearest)
+    sources = Sources(head, store, encoder, nearest=nearest)
     return find_scorer("calibrated")(triples, sources)
 
 

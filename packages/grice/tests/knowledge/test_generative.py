@@ -11,8 +11,8 @@ from grice.knowledge.generative import (
     as_fragment,
     plain_event,
 )
-from grice.knowledge.lookup import KnowledgeBase
 from grice.knowledge.schema import load_schema
+from grice.knowledge.store import KnowledgeBase
 from grice.models.bundle import Bundle, Card, open_bundle
 from grice.models.cache import Cache, CachedGenerator
 from grice.models.embedded import EmbeddedGenerator

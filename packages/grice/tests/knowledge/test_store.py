@@ -1,3 +1,5 @@
+"""Known triples, stored and your own: look-ups, nearest heads and known tails."""
+
 from __future__ import annotations
 
 import random
@@ -7,13 +9,15 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from grice.errors import BundleError, InputError
-from grice.knowledge.lookup import StoredKnowledge, best_known
-from grice.knowledge.store import Axes, BundledStore
+from grice.errors import BundleError, InputError, RecordError
+from grice.knowledge.own import read_triples
+from grice.knowledge.schema import load_schema
+from grice.knowledge.store import Axes, StoredKnowledge, TripleStore
 from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
 from grice.records import Triple
 
+SCHEMA = load_schema("atomic2020")
 KNOWN = [
     Triple("PersonX bakes a cake", "xWant", "to eat the cake", source="atomic2020"),
     Triple("PersonX bakes a cake", "xWant", "to share it", source="atomic2018"),
@@ -77,66 +81,59 @@ def build(tmp_path, encoder, write_card):
 
 @pytest.fixture
 def store(build):
-    return BundledStore(open_bundle(build(KNOWN)))
+    return TripleStore(open_bundle(build(KNOWN)))
 
 
 @pytest.fixture
-def many():
-    words = "bakes buys paints drops old new red cake house train boat lamp".split()  # noqa: SIM905
-    draw = random.Random(5)
-    heads = {f"PersonX {' '.join(draw.sample(words, 4))}" for _ in range(300)}
-    return [Triple(head, "xWant", "to rest", source="made") for head in sorted(heads)]
+def knowledge(store, encoder):
+    return StoredKnowledge(store, encoder)
 
 
-def test_known_tails_come_with_their_source_and_only_once(store):
+WORDS = ("bakes", "buys", "paints", "drops", "old", "new", "red", "cake", "house", "train", "boat")
+
+
+def events(seed, count, words=4):
+    draw = random.Random(seed)
+    return sorted({f"PersonX {' '.join(draw.sample(WORDS, words))}" for _ in range(count)})
+
+
+def test_known_tails_have_their_source_and_come_once(store):
     assert len(store) == 5
     assert store.tails_of("PersonX bakes a cake", "xWant") == [KNOWN[0], KNOWN[1]]
+    assert store.tails_of("PersonX bakes a cake", "xWant", 1) == [KNOWN[0]]
     assert store.tails_of("personx bakes a cake ", "xReact") == [KNOWN[2]]
-
-
-def test_an_unknown_head_has_no_tails_and_an_unknown_relation_is_an_error(store):
     assert store.tails_of("PersonX flies", "xWant") == []
     assert store.tails_of("PersonX bakes a cake", "xNeed") == []
     with pytest.raises(InputError, match="did you mean 'xWant'"):
         store.tails_of("PersonX bakes a cake", "xwants")
 
 
-def test_the_nearest_head_of_a_known_event_is_itself(store, encoder):
-    (heads,) = StoredKnowledge(store, encoder).nearest(["PersonX bakes a cake"], 2)
-    assert heads[0].head == "PersonX bakes a cake"
-    assert heads[0].similarity == pytest.approx(1.0, abs=0.03)
-    assert heads[0].similarity > heads[1].similarity
-
-
-def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, many):
-    store = BundledStore(open_bundle(build(many)))
-    asked = ["PersonX bakes old red cake", "PersonX buys new boat", "PersonX paints"]
-    heads = [triple.head for triple in many]
+@pytest.mark.parametrize("own", [False, True])
+def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, own):
+    heads = events(5, 300)
+    rows = [Triple(head, "xWant", "to rest", source="made") for head in heads]
+    stored = TripleStore(open_bundle(build(KNOWN if own else rows)))
+    knowledge = StoredKnowledge(stored.with_triples(rows if own else [], "own"), encoder)
+    asked = [head.replace("old", "very old") for head in heads[:40]]
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
-    for event, nearest in zip(
-        asked, StoredKnowledge(store, encoder).nearest(asked, 5), strict=True
-    ):
+    together = knowledge.nearest(asked, 5)
+    for event, nearest in zip(asked, together, strict=True):
         (vector,) = encoder.encode([head_text(event)])
         exact = sorted((vectors @ vector).tolist(), reverse=True)[:5]
-        assert [near.similarity for near in nearest] == pytest.approx(exact, abs=0.03)
+        found = [near.similarity for near in nearest if near.head in heads][:5]
+        assert found == pytest.approx(exact, abs=1e-6 if own else 0.03)
+    assert [knowledge.nearest([event], 5)[0] for event in asked] == together
+    assert knowledge.nearest(asked[::-1], 5) == together[::-1]
+    assert knowledge.nearest([], 5) == []
 
 
-def test_answers_do_not_depend_on_batch_mates_or_order(build, encoder, many):
-    store = BundledStore(open_bundle(build(many)))
-    asked = [triple.head.replace("old", "very old") for triple in many[:40]]
-    together = StoredKnowledge(store, encoder).nearest(asked, 3)
-    alone = [StoredKnowledge(store, encoder).nearest([event], 3)[0] for event in asked]
-    assert together == alone
-    assert StoredKnowledge(store, encoder).nearest(asked[::-1], 3) == together[::-1]
-
-
-def test_the_best_known_tail_is_read_under_the_relation_asked_for(store, encoder):
+def test_the_best_known_tail_is_under_the_relation_asked_for(knowledge):
     asked = [
         Triple("PersonX bakes a big cake", "xWant", "PersonX wants to eat the cake"),
         Triple("PersonX bakes a cake", "oReact", "surprised"),
         Triple("PersonX bakes a cake", "xNeed", "to find flour"),
     ]
-    wish, surprise, nothing = best_known(store, asked, encoder=encoder, heads=2, tails=2)
+    wish, surprise, nothing = knowledge.best_known(asked)
     assert (wish.head, wish.tail, wish.source) == (
         "PersonX bakes a cake", "to eat the cake", "atomic2020",
     )  # fmt: skip
@@ -144,17 +141,13 @@ def test_the_best_known_tail_is_read_under_the_relation_asked_for(store, encoder
     assert 0 < wish.head_similarity < 1
     assert surprise.head == "PersonX buys an old house"
     assert nothing is None
-
-
-def test_nothing_asked_gives_nothing(store, encoder):
-    assert StoredKnowledge(store, encoder).nearest([], 3) == []
-    assert best_known(store, [], encoder=encoder, heads=2, tails=2) == []
+    assert knowledge.best_known([]) == []
 
 
 def test_the_folder_is_never_written(build, encoder):
     folder = build(KNOWN)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    opened = BundledStore(open_bundle(folder))
+    opened = TripleStore(open_bundle(folder))
     assert opened.find(["cake"], 9)
     assert StoredKnowledge(opened, encoder).nearest(["PersonX bakes a cake"], 3)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -164,25 +157,109 @@ def test_files_that_do_not_belong_together_are_refused(build, write_card):
     folder = build(KNOWN)
     np.save(folder / "heads.npy", np.zeros((2, 48), np.int8))
     write_card(folder, "knowledge", SETTINGS)
-    with pytest.raises(BundleError, match=r"shape \(2, 48\), triples.sqlite has 3 heads"):
-        BundledStore(open_bundle(folder))
-
-
-def test_a_file_that_is_no_store_is_refused(build, write_card):
-    folder = build(KNOWN)
+    with pytest.raises(BundleError, match=r"shape \(2, 48\), \(3, 48\) is needed"):
+        TripleStore(open_bundle(folder))
     (folder / "triples.sqlite").write_bytes(b"SQLite format 3\0" + b"no data base" * 100)
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(BundleError, match="not a store of triples"):
-        BundledStore(open_bundle(folder))
+        TripleStore(open_bundle(folder))
 
 
-def test_another_kind_of_bundle_is_refused():
-    with pytest.raises(BundleError, match="not 'knowledge'"):
-        BundledStore(open_bundle("encoder"))
-
-
-def test_the_shipped_store_knows_everyday_events():
-    store = BundledStore(open_bundle("atomic"))
+def test_the_shipped_store_holds_everyday_events():
+    store = TripleStore(open_bundle("atomic"))
     assert store.counts().keys() == set(store.schema.group("accent"))
     assert len(store) > 200_000
     assert store.tails_of("PersonX accepts the dare", "xWant")
+
+
+def test_own_triples_come_first_and_once(store):
+    own = [
+        Triple("personx bakes a cake", "xWant", "to share it", source="me"),
+        Triple("PersonX naps", "xReact", "proud", source="me"),
+    ]
+    merged = store.with_triples(own, "own")
+    assert merged.identity == f"own+{store.identity}"
+    assert (len(merged), len(store)) == (6, 5)
+    tails = merged.tails_of("PersonX bakes a cake ", "xWant")
+    assert [triple.source for triple in tails] == ["me", "atomic2020"]
+    assert merged.find(["proud"], 9) == [own[1], KNOWN[2]]
+    assert merged.find(["na", "prou"], 9) == [own[1]]
+    assert merged.find(["na%"], 9) == []
+    assert merged.exact("PROUD", 1) == [own[1]]
+    assert merged.counts() == {"xWant": 3, "xReact": 3, "oReact": 1}
+    assert merged.origins() == {"atomic2020": 1, "atomic2018": 4, "me": 2}
+
+
+def test_an_own_triple_changes_results_for_similar_heads_only(knowledge):
+    triples = [
+        Triple("PersonX bakes a cake", "xWant", "PersonX wants to sell it"),
+        Triple("PersonX misses the train", "xReact", "PersonX feels annoyed"),
+    ]
+    before = knowledge.best_known(triples)
+    new = Triple("PersonX bakes a cake", "xWant", "to sell it", source="shop")
+    after = knowledge.with_triples([new], "more").best_known(triples)
+    assert after[0].source == "shop"
+    assert after[0].tail_similarity > before[0].tail_similarity
+    assert after[1:] == before[1:]
+
+
+def test_own_triples_never_make_known_ones_less_similar(build, encoder):
+    draw = random.Random(11)
+    heads = events(11, 150, 3)
+    rows = [Triple(h, "xWant", f"to {draw.choice(WORDS)}", source="made") for h in heads[::2]]
+    base = StoredKnowledge(TripleStore(open_bundle(build(rows))), encoder)
+    triples = [Triple(head, "xWant", f"to {draw.choice(WORDS)}") for head in heads[1::4]]
+    before = base.best_known(triples)
+    for head in draw.sample(heads, 6):
+        new = Triple(head, "xWant", f"to {draw.choice(WORDS)}", source="ann")
+        after = base.with_triples([new], "more").best_known(triples)
+        for old, now in zip(before, after, strict=True):
+            assert now.tail_similarity >= old.tail_similarity
+
+
+ROW = '{"head": "PersonX runs", "relation": "xWant", "tail": "to rest", "source": "me"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "source"),
+    [
+        ("a.tsv", "PersonX runs\txWant\tto rest\tme\n\n", "me"),
+        ("a.tsv", "\ufeffTail\tHead\tsource\trelation\nto rest\tPersonX  runs\tme\txWant", "me"),
+        ("a.jsonl", ROW, "me"),
+        ("a.tsv", "PersonX runs\txWant\tto rest\nPersonX runs\txWant\tto  rest\tlater", "a.tsv"),
+    ],
+)
+def test_tables_and_json_lines_are_read(tmp_path, name, text, source):
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    assert read_triples(path, SCHEMA) == [Triple("PersonX runs", "xWant", "to rest", source=source)]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        ("a.tsv", "PersonX runs\txWnt\tto rest", "a.tsv:2: unknown relation 'xWnt'; did you mean"),
+        ("a.tsv", " \txWant\tto rest", "a.tsv:2: empty head"),
+        ("a.tsv", "PersonX runs\txWant", "a.tsv:2: no tail: texts head, relation and tail are"),
+        ("a.tsv", f"PersonX runs\txWant\t{'x' * 1001}", "a.tsv:2: tail of 1,001 characters"),
+        ("a.jsonl", "[]", "a.jsonl:2: a JSON object is needed"),
+        ("a.jsonl", "{", "a.jsonl:2: no JSON: "),
+        ("a.jsonl", '{"head": "a", "relation": "xWant"}', "a.jsonl:2: no tail"),
+    ],
+)
+def test_the_first_line_that_is_no_triple_is_named(tmp_path, name, line, message):
+    path = tmp_path / name
+    good = ROW if path.suffix == ".jsonl" else "PersonX eats\txWant\tto sleep"
+    path.write_text(f"{good}\n{line}\n")
+    with pytest.raises(RecordError) as raised:
+        read_triples(path, SCHEMA)
+    assert message in str(raised.value)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"PersonX \xff runs")
+    with pytest.raises(BundleError, match=r"a\.tsv: not UTF-8 at byte 8"):
+        read_triples(path, SCHEMA)
+    with pytest.raises(BundleError, match="cannot be read"):
+        read_triples(tmp_path, SCHEMA)

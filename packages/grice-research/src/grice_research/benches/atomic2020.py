@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.knowledge.generative import GenerativeKnowledge
-    from grice.knowledge.lookup import KnowledgeBase
+    from grice.knowledge.store import KnowledgeBase
     from grice.stats.estimate import Estimate
     from grice.stats.inputs import Floats
     from grice_research.context import BenchContext

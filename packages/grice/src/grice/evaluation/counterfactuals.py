@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from grice.evaluation.compare import worded
-from grice.knowledge.lookup import StoredKnowledge
-from grice.knowledge.own import with_triple
+from grice.knowledge.store import StoredKnowledge
 from grice.perturb import with_texts
 from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 
@@ -71,7 +70,8 @@ def _with_triples(
         head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
         for parameter, knowledge in loaded.models.items():
             if isinstance(knowledge, StoredKnowledge):
-                more = with_triple(knowledge, Triple(head, relation, tail, source="what if"))
+                what_if = Triple(head, relation, tail, source="what if")
+                more = knowledge.with_triples([what_if], "more")
                 (scores,) = loaded.with_models(**{parameter: more}).score([talk])
                 yield from _changed("knowledge", worded(piece.triple), scores, score)
 

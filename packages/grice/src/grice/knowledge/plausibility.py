@@ -1,7 +1,6 @@
-"""How sensible a triple is, by frozen vectors of head and tail.
+"""Plausibility of triples: a low-rank bilinear form per relation on encoder vectors.
 
-Plausibility is a bilinear form of low rank per relation on top of the cosine, fitted so that a
-known tail stands above the tails of other heads.
+It is fitted so that a known tail scores above the tails of other heads.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from grice.models.protocols import Encoder
 from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -64,15 +63,9 @@ class Bilinear:
     @classmethod
     def load(cls, path: Path) -> Bilinear:
         """Read the arguments of the class from the arrays of an ``.npz`` file."""
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls(
-                arrays["head"],
-                arrays["tail"],
-                cosine=arrays["cosine"],
-                scale=arrays["scale"],
-                bias=arrays["bias"],
-                shared=int(arrays["shared"]),
-            )
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = dict(stored)
+        return cls(**{**arrays, "shared": int(arrays["shared"])})
 
     def save(self, path: Path) -> None:
         """Write the maps as half-precision arrays, which :meth:`load` reads back."""
@@ -120,13 +113,13 @@ class Bilinear:
 
 
 class TripleSettings(Settings, frozen=True):
-    """Of a bundle of kind ``triple-head``.
+    """Settings of type ``triple-head``.
 
     Attributes:
-        schema: The inventory of the relations.
+        schema: The schema of the relations.
         relations: Those of the outputs of ``plausibility.npz``, in their order.
-        known_weight: How much a known tail counts.
-        known_centre: From which similarity on it speaks for the triple.
+        known_weight: Weight of the similarity of the nearest known tail.
+        known_centre: Similarity from which it counts for the triple.
     """
 
     schema: str
@@ -136,28 +129,40 @@ class TripleSettings(Settings, frozen=True):
 
 
 class TripleHead:
-    """Judges triples of ATOMIC's event relations."""
+    """Plausibility of triples of ATOMIC's event relations."""
 
     def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
         self.identity = f"{bundle.identity}/{encoder.identity}"
         self.encoder = encoder
-        self._schema = load_schema(settings.schema)
         self.known = settings.relations
-        self._known_weight = settings.known_weight
-        self._known_centre = settings.known_centre
-        self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
-        _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
+        self._settings = settings
+        self._schema = load_schema(settings.schema)
+        self._form = Bilinear.load(bundle.path("plausibility.npz"))
+        if (outputs := len(self._form.scale)) != len(self.known):
+            raise BundleError(
+                f"bundle {bundle.card.name!r}: plausibility.npz has {outputs} outputs, the "
+                f"settings name {len(self.known)}"
+            )
 
     def plausibility(
         self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
     ) -> list[float]:
-        """Return how sensible each triple is, 0 to 1; spans and sources are not read."""
+        """Return the plausibility of each triple, 0 to 1; ``known`` are nearest known tails."""
         columns = [self._column(triple.relation) for triple in triples]
-        heads = [head_text(triple.head) for triple in triples]
-        tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]
         if not columns:
             return []
-        scores = self._scores(self._plausibility, heads, tails)[np.arange(len(columns)), columns]
+        heads = [head_text(triple.head) for triple in triples]
+        tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]
+        texts = list(dict.fromkeys((*heads, *tails)))
+        vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
+        blocks = [
+            self._form(
+                np.stack([vectors[text] for text in heads[start : start + ROWS]]),
+                np.stack([vectors[text] for text in tails[start : start + ROWS]]),
+            )
+            for start in range(0, len(heads), ROWS)
+        ]
+        scores = np.concatenate(blocks)[np.arange(len(columns)), columns]
         if known is not None:
             scores = scores + np.array([self._support(tail) for tail in known], np.float32)
         return [float(value) for value in sigmoid(scores)]
@@ -165,44 +170,18 @@ class TripleHead:
     def _support(self, known: KnownTail | None) -> float:
         if known is None:
             return 0.0
-        return self._known_weight * (known.tail_similarity - self._known_centre)
+        return self._settings.known_weight * (known.tail_similarity - self._settings.known_centre)
 
     def _column(self, relation: str) -> int:
-        try:
-            return self.known.index(relation)
-        except ValueError:
+        if relation not in self.known:
             hint = did_you_mean(relation, self.known)
-            raise InputError(
-                f"no plausibility is learned for relation {relation!r}{hint}"
-            ) from None
-
-    def _scores(
-        self, network: Callable[[Array, Array], Array], heads: Sequence[str], tails: Sequence[str]
-    ) -> Array:
-        if not heads:
-            return np.zeros((0, 1), np.float32)
-        texts = list(dict.fromkeys((*heads, *tails)))
-        vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
-        blocks = [
-            network(
-                np.stack([vectors[text] for text in heads[start : start + ROWS]]),
-                np.stack([vectors[text] for text in tails[start : start + ROWS]]),
-            )
-            for start in range(0, len(heads), ROWS)
-        ]
-        return np.concatenate(blocks)
-
-
-def _check_outputs(bundle: Bundle, file: str, outputs: int, named: int) -> None:
-    if outputs != named:
-        raise BundleError(
-            f"bundle {bundle.card.name!r}: {file} has {outputs} outputs, the settings name {named}"
-        )
+            raise InputError(f"no plausibility is learned for relation {relation!r}{hint}")
+        return self.known.index(relation)
 
 
 @model_type(
     "triple-head", task="plausibility of triples", protocol=TripleHead, settings=TripleSettings
 )
 def triple_head(bundle: Bundle, settings: TripleSettings, loader: ModelLoader) -> TripleHead:
-    """Open the networks."""
+    """Open a bilinear form with its encoder."""
     return TripleHead(bundle, settings, loader.encoder_of(bundle, Encoder))

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
         TripleExtractor,
         TripleKind,
     )
-    from grice.knowledge.lookup import KnowledgeBase, TripleStore
     from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.store import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
     from grice.models.protocols import Encoder, PairClassifier
     from grice.records import KnownTail, Response
@@ -108,7 +108,7 @@ def commonsense(
     *,
     extractor: TripleExtractor,
     plausibility: TripleHead | KnowledgeBase,
-    knowledge: KnowledgeBase | TripleStore,
+    knowledge: KnowledgeBase,
     encoder: Encoder,
     embedder: Encoder,
     relevance: PairClassifier | FlawModel,
@@ -161,7 +161,7 @@ def commonsense(
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
-    sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
+    sources = Sources(plausibility, knowledge, embedder, tails, nearest)
     known = dict(zip(distinct, nearest, strict=True))
     values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
     name = SENSE if isinstance(relevance, FlawModel) else CONTEXT_RELEVANCE
@@ -359,7 +359,7 @@ def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
     known ones fragments: both are worded alike before they are compared, which the paper leaves
     out.
     """
-    from grice.knowledge.lookup import encoded
+    from grice.knowledge.store import encoded
 
     tails = _known_tails(triples, sources.knowledge, sources.tails)
     own = _tail_texts(triples)
@@ -375,7 +375,7 @@ def _likelihood(triples: Sequence[Triple], sources: Sources) -> list[float]:
 
     It is the geometric mean of the probabilities of the word pieces; stored triples have none.
     """
-    from grice.knowledge.lookup import TailProbabilities
+    from grice.knowledge.store import TailProbabilities
 
     if not isinstance(sources.knowledge, TailProbabilities):
         raise InputError(
@@ -414,20 +414,11 @@ def _known_tails(
     ]
 
 
-def as_knowledge_base(knowledge: KnowledgeBase | TripleStore, encoder: Encoder) -> KnowledgeBase:
-    """Return stored triples as a knowledge base; a knowledge base stays as it is."""
-    from grice.knowledge.lookup import KnowledgeBase, StoredKnowledge
-
-    return (
-        knowledge if isinstance(knowledge, KnowledgeBase) else StoredKnowledge(knowledge, encoder)
-    )
-
-
 def nearest_known(
-    triples: Sequence[Triple], knowledge: KnowledgeBase | TripleStore, encoder: Encoder
+    triples: Sequence[Triple], knowledge: KnowledgeBase, encoder: Encoder
 ) -> list[KnownTail | None]:
     """Return for each triple the known or generated tail most like its own, if there is one."""
-    from grice.knowledge.lookup import encoded
+    from grice.knowledge.store import encoded
 
     if not triples:
         return []
@@ -438,7 +429,7 @@ def nearest_known(
     if hasattr(knowledge, "best_known"):
         nearest: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)
         return nearest
-    known = _known_tails(triples, as_knowledge_base(knowledge, encoder), TAILS)
+    known = _known_tails(triples, knowledge, TAILS)
     vectors = encoded([*own, *(text for each in known for _, text in each)], encoder)
     return [
         max(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.cli.derive import Count
-    from grice.knowledge.lookup import StoredKnowledge
+    from grice.knowledge.store import StoredKnowledge
     from grice.tables import View
 
 HELP = "search the knowledge base of commonsense"
@@ -118,7 +118,7 @@ ACTIONS = (info, find, tails)
 @contextmanager
 def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
     """Load a knowledge base, and its licence."""
-    from grice.knowledge.lookup import StoredKnowledge
+    from grice.knowledge.store import StoredKnowledge
     from grice.models.loader import SCHEMES
 
     reference = kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}"
