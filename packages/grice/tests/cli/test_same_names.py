@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import ast
-import inspect
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -82,33 +79,6 @@ def test_every_command_is_quiet_and_gives_json_where_asked(name):
 def test_every_argument_is_described(name):
     for action in LEAVES[name]._actions:
         assert action.help, f"{name}: {action.option_strings or action.dest}"
-
-
-def seeded(source):
-    """Return the functions that a module of commands imports and that take a seed."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grice."):
-            for alias in node.names:
-                imported = getattr(import_module(node.module), alias.name, None)
-                if (
-                    inspect.isfunction(imported)
-                    and "seed" in inspect.signature(imported).parameters
-                ):
-                    yield alias.name
-
-
-@pytest.mark.parametrize(
-    "path", [*CLI.glob("commands/[!_]*.py"), *CLI.glob("_*.py")], ids=lambda path: path.stem
-)
-def test_whatever_draws_at_random_is_given_the_seed_of_the_command(path):
-    tree = ast.parse(source := path.read_text("utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    for function in seeded(source):
-        made = [call for call in calls if getattr(call.func, "id", "") == function]
-        passed = [{keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-                  for call in made]  # fmt: skip
-        assert made, function
-        assert all(call.get("seed") in ("arguments.seed", "seed") for call in passed), function
 
 
 def test_help_shows_one_word_for_one_thing():

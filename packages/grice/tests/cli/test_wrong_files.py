@@ -29,18 +29,6 @@ def scored(tmp_path, capsys):
     return run
 
 
-def test_spellings_of_a_role_that_are_known_are_one(tmp_path, scored):
-    log = write(
-        tmp_path / "log.jsonl",
-        messages(
-            ("User", "Is it here?"), ("Assistant", "Soon."), ("USER ", "When?"), ("AI", "At ten.")
-        ),
-    )
-    turns, printed = scored(log)
-    assert turns == [1, 3]
-    assert "of the role" not in printed
-
-
 def test_turns_of_a_role_that_nobody_knows_are_counted_and_can_be_judged(tmp_path, scored):
     log = write(
         tmp_path / "log.jsonl",
@@ -57,28 +45,6 @@ def test_turns_of_a_role_that_nobody_knows_are_counted_and_can_be_judged(tmp_pat
     advice = printed.partition("not judged: ")[2].partition(" judges both")[0].split()
     assert scored(log, *advice)[0] == [1, 3]
     assert "of the role" not in scored(log, "--speaker", "all")[1]
-
-
-def test_roles_need_not_alternate(tmp_path, scored):
-    log = write(
-        tmp_path / "log.jsonl",
-        messages(*[("assistant", f"Message {i}") for i in range(3)]),
-        messages(*[("user", f"Message {i}") for i in range(3)]),
-        messages(("user", "One."), ("user", "Two?"), ("assistant", "Three."), ("assistant", "4.")),
-    )
-    assert scored(log)[0] == [0, 1, 2, 0, 1, 2, 2, 3]  # without an assistant everybody is judged
-
-
-def test_ten_thousand_tool_calls_are_counted_and_not_judged(tmp_path, scored):
-    turns = [{"role": "user", "content": "Look all of it up."}]
-    for i in range(10_000):
-        call = {"id": f"t{i}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        turns.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        turns.append({"role": "tool", "tool_call_id": f"t{i}", "content": f"row {i}"})
-    turns.append({"role": "assistant", "content": "There was nothing."})
-    judged, printed = scored(write(tmp_path / "log.jsonl", {"messages": turns}))
-    assert judged == [20_001]
-    assert "20,000 tool calls and results are not judged" in printed
 
 
 @pytest.mark.parametrize("empty", ["", "n/a", " "])

@@ -79,7 +79,7 @@ def _adapt(arguments: argparse.Namespace) -> int:
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
-    records = conversations(arguments.files, arguments.format, arguments.column)
+    records = conversations(arguments.files, arguments)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
     else:

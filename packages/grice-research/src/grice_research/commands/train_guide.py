@@ -90,7 +90,7 @@ def _contexts(arguments: argparse.Namespace) -> list[Conversation]:
     from grice_tasks.steering.dialogue import draw_contexts
 
     contexts = []
-    records = conversations(arguments.files, arguments.format, arguments.column)
+    records = conversations(arguments.files, arguments)
     for record in draw_contexts(records, seed=arguments.seed):
         if isinstance(record, RecordError):
             warn(str(record))

@@ -126,7 +126,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         if models.task(reference) != "links":
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
         heads = models.load(reference, TripletModels)
-        readings = opened(arguments.files, arguments.format, arguments.column)
+        readings = opened(arguments.files, arguments)
         linked = links_of_records(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))
 

@@ -104,7 +104,7 @@ def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: 
     from grice_tasks.steering.candidates import with_candidates
     from grice_tasks.steering.guide import GuidedGenerator
 
-    records = conversations(arguments.files, arguments.format, arguments.column)
+    records = conversations(arguments.files, arguments)
     written: list[Conversation] = []
     broken = 0
     for item in with_candidates(

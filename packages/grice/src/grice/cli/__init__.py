@@ -37,6 +37,7 @@ from grice.cli.streams import (
     complain,
     drop,
     is_broken_pipe,
+    note,
     open_streams,
 )
 from grice.errors import LONGEST, GriceError, InputError, out_of_memory, shortened
@@ -46,9 +47,7 @@ from grice.progress import watched
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TextIO
 
-    from grice.cli.settings import Settings
     from grice.progress import Watcher
 
 __all__ = ["command_names", "command_parser", "find_commands", "main"]
@@ -102,14 +101,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(typed: Sequence[str]) -> int:
     with warnings.catch_warnings():
         if "--debug" not in typed:
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_, **__: complain(str(message))
         words, settings = with_settings(typed)
         typing = TYPED.set(typed)
         quiet = QUIET.set("--quiet" in words or "-q" in words)
         uncut = UNCUT.set("--full" in words)
         try:
-            if settings and not QUIET.get():
-                complain(f"options from {_named(settings)}")
+            sources = " and ".join(file.shown() for file in settings)
+            if sources:
+                note(f"options from {sources}")
             parser = command_parser(words)
             if not words:
                 parser.print_help(sys.stderr)
@@ -123,8 +123,8 @@ def _run(typed: Sequence[str]) -> int:
         except SystemExit as end:
             if is_broken_pipe(end):
                 raise BrokenPipeError from end
-            if end.code == UNUSABLE and settings:
-                complain(f"options were read from {_named(settings)}, too")
+            if end.code == UNUSABLE and sources:
+                complain(f"options were read from {sources}, too")
             sys.stdout.flush()  # the help page, which may have no reader either
             raise
         finally:
@@ -136,10 +136,6 @@ def _run(typed: Sequence[str]) -> int:
     except BrokenPipeError:  # all is done: the status stands
         drop(sys.stdout)
     return result.status if isinstance(result, Output) else result or DONE
-
-
-def _named(settings: Sequence[Settings]) -> str:
-    return " and ".join(file.shown() for file in settings)
 
 
 def _stages() -> Watcher | None:
@@ -300,19 +296,6 @@ def _texts(value: object) -> list[str]:
     """Return the texts of an argument, each of which may be a path."""
     values = value if isinstance(value, list) else [value]
     return [str(text) for text in values if isinstance(text, (str, Path))]
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Print a warning without its place in the source."""
-    del category, filename, lineno, file, line
-    complain(str(message))
 
 
 def find_commands() -> dict[str, metadata.EntryPoint]:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from grice.metrics.registry import Registry
 
-Columns: TypeAlias = dict[str, str]
 Count: TypeAlias = int
 """An integer of 1 or more."""
 Many: TypeAlias = "Sequence[str]"
@@ -113,7 +112,7 @@ class Input(argparse.Namespace):
     """Options on how files of conversations are read."""
 
     format: str | None = None
-    column: Columns = {}  # noqa: RUF012 - a default of argparse, which copies it
+    column: Sequence[str] = ()
 
 
 class Endpoints(argparse.Namespace):
@@ -257,35 +256,7 @@ def output_path(text: str) -> Path | str:
     return text if is_url(text) else Path(text)
 
 
-class _Columns(argparse.Action):
-    """Collect names of columns by their part."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        del parser, option_string
-        from grice.readers.table import check_parts
-
-        part, equals, name = str(values).partition("=")
-        if not equals:
-            raise argparse.ArgumentError(self, f"{part!r}: PART=NAME is needed, as in text=body")
-        columns = dict(getattr(namespace, self.dest))
-        if columns.get(part, name) != name:
-            message = f"{part} is given twice: {columns[part]!r} and {name!r}"
-            raise argparse.ArgumentError(self, message)
-        try:
-            check_parts({part: name})
-        except InputError as error:
-            raise argparse.ArgumentError(self, str(error)) from None
-        setattr(namespace, self.dest, {**columns, part: name})
-
-
 TYPES: dict[str, dict[str, Any]] = {
-    "Columns": {"action": _Columns},
     "Count": {"type": count},
     "Many": {"nargs": "+"},
     "OutputPath": {"type": output_path},

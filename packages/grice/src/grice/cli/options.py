@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from grice.cli.derive import Scoring, add_extras, add_group, names
 from grice.cli.streams import TYPED, note, warn
-from grice.errors import GriceError, MetricError
+from grice.errors import GriceError, InputError, MetricError
 from grice.files import cache_folder
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from grice.errors import RecordError
     from grice.metrics.declaration import Metric
@@ -223,20 +223,34 @@ def recommend_larger(metrics: Collection[str] = ()) -> None:
         note(f"{LARGE} finds more {preset.finds}: {fetch}grice score --models {LARGE}")
 
 
-def conversations(
-    files: Sequence[str], form: str | None, columns: Mapping[str, str]
-) -> Iterator[Conversation | RecordError]:
+def columns_of(reading: Namespace) -> dict[str, str]:
+    """Parse the names of columns by their part."""
+    from grice.readers.table import check_parts
+
+    columns: dict[str, str] = {}
+    for text in reading.column:
+        part, equals, name = text.partition("=")
+        if not equals:
+            raise InputError(f"--column {text}: write PART=NAME, as in text=body")
+        if columns.setdefault(part, name) != name:
+            raise InputError(f"--column {part} is given twice: {columns[part]!r} and {name!r}")
+    check_parts(columns)
+    return columns
+
+
+def conversations(files: Sequence[str], reading: Namespace) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of all files; the ids of a later file carry its name."""
-    return all_records(opened(files, form, columns))
+    return all_records(opened(files, reading))
 
 
-def opened(files: Sequence[str], form: str | None, columns: Mapping[str, str]) -> list[Reading]:
+def opened(files: Sequence[str], reading: Namespace) -> list[Reading]:
     """Open files of conversations, and report their formats."""
     from grice.readers import read
 
-    readings = [read(file, format=form, columns=columns) for file in files]
-    for reading in readings:
-        note(f"{reading.source}: read as {reading.format}")
+    columns = columns_of(reading)
+    readings = [read(file, format=reading.format, columns=columns) for file in files]
+    for each in readings:
+        note(f"{each.source}: read as {each.format}")
     return readings
 
 

@@ -6,7 +6,7 @@ import os
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from grice.cli.options import check_options, load_grader
+from grice.cli.options import check_options, columns_of, load_grader
 from grice.cli.output import Output
 from grice.cli.streams import DONE, PARTIAL, UNUSABLE
 from grice.errors import InputError
@@ -53,7 +53,7 @@ def run(
         raise InputError("give either turns or --file, not both")
     else:
         conversation = find_conversation(
-            file, id=id_, turn=turn, format=reading.format, columns=reading.column
+            file, id=id_, turn=turn, format=reading.format, columns=columns_of(reading)
         )
     with load_grader(scoring) as grader:
         scores = grader.score(conversation)

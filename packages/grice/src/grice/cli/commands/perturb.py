@@ -55,7 +55,7 @@ def run(
     if score:
         check_options(scoring)
     kinds = [named(name) for name in kind or ["deam"]]
-    records = list(conversations(files, reading.format, reading.column))
+    records = list(conversations(files, reading))
     broken = [record for record in records if isinstance(record, RecordError)]
     sound = [record for record in records if not isinstance(record, RecordError)]
     material = material_for(kinds, sound, _resources(resource))

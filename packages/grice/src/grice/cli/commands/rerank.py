@@ -80,7 +80,7 @@ def run(
     metrics, how = _asked(scoring, blend, weights, vetoes, names(held_out))
     check_options(scoring, metrics)
     records: Iterable[Conversation | RecordError]
-    records = conversations(files, reading.format, reading.column)
+    records = conversations(files, reading)
     ranked: list[Ranked] = []
     broken = 0
     with loader(scoring)(metrics) as grader:

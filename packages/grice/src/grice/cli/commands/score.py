@@ -5,31 +5,33 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import names
 from grice.cli.options import (
     check_options,
     chosen_preset,
+    columns_of,
     load_grader,
     loader,
     recommend_larger,
 )
 from grice.cli.output import Output, emit_rows
-from grice.cli.streams import DONE, PARTIAL, QUIET, UNUSABLE, note, warn
+from grice.cli.streams import DONE, PARTIAL, QUIET, TYPED, UNUSABLE, note, warn
 from grice.errors import InputError, plural
 from grice.progress import watched
 from grice.tables import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
     from grice.evaluation.review import Reviewer
     from grice.integrations import Grading
     from grice.readers import Reading
     from grice.scoring.api import Grader
-    from grice.scoring.run import Listener
+    from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
 
 EXTRAS = ("dask", "ray", "spark")
@@ -87,30 +89,29 @@ def run(
         return _score_on_engine(engine, files, str(output), chosen, address)
     with ExitStack() as stack:
         readings = [
-            stack.enter_context(read(file, format=reading.format, columns=reading.column))
+            stack.enter_context(read(file, format=reading.format, columns=columns_of(reading)))
             for file in files
         ]
         grader = stack.enter_context(load_grader(scoring, speaker))
         blends = [blend_of(stated, grader.scorer.metrics) for stated in blend]
         scorer = grader.scorer._replace(blends=blends)
+        score_all = partial(
+            score_readings, readings, bad_records=bad_records, sample=sample, seed=seed
+        )
         if endpoints.dry_run:
-            return _plan(readings, grader, sample, seed, bad_records)
+            return _plan(score_all, grader)
         reviewer = Reviewer(FIRST)
         printed = json or not sys.stdout.isatty()
         to = str(output or "-") if output or printed else None
         try:
             with _listeners(readings, sample) as listeners:
-                summary = score_readings(
-                    readings,
+                summary = score_all(
                     scorer,
                     to,
                     format=reading.format,
-                    bad_records=bad_records,
                     resume=resume,
                     report=report,
-                    command=shlex.join(["grice", *sys.argv[1:]]),
-                    sample=sample,
-                    seed=seed,
+                    command=shlex.join(["grice", *TYPED.get()]),
                     listeners=[*listeners, reviewer],
                 )
         except KeyboardInterrupt:
@@ -130,27 +131,14 @@ def run(
     return status
 
 
-def _plan(
-    readings: Sequence[Reading],
-    grader: Grader,
-    sample: int | None,
-    seed: int,
-    bad_records: Literal["skip", "fail"],
-) -> Output:
+def _plan(score_all: Callable[[Scorer], Summary], grader: Grader) -> Output:
     """Estimate the requests to endpoints; only metrics that send some are run."""
     from grice.models.endpoint.usage import in_words
-    from grice.report.batch import score_readings
 
     asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
     if not asking:
         return Output([], [Lines(["no metric asks an endpoint: nothing would be sent"])])
-    summary = score_readings(
-        readings,
-        grader.scorer._replace(metrics=asking),
-        sample=sample,
-        seed=seed,
-        bad_records=bad_records,
-    )
+    summary = score_all(grader.scorer._replace(metrics=asking))
     metrics = ", ".join(loaded.metric.name for loaded in asking)
     items = plural(sum(sum(metric.counts.values()) for metric in summary.metrics), "judgement")
     lines = [f"{items} by {metrics}; nothing was sent"]
@@ -236,7 +224,7 @@ def _grading(scoring: Scoring, reading: Input, speakers: Sequence[str]) -> Gradi
         plugins=tuple(str(path.resolve()) for path in scoring.plugin),
         models=chosen["models"],
         format=reading.format,
-        columns=reading.column,
+        columns=columns_of(reading),
     )
 
 
