@@ -52,7 +52,7 @@ def test_no_page_is_about_a_command_that_is_gone():
 def test_options_stand_on_the_page_as_the_parser_has_them():
     pages = tool("command_pages")
     table = pages.options(pages.parser_of("gate"))
-    assert "| `--min METRIC=VALUE` | the low end of the 95 % interval" in table
+    assert "| `--min METRIC=VALUE` | fail if the mean may be below VALUE" in table
     assert "--debug" not in table
     actions = pages.options(pages.parser_of("models"))
     assert "### grice models get" in actions

@@ -48,7 +48,7 @@ def test_a_dry_run_without_a_judge_says_that_nothing_is_sent(capsys):
 
 def test_a_limit_ends_the_run_and_the_same_command_goes_on(tmp_path, capsys):
     with StubEndpoint() as server:
-        assert score(server, "-o", "whole.jsonl", "--cache", "another") == 0
+        assert score(server, "-o", "whole.jsonl", "--cache", "another", "--timeout", "30") == 0
         assert score(server, "-o", "out.jsonl", "--limit-requests", "25") == 2
         assert "the limit of 25 requests is reached" in capsys.readouterr().err
         assert not (tmp_path / "out.jsonl").exists()

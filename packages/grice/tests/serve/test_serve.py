@@ -346,7 +346,8 @@ def test_who_sends_the_head_too_slowly_is_told_so():
 
 
 def test_the_check_of_the_command_is_a_line_a_path(capsys):
-    assert main(["serve", "--check", "--json", "-m", "log_length", "--no-cache"]) == 0
+    words = ["--host", "127.0.0.1", "--check", "--json", "-m", "log_length", "--no-cache"]
+    assert main(["serve", *words]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["status"] for row in rows} == {200}
     assert {"/score", "/docs", "/"} <= {row["path"] for row in rows}
