@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
 
-    from grice.progress import Watcher
 
 __all__ = ["command_names", "command_parser", "find_commands", "main"]
 
@@ -116,7 +115,12 @@ def _run(typed: Sequence[str]) -> int:
                 return UNUSABLE
             arguments = parser.parse_args(words)
             _keep_inputs(arguments)
-            with watched(_stages()):
+            stages = None
+            if sys.stderr.isatty() and not QUIET.get():
+                from grice.cli.progress import Stages
+
+                stages = Stages()
+            with watched(stages):
                 result = arguments.run(arguments)
                 if isinstance(result, Output):
                     emit_rows(result.rows, result.view, as_json=arguments.json)
@@ -136,15 +140,6 @@ def _run(typed: Sequence[str]) -> int:
     except BrokenPipeError:  # all is done: the status stands
         drop(sys.stdout)
     return result.status if isinstance(result, Output) else result or DONE
-
-
-def _stages() -> Watcher | None:
-    """Return the progress bars of a terminal, unless the command is quiet."""
-    if QUIET.get() or not sys.stderr.isatty():
-        return None
-    from grice.cli.progress import Stages
-
-    return Stages()
 
 
 def _fault(error: Exception) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from argparse import SUPPRESS
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grice.cli.derive import Scoring, add_extras, add_group, names
 from grice.cli.streams import TYPED, note, warn
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from grice.records import Conversation
     from grice.scoring.api import Grader
 
-TYPES = {"int": int, "float": float, "str": str}
+TYPES: dict[str, type] = {"int": int, "float": float, "str": str}
 LARGE = "large"
 """The preset that is recommended after a run of ``small``."""
 
@@ -65,44 +66,30 @@ def add_metric_options(
     described = names(known.metrics)
     for metric in registry.metrics.values():
         group = parser.add_argument_group(f"options of {metric.name}")
-        helps = dict.fromkeys(metric.renamed, "")
-        for name, reference in metric.models.items():
-            helps[name] = f"model reference; default {reference}"
-            _add_option(group, metric, name, metavar="MODEL")
-        for option in metric.options:
-            limits = f"{option.range}." if option.range else ""
-            helps[option.name] = " ".join(
-                filter(None, [option.help, limits, f"Default: {option.default}."])
+        for name, (text, settings) in _declared(metric).items():
+            group.add_argument(
+                metric.flag(name),
+                dest=f"{metric.name}.{name}",
+                help=text.replace("%", "%%") if metric.name in described else SUPPRESS,
+                **settings,
             )
-            _add_option(
-                group,
-                metric,
-                option.name,
-                type=TYPES[option.type],
-                choices=option.choices or None,
-                metavar=None if option.choices else option.type.upper(),
-            )
-        for former in metric.renamed:
-            _add_option(group, metric, former)
-        for action in group._group_actions:
-            text = helps[action.dest.partition(".")[2]]
-            if metric.name in described and text:
-                action.help = text.replace("%", "%%")
 
 
-def _add_option(
-    group: argparse._ArgumentGroup, metric: Metric, name: str, **settings: object
-) -> None:
-    group.add_argument(
-        metric.flag(name),
-        dest=f"{metric.name}.{name}",
-        help=argparse.SUPPRESS,
-        **settings,  # type: ignore[arg-type] # argparse's own keywords
-    )
-
-
-def _options_of(metric: Metric) -> list[str]:
-    return [*(option.name for option in metric.options), *metric.models, *metric.renamed]
+def _declared(metric: Metric) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return help and argparse settings of each option, model and former option of a metric."""
+    declared: dict[str, tuple[str, dict[str, Any]]] = {}
+    for option in metric.options:
+        limits = f"{option.range}." if option.range else ""
+        text = " ".join(filter(None, [option.help, limits, f"Default: {option.default}."]))
+        settings = (
+            {"choices": option.choices} if option.choices else {"metavar": option.type.upper()}
+        )
+        declared[option.name] = (text, {"type": TYPES[option.type], **settings})
+    for name in metric.renamed:
+        declared[name] = (SUPPRESS, {})
+    for name, reference in metric.models.items():
+        declared[name] = (f"model reference; default {reference}", {"metavar": "MODEL"})
+    return declared
 
 
 def check_options(scoring: Namespace, asked: Sequence[str] = ()) -> None:
@@ -120,7 +107,7 @@ def options_of_others(scoring: Namespace, asked: Collection[str]) -> Iterator[tu
     typed = {word.partition("=")[0] for word in TYPED.get()}
     for metric in scoring.registry.metrics.values():
         if metric.name not in asked:
-            for flag in sorted(typed.intersection(map(metric.flag, _options_of(metric)))):
+            for flag in sorted(typed.intersection(map(metric.flag, _declared(metric)))):
                 yield flag, metric.name
 
 
@@ -131,7 +118,7 @@ def loader(scoring: Namespace, speakers: Sequence[str] = ()) -> partial[Grader]:
     settings: dict[str, dict[str, object]] = {}
     for metric in scoring.registry.metrics.values():
         values = {
-            name: getattr(scoring, f"{metric.name}.{name}", None) for name in _options_of(metric)
+            name: getattr(scoring, f"{metric.name}.{name}", None) for name in _declared(metric)
         }
         given = {name: value for name, value in values.items() if value is not None}
         if given:

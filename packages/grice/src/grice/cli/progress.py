@@ -136,9 +136,7 @@ class Fetching:
         if kind is KeyboardInterrupt:
             warn("complete files are kept; the same command goes on")
 
-    def say(self, message: str) -> None:
-        """Print one message."""
-        note(message)
+    say = staticmethod(note)
 
     def begin(self, name: str, total: int | None, done: int) -> None:
         """Start the bar of a model."""
