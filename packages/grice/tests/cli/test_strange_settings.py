@@ -67,14 +67,6 @@ def scored(capsys, *words):
     return {json.loads(line)["metric"] for line in shown.out.splitlines()}, shown.err.splitlines()
 
 
-def read(capsys):
-    """Return the file of the project that a run reads; None if there is none."""
-    line = scored(capsys, "-m", "log_length")[1][0]
-    file = next((str(s.file) for s in find_settings(Path.cwd()) if not s.of_user), None)
-    assert line.startswith("grice: options from ") == (file is not None)
-    return None if file is None else Path(file)
-
-
 def refused(capsys, *words):
     """Score in vain, and return the message."""
     assert main(["score", "talks.jsonl", *words]) == 2
@@ -83,49 +75,39 @@ def refused(capsys, *words):
     return shown.err
 
 
+@pytest.mark.parametrize(
+    ("folder", "repository", "file", "is_found"),
+    [
+        ("root/a/b", "root", "", False),
+        ("root/a/b", "root", "root", True),
+        ("home/a/b", None, "", False),
+        ("home/a/b", None, "home", True),
+        ("home/a/b", "home/a", "home", False),
+        ("a/b", None, "a", False),
+        ("a/b", None, "a/b", True),
+    ],
+)
 @pytest.mark.parametrize("worktree", [False, True])
-def test_files_are_looked_for_up_to_the_root_of_the_repository(
-    home, tmp_path, capsys, monkeypatch, worktree
+def test_files_are_searched_up_to_the_repository_or_the_home(
+    home, tmp_path, folder, repository, file, is_found, worktree
 ):
-    root = tmp_path / "outer" / "root"
-    go_to(root / "a" / "b", monkeypatch)
-    if worktree:
-        (root / ".git").write_text("gitdir: elsewhere\n")
-    else:
-        (root / ".git").mkdir()
-    (root.parent / "grice.toml").write_text('metrics = ["turn_count"]\n')
-    assert read(capsys) is None, "above the root"
-    (root / "grice.toml").write_text('metrics = ["log_length"]\n')
-    assert read(capsys) == root / "grice.toml"
-    assert scored(capsys)[0] == {"log_length"}
+    (tmp_path / folder).mkdir(parents=True)
+    if repository and worktree:
+        (tmp_path / repository / ".git").write_text("gitdir: elsewhere\n")
+    elif repository:
+        (tmp_path / repository / ".git").mkdir()
+    path = tmp_path / file / "grice.toml"
+    path.write_text('metrics = ["turn_count"]\n')
+    found = [settings.file for settings in find_settings(tmp_path / folder)]
+    assert found == [path] * is_found
 
 
-def test_files_are_looked_for_up_to_the_home_of_the_user(home, tmp_path, capsys, monkeypatch):
-    go_to(home / "a" / "b", monkeypatch)
-    (tmp_path / "grice.toml").write_text('metrics = ["turn_count"]\n')
-    assert read(capsys) is None, "above the home"
-    (home / "grice.toml").write_text('metrics = ["log_length"]\n')
-    assert read(capsys) == home / "grice.toml"
-    (home / "a" / ".git").mkdir()
-    assert read(capsys) is None, "a repository ends before the home"
-
-
-def test_outside_of_repositories_and_home_only_the_working_folder_counts(
-    home, tmp_path, capsys, monkeypatch
-):
-    go_to(tmp_path / "a" / "b", monkeypatch)
-    (tmp_path / "a" / "grice.toml").write_text('metrics = ["turn_count"]\n')
-    assert read(capsys) is None
-    go_to(tmp_path / "a", monkeypatch)
-    assert read(capsys) == tmp_path / "a" / "grice.toml"
-
-
-def test_a_home_that_is_the_root_of_the_system_ends_no_search(home, tmp_path, capsys, monkeypatch):
+def test_a_home_that_is_the_root_of_the_system_ends_no_search(home, tmp_path, monkeypatch):
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, tmp_path.anchor)
-    go_to(tmp_path / "a" / "b", monkeypatch)
+    (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "grice.toml").write_text('metrics = ["turn_count"]\n')
-    assert read(capsys) is None
+    assert find_settings(tmp_path / "a" / "b") == []
 
 
 def test_the_first_line_names_the_file(project, own, capsys, monkeypatch):
