@@ -89,3 +89,5 @@ def test_pairs_for_training_are_written(records, tmp_path, capsys):
 def test_pairs_that_are_too_close_are_counted(records, capsys):
     assert main(["rerank", "--pairs", str(records), "--margin", "1"]) == 0
     assert "1 left out: too close" in capsys.readouterr().out
+    assert main(["rerank", "--pairs", str(records), "--length-ratio", "1.5"]) == 0
+    assert "1 left out: " in capsys.readouterr().out

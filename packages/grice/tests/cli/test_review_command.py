@@ -81,19 +81,6 @@ def test_scores_of_small_models_name_what_large_finds_more(files, capsys, model,
     assert len(json.loads(shown.out)["items"]) == 2
 
 
-def test_issues_are_labelled_by_the_first_metric_that_judged(files, tmp_path, capsys):
-    out = tmp_path / "labels.jsonl"
-    words = ["review", files[0], "--issues", "deta", "--threshold", "0.95", "-o", str(out)]
-    assert main(words) == 0
-    shown = capsys.readouterr().out
-    assert "2 replies; a value below 0.95 is an issue" in shown
-    assert "talk #3: repetition 0.00" in shown
-    labels = [json.loads(line)["labels"] for line in out.read_text("utf-8").splitlines()]
-    assert labels == [{"relevance": True}, {"repetition": True}]
-    assert main(["review", files[0], "--threshold", "0.4"]) == 2
-    assert "it goes with --issues" in capsys.readouterr().err
-
-
 def test_no_such_reply_ends_with_a_message(files, capsys):
     assert main(["review", files[1]]) == 2
     assert "where scores are expected" in capsys.readouterr().err

@@ -178,11 +178,13 @@ def command_parser(words: Sequence[str]) -> Parser:
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
     add_everywhere(parser, default=False)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    named = [word for word in words if not word.startswith("-")]
+    chosen = next(iter(named), None)
     entries = find_commands()
     parser.sections = _sections(entries)
-    if chosen is not None and chosen not in entries:
-        _refuse_absent(chosen)
+    for former in (chosen, " ".join(named[:2])):
+        if former and former not in entries:
+            _refuse_absent(former)
     for name, entry in entries.items():
         if chosen is not None and name != chosen:
             subparsers.add_parser(name)  # for the names of commands that are near
