@@ -19,7 +19,7 @@ NAME = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
 """A name that a stranger chose, with control sequences and marks of direction."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 GRAPH = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
-WORDS = {"cider": (["cider"], ["cider", "stats"], ["cider", "convert"])}
+WORDS = {"cider": (["cider"], ["cider", "stats"])}
 """Commands whose arguments depend on a further word."""
 
 
