@@ -1,4 +1,4 @@
-"""Maps to the human scale: bands that hold, a blend only where it pays, mistakes that are named."""
+"""Maps to the human scale: bands that hold, mistakes that are named."""
 
 from __future__ import annotations
 
@@ -11,22 +11,17 @@ from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.evaluation.calibrate import apply, calibrate, fit_blend, read_calibration
-from grice.stats.inference import fit_human_scale
+from grice.evaluation.calibrate import apply, calibrate, read_calibration
 
 
-def rated(tmp_path, n=80, *, seed=0, second=0.0, level="turn", names=("relevance", "commonsense")):
-    """Files of labels and scores: the rating follows the first metric, and the second somewhat."""
+def rated(tmp_path, n=80, *, seed=0, names=("relevance", "commonsense")):
+    """Files of labels and scores: the rating follows the first metric."""
     rng = np.random.default_rng(seed)
     labels, scores = [], []
     for c in range(n):
         values = rng.random(2)
-        quality = values[0] + second * values[1] + rng.normal(0, 0.15)
-        rating = float(np.clip(np.round(1 + 4 * quality / (1 + second)), 1, 5))
-        turn = 1 if level == "turn" else None
-        labels.append({"conversation": f"c{c}", "rating": rating})
-        if turn is not None:
-            labels[-1]["turn"] = turn
+        rating = float(np.clip(np.round(1 + 4 * (values[0] + rng.normal(0, 0.15))), 1, 5))
+        labels.append({"conversation": f"c{c}", "turn": 1, "rating": rating})
         scores += [line(f"c{c}", 1, float(v), m) for v, m in zip(values, names, strict=True)]
     return write(tmp_path / "labels.jsonl", labels), write(tmp_path / "out.jsonl", scores)
 
@@ -55,53 +50,6 @@ def test_bands_hold_ratings_of_new_items(tmp_path):
             total += 1
     assert total == 40 * 60
     assert 0.88 <= inside / total <= 0.97
-
-
-def test_a_blend_is_refused_where_the_second_metric_says_nothing(tmp_path):
-    calibration = calibrate(*rated(tmp_path, 150), scale=(1, 5))
-    assert calibration.blend is None
-    [sentence] = [says for says in calibration.says if says.startswith("no blend")]
-    assert "an interval that includes zero" in sentence
-    assert "against relevance alone" in sentence
-
-
-def test_a_blend_is_kept_where_it_pays_and_no_weight_is_negative(tmp_path):
-    calibration = calibrate(*rated(tmp_path, 150, second=0.8), scale=(1, 5))
-    assert calibration.blend.gain.low > 0
-    assert set(calibration.blend.weights) == {"relevance", "commonsense"}
-    assert all(weight > 0 for weight in calibration.blend.weights.values())
-    scores = rated(tmp_path, 20, seed=5, second=0.8)[1]
-    blended = [predicted for predicted in apply(calibration, scores) if predicted.metric == "blend"]
-    assert len(blended) == 20
-    assert all(predicted.low <= predicted.value <= predicted.high for predicted in blended)
-
-
-def test_useless_metrics_seldom_get_a_blend():
-    """Nothing is there: a gain above zero is claimed in few of 60 cases."""
-    claimed = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        values, ratings = rng.random((60, 3)), rng.normal(3, 1, 60)
-        blend = fit_blend(values, ratings, np.arange(60), seed=seed)
-        assert (blend.linear.weights >= 0).all()
-        claimed += blend.gain.low > 0
-    assert claimed <= 4
-
-
-def test_the_band_of_a_blend_holds_though_it_is_set_on_unseen_parts():
-    """Cross-fitted sums stand in for those of the final blend: 90 % bands, 40 times."""
-    inside = total = 0
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        values = rng.random((160, 3))
-        ratings = np.clip(2.5 * values[:, 0] + 2 * values[:, 1] + rng.normal(0, 0.4, 160), 0, 5)
-        old = fit_blend(values[:60], ratings[:60], np.arange(60), seed=seed)
-        human = fit_human_scale(old.out_of_fold, ratings[:60], scale=(0, 5), seed=seed)
-        for value, rating in zip(old.linear.at(values[60:]), ratings[60:], strict=True):
-            band = human.at(float(value))
-            inside += band.low <= rating <= band.high
-            total += 1
-    assert 0.88 <= inside / total <= 0.96
 
 
 def test_whole_conversations_take_the_mean_of_their_replies(tmp_path):
@@ -184,7 +132,7 @@ def test_the_command_fits_a_file_and_applies_it(tmp_path, capsys):
     labels, scores = rated(tmp_path, 40)
     file, out = str(tmp_path / "map.json"), tmp_path / "rated.jsonl"
     assert main(["calibrate", labels, scores, "-o", file, "--scale", "1", "5"]) == 0
-    assert "no blend" in capsys.readouterr().out
+    assert "90% band" in capsys.readouterr().out
     assert read_calibration(file) == calibrate(labels, scores, scale=(1, 5))
     assert main(["calibrate", "--apply", file, scores, "-o", str(out)]) == 0
     rows = [json.loads(row) for row in out.read_text().splitlines()]

@@ -82,7 +82,4 @@ def _view(calibration: Calibration) -> View:
         )
     band = f"{calibration.maps[0].map.level:.0%} band"
     yield Table(("metric", "Spearman", "95 % interval", "ratings", band, "n"), rows)
-    if calibration.blend is not None:
-        weights = (f"{name} {weight:.3g}" for name, weight in calibration.blend.weights.items())
-        yield Lines([f"weights of the blend: {', '.join(weights)}"])
     yield Lines(calibration.says)
