@@ -132,10 +132,9 @@ def test_scores_of_replies_become_one_of_their_conversation(dialogues, tmp_path)
     values = enumerate((9.0, 0.2, 9.0, 0.6))
     rows = [score_files.line(item.id, turn, value, "m") for turn, value in values]
     table = read_table(score_files.write(tmp_path / "m.jsonl", rows))
-    for reduce, value in (("mean", 0.4), ("min", 0.2), ("last", 0.6)):
-        scored_column = table.column("m", dialogues, reduce)
-        assert scored_column.values[0] == pytest.approx(value)  # turns of the user are not judged
-        assert scored_column.reduced == reduce
+    scored_column = table.column("m", dialogues)
+    assert scored_column.values[0] == pytest.approx(0.4)  # turns of the user are not judged
+    assert scored_column.reduced == "mean"
 
 
 def test_what_is_left_without_length_is_nothing_of_length_and_all_of_something_else(turns):

@@ -62,7 +62,7 @@ def test_every_empty_reply_comes_before_all_probabilities_also_without_texts():
     bad = scored(4, "repetition", 0.0, reason="repeats turn 1")
     scores = [*map(empty, range(4)), bad]
     reviewer = Reviewer(5)
-    reviewer.add_scores(scores)
+    reviewer.add(None, scores)
     result = reviewer.review()
     assert [item.turn for item in result.items] == [0, 1, 2, 3, 4]
     assert [item.flaw for item in result.items] == ["empty reply"] * 4 + ["repeats"]

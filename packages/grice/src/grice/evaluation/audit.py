@@ -30,7 +30,7 @@ from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grice.records import Score
     from grice.scoring.api import Grader
@@ -226,7 +226,7 @@ def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
     plain = _scores(loaded, [item.conversation for item in items])
     took = perf_counter() - started
     padded = _scores(loaded, [item.with_reply(item.reply + PADDING) for item in items])
-    values = [_value(score) for score in plain]
+    values = _values(plain)
     ratings = [item.rating for item in items]
     pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
     varies = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
@@ -283,13 +283,13 @@ def _scores(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> list
     return [scores[-1] for scores in loaded.score(conversations, ("all",))]
 
 
-def _value(score: Score) -> float | None:
-    return score.value if score.status == "ok" else None
+def _values(scores: Iterable[Score]) -> list[float | None]:
+    return [score.value if score.status == "ok" else None for score in scores]
 
 
 def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
     """Return the change of each score that is ``ok`` both times."""
-    pairs = ((_value(earlier), _value(later)) for earlier, later in zip(before, after, strict=True))
+    pairs = zip(_values(before), _values(after), strict=True)
     return [new - old for old, new in pairs if old is not None and new is not None]
 
 
@@ -301,8 +301,7 @@ def _mean(values: Sequence[float]) -> Estimate | None:
 
 
 def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
-    name = loaded.metric.name
-    chat = loaded.models[MODEL]
+    name, chat = loaded.metric.name, loaded.models[MODEL]
     assert isinstance(chat, Chat)
     pairs = [
         (talk_data(item.turns[:-1]), item.reply, items[place - 1].reply)
@@ -329,8 +328,7 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
 
 
 def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> RepeatSpread:
-    name = loaded.metric.name
-    chat = loaded.models[MODEL]
+    name, chat = loaded.metric.name, loaded.models[MODEL]
     assert isinstance(chat, Chat)
     replies = [responses(item.conversation, ("all",))[-1] for item in items]
     rated = rate(chat, ASPECTS[name], [item_data(reply) for reply in replies], repeats=repeats)
@@ -414,7 +412,16 @@ def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
         padding = with_interval(row.padding, "+.2f")
         yield f"between replies of different length (words that say nothing raise it: {padding})"
     for order in result.order:
-        if order.metric == row.metric and (bias := _order_bias(order.same, order.first)):
+        if order.metric != row.metric:
+            continue
+        bias = ""
+        if order.same is None:
+            bias = "not measured: too few answers"
+        elif order.first is not None and order.first.side(0.5) != "either":
+            bias = f"the one shown first wins in {with_interval(order.first, '.0%')}"
+        elif order.same.value < SAME:
+            bias = f"the same answer in both orders in {with_interval(order.same, '.0%')} alone"
+        if bias:
             yield f"for two replies side by side ({bias})"
     for spread in result.repeats:
         if spread.metric == row.metric and spread.changed and spread.changed.value > CHANGED:
@@ -422,14 +429,3 @@ def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
                 "for one reply asked about once (another score in "
                 f"{with_interval(spread.changed, '.0%')} of replies when asked again)"
             )
-
-
-def _order_bias(same: Estimate | None, first: Estimate | None) -> str:
-    """Return the effect of the order of two replies in words; empty if there is none."""
-    if same is None:
-        return "not measured: too few answers"
-    if first is not None and first.side(0.5) != "either":
-        return f"the one shown first wins in {with_interval(first, '.0%')}"
-    if same.value < SAME:
-        return f"the same answer in both orders in {with_interval(same, '.0%')} alone"
-    return ""

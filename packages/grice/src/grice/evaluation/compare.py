@@ -45,7 +45,7 @@ Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
 
 
 class EvidenceChange(msgspec.Struct, frozen=True):
-    """One piece of evidence that differs."""
+    """A piece of evidence that differs."""
 
     what: str
     measure: str
@@ -152,7 +152,14 @@ def compare(
         if name not in lack.metrics
     )
     if not paired:
-        _check_apart(first, second, sides)
+        numbers = [
+            np.concatenate([part[i].conversations for part in sides.values()]) for i in (0, 1)
+        ]
+        if shared := len(np.intersect1d(numbers[0], numbers[1])):
+            raise InputError(
+                f"{baseline} and {other} share {plural(shared, 'conversation')}, but no turn of "
+                "them was judged in both: score the same turns in both (--speaker)"
+            )
         tests = _corrected(_unpaired_tests(sides, level), level)
         metrics = [
             _difference(name, a, b, tests.get(name), _says(name, tests.get(name), paired=False))
@@ -231,19 +238,6 @@ def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures:
             "--across-signatures if the change of the metric is what you want to see"
         )
     return {name: (first.metrics[name], second.metrics[name]) for name in shared}
-
-
-def _check_apart(first: ScoreTable, second: ScoreTable, sides: Sides) -> None:
-    """Refuse runs over the same conversations in which different turns were judged."""
-    shared = np.intersect1d(
-        np.concatenate([a.conversations for a, _ in sides.values()]),
-        np.concatenate([b.conversations for _, b in sides.values()]),
-    )
-    if len(shared):
-        raise InputError(
-            f"{first.source} and {second.source} share {plural(len(shared), 'conversation')}, but "
-            "no turn of them was judged in both: score the same turns in both (--speaker)"
-        )
 
 
 def _both_ok(a: MetricScores, b: MetricScores) -> tuple[MetricScores, MetricScores]:
@@ -345,11 +339,7 @@ def _says(
 
 
 def _moved(
-    files: Sequence[str],
-    joined: Sides,
-    ids: Ids,
-    most: int,
-    texts: str | None,
+    files: Sequence[str], joined: Sides, ids: Ids, most: int, texts: str | None
 ) -> dict[str, tuple[MovedConversation, ...]]:
     """Return the conversations that moved most, by metric, furthest first."""
     furthest: dict[str, list[tuple[int, float]]] = {}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.evaluation.datasets import Item, Level, Rated
-    from grice.evaluation.table import Column, Reduce, ScoreTable
+    from grice.evaluation.table import Column, ScoreTable
     from grice.scoring.api import Grader
     from grice.stats.comparison import Ranking
 
@@ -167,7 +167,6 @@ def meta_evaluate(
     load: Callable[[Sequence[str]], Grader] = lambda names: load_metrics(*names),
     data: Path | None = None,
     scores: Sequence[str] = (),
-    reduce: Reduce = "mean",
     baseline: str | None = None,
     kendall: bool = False,
     seed: int = 0,
@@ -184,7 +183,6 @@ def meta_evaluate(
         data: Folder of the rated sets; by default that of ``GRICE_DATA``.
         scores: Score files whose values are used instead of computing them; ``SET=FILE`` if their
             ids occur in several sets.
-        reduce: Reduction of reply scores to one of their conversation.
         baseline: Baseline of differences; by default the cosine of the level.
         seed: Of resamples.
         report: Called with each table as soon as it is complete.
@@ -203,13 +201,13 @@ def meta_evaluate(
         for want in wanted:
             rated = load_rated(want.set, folder)
             trivial = BASELINES[rated.set.level]
-            columns = files.columns(rated, reduce)
+            columns = files.columns(rated)
             names = dict.fromkeys((*metrics, *trivial, *([baseline] if baseline else [])))
             if missing := tuple(name for name in names if name not in columns):
                 grader = loaded(missing)
                 talks = [item.conversation for item in rated.items]
                 table = score_table(grader, grader.signatures, talks)
-                columns |= {name: table.column(name, rated, reduce) for name in missing}
+                columns |= {name: table.column(name, rated) for name in missing}
             for aspect in want.aspects or (rated.set.default,):
                 for problem in rated.problems[:3]:
                     warn(problem)
@@ -238,13 +236,13 @@ class _ScoreFiles:
         ]
         self._claimed: dict[str, str] = {}
 
-    def columns(self, rated: Rated, reduce: Reduce) -> dict[str, Column]:
+    def columns(self, rated: Rated) -> dict[str, Column]:
         """Return the columns on a set by metric; of several files with one the first."""
         columns: dict[str, Column] = {}
         for name, table in self._files:
             for metric in table.metrics:
                 if metric not in columns and self._belongs(name, table, metric, rated):
-                    columns[metric] = table.column(metric, rated, reduce)
+                    columns[metric] = table.column(metric, rated)
         return columns
 
     def _belongs(self, name: str, table: ScoreTable, metric: str, rated: Rated) -> bool:

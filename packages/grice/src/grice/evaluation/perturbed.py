@@ -39,12 +39,9 @@ class Pair(NamedTuple):
 
 
 class PerturbedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Accuracy of one metric on pairs.
+    """Accuracy of one metric: the share of pairs with the original scored higher, by kind.
 
-    Attributes:
-        kinds: Share of pairs with the original scored higher, by kind, :data:`EVERY` kind first;
-            empty if no pair has both values. Versions of one source are one item of the interval.
-        ties: Share of judged pairs with equal values.
+    :data:`EVERY` kind comes first; versions of one source are one item of the intervals.
     """
 
     metric: str

@@ -294,7 +294,7 @@ class Preference(msgspec.Struct, frozen=True):
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """Which pairs are kept.
+    """Which pairs are kept; InputError for a value out of range.
 
     Attributes:
         margin: Least difference of the values.
@@ -307,8 +307,7 @@ class Filters(msgspec.Struct, frozen=True):
     length_ratio: float = math.inf
     agreement: bool = False
 
-    def check(self) -> None:
-        """Raise InputError for a value out of range."""
+    def __post_init__(self) -> None:
         if not (math.isfinite(self.margin) and self.margin >= 0):
             raise InputError(f"a margin is 0 or more, found {self.margin}")
         if not self.length_ratio >= 1:
@@ -326,11 +325,7 @@ def preferences(
         ranked: Results of :func:`grice.evaluation.rerank`.
         filters: Which pairs are kept.
         refused: Counts the reasons of the others.
-
-    Raises:
-        InputError: For filters out of range.
     """
-    filters.check()
     for item in ranked:
         judged = [candidate for candidate in item.candidates if candidate.value is not None]
         if len(judged) < 2 or judged[0].vetoed:

@@ -60,12 +60,11 @@ FEWEST = 10
 
 
 class Feature(msgspec.Struct, frozen=True):
-    """The value of a metric as a feature of the classifier.
+    """The value of a metric as a feature of the classifier; low values are bad.
 
     Attributes:
         flaw: The category if this feature is the strongest; empty if the evidence names it.
-        center: Mean value of the training replies.
-        scale: Their standard deviation. Low values are bad.
+        center: Mean value of the training replies; ``scale`` is their standard deviation.
         weight: Log odds per standard deviation, at least 0.
     """
 
@@ -176,19 +175,15 @@ def _of_turn(score: Score, turn: int) -> Score:
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that is worth a look.
+    """A reply that is worth a look; without texts, what is quoted of it is empty.
 
     Attributes:
-        rank: 1 is the first to look at.
         probability: That a person would mark it; None for a certain flaw.
-        flaw: The category: that of the strongest feature, or the title of the rule of a certain
-            flaw.
+        flaw: The category of the strongest feature, or of the first certain flaw.
         metric: The metric of that feature; None, as ``value``, for a certain flaw.
         reason: The reason of its score, or the messages of the findings.
-        words: Quoted spans of its evidence or findings, without Markdown; none without texts.
+        words: Quoted spans of its evidence or findings, without Markdown.
         effects: Contribution of each metric to the log odds.
-        evidence: The evidence of its score.
-        speaker: Speaker of the reply; empty, as ``before`` and ``reply``, without texts.
         before: The last turn before it that is no instruction and no traffic of tools.
         file: The file of its conversation, if several were scored together.
         findings: Its certain flaws.
@@ -288,11 +283,7 @@ class Reviewer:
         self._used: Counter[str] = Counter()
         self._above: Counter[float] = Counter()
 
-    def add(self, talk: Conversation, scores: Sequence[Score]) -> None:
-        """Take one conversation with all its scores."""
-        self.add_scores(scores, talk)
-
-    def add_scores(self, scores: Sequence[Score], talk: Conversation | None = None) -> None:
+    def add(self, talk: Conversation | None, scores: Sequence[Score]) -> None:
         """Take all scores of one conversation, with its texts if they are known."""
         if not scores:
             return
@@ -379,7 +370,7 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
                 reviewer.add(talk, group)
     else:
         for group in by_conversation(score for _, score in read_scores(scores)):
-            reviewer.add_scores(group)
+            reviewer.add(None, group)
     reviewed = reviewer.review()
     if not reviewed.turns and not reviewed.certain:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)

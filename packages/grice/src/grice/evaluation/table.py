@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -40,8 +41,6 @@ STEP = 64
 NEAR = 1000
 """Ids searched for one similar to an unknown one."""
 LABEL = "a rating with conversation, rating and, of a single reply, turn"
-Reduce: TypeAlias = Literal["mean", "min", "last"]
-"""Reduction of the scores of replies to one of their conversation."""
 Unit: TypeAlias = Literal["turn", "conversation"]
 """The rated unit: single turns, or whole conversations."""
 
@@ -99,7 +98,7 @@ class Column(NamedTuple):
     Attributes:
         values: One value per item: the neutral one where the metric abstained, None where it
             failed or there is no score.
-        reduced: Reduction of reply scores to one of their conversation; empty if none was needed.
+        reduced: ``mean`` if scores of replies were averaged over their conversation.
     """
 
     metric: str
@@ -202,21 +201,32 @@ class ScoreTable(NamedTuple):
             )
         return signatures[0]
 
-    def column(self, metric: str, rated: Rated, reduce: Reduce = "mean") -> Column:
-        """Return a metric's column on the items of a rated set."""
-        parts = [self._on(metric, item) for item in rated.items]
-        reduced = rated.set.level == "dialogue" and any(
-            len(part.items) > 1 or (part.turns >= 0).any() for part in parts
-        )
-        values, statuses = zip(*(_reduced(part, reduce) for part in parts), strict=True)
+    def column(self, metric: str, rated: Rated) -> Column:
+        """Return a metric's column on the items of a rated set.
+
+        Several scores of an item are averaged, neutral values of abstained replies included.
+        """
+        values: list[float | None] = []
+        counts = Counter[str]()
+        reduced = False
+        for item in rated.items:
+            part = self._on(metric, item)
+            judged = ~np.isnan(part.given)
+            given: list[float] = part.given[judged].tolist()
+            values.append(sum(given) / len(given) if given else None)
+            if not given:
+                counts["failed" if len(part.items) else "missing"] += 1
+            elif not (part.statuses[judged] == OK).any():
+                counts["abstained"] += 1
+            reduced = reduced or len(part.items) > 1 or bool((part.turns >= 0).any())
         return Column(
             metric,
             self.signature(metric) if metric in self.metrics else "",
-            values,
-            statuses.count("abstained"),
-            statuses.count("failed"),
-            statuses.count("missing"),
-            reduce if reduced else "",
+            tuple(values),
+            counts["abstained"],
+            counts["failed"],
+            counts["missing"],
+            "mean" if reduced and rated.set.level == "dialogue" else "",
         )
 
     def covers(self, metric: str, rated: Rated) -> bool:
@@ -237,23 +247,6 @@ class ScoreTable(NamedTuple):
         numbers, codes = np.unique(scores.conversations, return_inverse=True)
         means = zip(numbers.tolist(), _means(codes, scores.given).tolist(), strict=True)
         return {names[number]: mean for number, mean in means if not math.isnan(mean)}
-
-
-def _reduced(part: MetricScores, reduce: Reduce) -> tuple[float | None, str]:
-    """Return the value of an item and its status."""
-    if not len(part.items):
-        return None, "missing"
-    # Neutral values of abstained replies count.
-    judged = ~np.isnan(part.given)
-    if not judged.any():
-        return None, "failed"
-    values: list[float] = part.given[judged].tolist()
-    status = "ok" if (part.statuses[judged] == OK).any() else "abstained"
-    if reduce == "min":
-        return min(values), status
-    if reduce == "last":
-        return values[int(np.argmax(part.turns[judged]))], status
-    return sum(values) / len(values), status
 
 
 class _Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
 from grice.cli.options import check_options, loader
@@ -29,7 +29,6 @@ def run(
     on: Many | None = None,
     data: Path | None = None,
     scores: Sequence[str] = (),
-    reduce: Literal["mean", "min", "last"] = "mean",
     baseline: str | None = None,
     kendall: bool = False,
     seed: int = 0,
@@ -48,7 +47,6 @@ def run(
             fed_turn:relevant,fluent or fed_turn:all
         scores ([SET=]FILE): take scores from this file of grice score (of another tool:
             FILE#COLUMN) instead of computing them
-        reduce: how scores of replies become one of their conversation
         baseline (METRIC): the trivial baseline to compare with
         kendall: Kendall's tau-b too
         seed: resamples
@@ -74,7 +72,6 @@ def run(
         load=loader(scoring),
         data=data,
         scores=scores,
-        reduce=reduce,
         baseline=baseline,
         kendall=kendall,
         seed=seed,

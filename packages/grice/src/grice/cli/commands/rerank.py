@@ -70,7 +70,6 @@ def run(
         math.inf if length_ratio is None else length_ratio,
         agreement,
     )
-    filters.check()
     given = {"margin": margin, "length-ratio": length_ratio, "agreement": agreement or None}
     if not pairs and any(value is not None for value in given.values()):
         named = ", ".join(f"--{name}" for name, value in given.items() if value is not None)
