@@ -1,15 +1,15 @@
+"""Commonsense: pooling of triples, the reply as a whole, evidence and reasons, with known parts."""
+
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
 
-from event_pairs import EventPairs
 from grice.errors import InputError
-from grice.knowledge.events import MAX_EVENTS
-from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
+from grice.knowledge.events import Place
+from grice.knowledge.extraction import ExtractedTriple, Extraction
 from grice.knowledge.generative import Likelihood
 from grice.knowledge.plausibility import TripleHead
 from grice.metrics.commonsense import (
@@ -19,48 +19,51 @@ from grice.metrics.commonsense import (
     find_scorer,
     mean_score,
 )
-from grice.models.protocols import TaggedSpan
-from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
+from grice.records import FeatureEvidence, KnownTail, Response, Span, TripleEvidence, Turn
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
+LATE = "I missed the bus, I feel awful."
+WHY = "Why are you late?"
 
 
-class Clauses:
-    """Tags every clause between marks as an event, the first ones with more confidence."""
-
-    identity = "clauses"
-
-    def tag(self, texts):
-        return [
-            tuple(
-                TaggedSpan(m.start(), m.end(), "event", 1 - i / 100)
-                for i, m in enumerate(re.finditer(r"[^.,!?\s][^.,!?]*", text))
-            )
-            for text in texts
-        ]
+def triple(head, relation, tail, first=None, second=None, *, whole=True):
+    """Return a triple; places are offsets of the reply, or of the turn before if negative."""
+    places = [
+        None if at is None else Place("reply" if at >= 0 else "previous", abs(at), abs(at) + 1)
+        for at in (first, second)
+    ]
+    return ExtractedTriple(
+        head=head, relation=relation, tail=tail, confidence=0.9, kind="single",
+        head_place=places[0], tail_place=places[1], whole=whole,
+    )  # fmt: skip
 
 
-class Judge(TripleHead):
-    """Believes in one relation for pairs that share a word, and rates by length of the tail."""
+MISSED = triple("PersonX misses the bus", "xReact", "PersonX feels awful", 0, 18)
 
-    identity = "judge"
-    typed = ("xReact", "oReact", "HinderedBy")
 
-    def __init__(self, relation="xReact"):
-        self.relation = relation
-        self.pairs = []
+class Extractor:
+    """Gives each reply the same triples, and one event without any; keeps the calls."""
 
-    def relations(self, pairs):
-        self.pairs += pairs
-        return [
-            {name: 0.9 - i / 100 if name == self.relation else 0.01 for name in self.typed}
-            | {"none": 0.1}
-            for i, _ in enumerate(pairs)
-        ]
+    def __init__(self, *triples, own=1, reason="no two events are related"):
+        self.extraction = Extraction(triples, len(triples), own, "" if triples else reason)
+        self.asked = []
+
+    def extract(self, exchanges, *, kinds, least=None):
+        self.asked.append((exchanges, kinds, least))
+        return [self.extraction for _ in exchanges]
+
+
+class Plausibility(TripleHead):
+    """Gives plausibilities by the tail."""
+
+    identity = "plausibility"
+
+    def __init__(self, **by_tail):
+        self.by_tail = by_tail
 
     def plausibility(self, triples, known=None):
         assert known is not None
-        return [min(1.0, len(triple.tail) / 100) for triple in triples]
+        return [self.by_tail.get(triple.tail.split()[-1], 0.8) for triple in triples]
 
 
 class Everything:
@@ -87,10 +90,10 @@ class Blank:
         return [None for _ in texts]
 
 
-class Fit:
-    """Finds every reply as fitting as it is told to."""
+class Relevance:
+    """Finds every reply as relevant as it is told to."""
 
-    identity = "fit"
+    identity = "relevance"
 
     def __init__(self, value=0.9):
         self.value = value
@@ -116,29 +119,16 @@ class Flaws:
         return [False for _ in texts]
 
 
-def judge(
-    responses,
-    plausibility=None,
-    *,
-    extractor=None,
-    relevance=None,
-    relevance_weight=0.0,
-    aggregation="mean",
-    knowledge=None,
-    **options,
-):
-    return commonsense.function(
-        responses,
-        extractor=extractor or EventPairs(Clauses(), plausibility or Judge()),
-        plausibility=plausibility or Judge(),
-        knowledge=knowledge or Everything(),
-        encoder=Blank(),
-        embedder=None,
-        relevance=relevance or Fit(),
-        relevance_weight=relevance_weight,
-        aggregation=aggregation,
-        **options,
-    )
+def judge(responses, *triples, extractor=None, plausibility=None, aggregation="mean", **given):
+    models = {
+        "extractor": extractor or Extractor(*triples),
+        "plausibility": plausibility or Plausibility(),
+        "knowledge": Everything(),
+        "encoder": Blank(),
+        "embedder": None,
+        "relevance": Relevance(),
+    }
+    return commonsense.function(responses, aggregation=aggregation, **models | given)
 
 
 def response(text, *history, speakers="ABABAB"):
@@ -146,262 +136,123 @@ def response(text, *history, speakers="ABABAB"):
     return Response("c", len(turns), text, speakers[len(turns)], turns, tuple(range(len(turns))))
 
 
-def test_triples_carry_the_places_they_were_said():
-    reply = response("I missed the bus, I feel awful.", "Why are you late?")
-    (score,) = judge([reply])
-    texts = [*(turn.text for turn in reply.history), reply.text]
-    (evidence,) = score.evidence
-    assert isinstance(evidence, TripleEvidence)
-    for span in (evidence.triple.head_span, evidence.triple.tail_span):
-        assert texts[span.turn][span.start : span.end] in (
-            "I missed the bus",
-            "I feel awful",
-            "Why are you late",
-        )
-    assert evidence.known == KNOWN
-    assert score.value == evidence.plausibility
+def test_triples_carry_their_places_and_the_nearest_known_tail():
+    pair = triple("PersonX misses the bus", "xEffect", "PersonX is late", 0, -4)
+    (score,) = judge([response(LATE, WHY)], MISSED, pair)
+    first, second = score.evidence
+    assert isinstance(first, TripleEvidence)
+    assert (first.triple.head_span, first.triple.tail_span) == (Span(1, 0, 1), Span(1, 18, 19))
+    assert (second.triple.head_span, second.triple.tail_span) == (Span(1, 0, 1), Span(0, 4, 5))
+    assert first.known == KNOWN
+    (placeless,) = judge([response("a b c")], triple("a", "xWant", "b"))
+    assert placeless.evidence[0].triple.head_span is None
 
 
-def test_a_pair_needs_an_event_of_the_reply():
-    asked = Judge()
-    judge([response("I sleep.", "We eat, we drink.")], asked)
-    assert len(asked.pairs) == 4
-    assert all("sleep" in head + tail for head, tail in asked.pairs)
+def test_the_extractor_is_given_the_options_and_the_turn_before():
+    extractor = Extractor()
+    reply = response("I sleep.", "We eat.", "I run.", speakers="ABA")
+    judge([reply], extractor=extractor)
+    judge([reply], extractor=extractor, scope="pair", min_confidence=0.9)
+    ([exchange], kinds, least), (_, pair, high) = extractor.asked
+    assert exchange.reply == "I sleep."
+    assert exchange.history == ("I run.",)
+    assert (kinds, least, pair, high) == (("single", "pair"), 0.5, ("pair",), 0.9)
 
 
-def test_the_first_turn_is_judged_by_itself():
-    (score,) = judge([response("I missed the bus, I feel awful.")])
-    assert score.status == "ok"
-    assert {e.triple.head_span.turn for e in score.evidence} == {0}
-
-
-def test_one_event_alone_abstains_with_the_reason():
-    (alone, silent) = judge([response("I sleep."), response("?!")])
-    assert (alone.value, alone.status, alone.reason) == (
-        0.5,
-        "abstained",
-        "no two events are related",
-    )
-    assert (silent.value, silent.status, silent.reason) == (0.5, "abstained", "no event was found")
-
-
-def test_improbable_relations_are_not_believed():
-    exchange = Exchange((), "I missed the bus, I feel awful.")
-    (sure,) = EventPairs(Clauses(), Judge()).extract([exchange], least=0.5)
-    (extraction,) = EventPairs(Clauses(), Judge()).extract([exchange], least=0.95)
-    assert sure.triples
-    assert (extraction.triples, extraction.reason) == ((), "no two events are related")
-
-
-def test_read_says_which_triples_are_looked_for():
-    reply = response("I sleep, I snore.", "We eat.", "I run.", speakers="ABA")
-    both, single, pair = Judge(), Judge(), Judge()
-    judge([reply], both)
-    judge([reply], single, scope="single")
-    judge([reply], pair, scope="pair")
-    assert [len(asked.pairs) for asked in (both, single, pair)] == [6, 2, 4]
-    assert not any("eat" in head + tail for head, tail in both.pairs)
-
-
-def test_a_reaction_of_others_is_about_persony_and_ones_own_about_personx():
-    reply = response("I shout, you cry.")
-    for relation, person in (("xReact", "PersonX"), ("oReact", "PersonY")):
-        (score,) = judge([reply], Judge(relation))
-        assert all(e.triple.tail.startswith(person) for e in score.evidence)
-    assert score.evidence
-
-
-def test_each_relation_and_each_pair_of_events_is_read_once():
-    (score,) = judge([response("I eat, I drink, I sing, I sleep.")])
-    relations = [e.triple.relation for e in score.evidence]
-    assert len(relations) == len(set(relations)) == 1
-
-
-def test_very_many_events_are_cut_and_flagged():
-    asked = Judge()
-    text = ", ".join(f"I eat {fruit}" for fruit in "abcdefghijkl")
-    (score,) = judge([response(text)], asked)
-    assert "truncated" in score.flags
-    assert len(asked.pairs) == MAX_EVENTS * (MAX_EVENTS - 1)
-
-
-def test_an_empty_batch_gives_nothing():
+def test_without_a_triple_it_abstains_with_the_reason():
+    (score,) = judge([response("I sleep.")])
+    assert (score.value, score.status, score.reason) == (
+        0.5, "abstained", "no two events are related",
+    )  # fmt: skip
     assert judge([]) == []
 
 
-def test_the_mean_is_over_all_triples():
-    class Two(Judge):
-        def relations(self, pairs):
-            return [{"xReact": 0.8, "oReact": 0.0, "HinderedBy": 0.7, "none": 0.1} for _ in pairs]
-
-    (score,) = judge([response("I eat, I drink, I sing.")], Two())
-    values = [e.plausibility for e in score.evidence]
-    assert len(values) == 2
-    assert score.value == pytest.approx(sum(values) / 2)
-
-
-class Steady(Judge):
-    """Finds every triple as plausible as it is told to."""
-
-    def __init__(self, value):
-        super().__init__()
-        self.value = value
-
-    def plausibility(self, triples, known=None):
-        return [self.value for _ in triples]
+def test_the_mean_and_the_harmonic_mean_are_over_all_triples():
+    triples = (triple("a", "xWant", "b"), triple("c", "xReact", "d"))
+    head = Plausibility(b=0.9, d=0.3)
+    (mean,) = judge([response("a")], *triples, plausibility=head)
+    (cautious,) = judge([response("a")], *triples, plausibility=head, aggregation="cautious")
+    assert mean.value == pytest.approx(0.6)
+    assert cautious.value == cautious_score([0.9, 0.3]) < mean.value
+    assert cautious.evidence == mean.evidence
 
 
 def test_the_reason_is_a_triple_on_the_side_of_the_value():
-    reply = response("I missed the bus, I feel awful.", "Why are you late?")
     for value, name in ((0.5, "most"), (0.49, "least")):
-        (score,) = judge([reply], Steady(value))
+        (score,) = judge([response(LATE)], MISSED, plausibility=Plausibility(awful=value))
         assert score.value == pytest.approx(value)
-        assert score.reason.startswith(f"{name} plausible: ")
-    (low,) = judge([reply], Steady(0.9), relevance=Fit(0.05), relevance_weight=0.6)
+        assert score.reason == (
+            f"{name} plausible: PersonX misses the bus — xReact — PersonX feels awful"
+        )
+    (low,) = judge([response(LATE, WHY)], MISSED, relevance=Relevance(0.05), relevance_weight=0.6)
     assert low.value < 0.5
     assert low.reason == "context relevance is low (0.05)"
 
 
-def test_the_fit_of_the_reply_has_its_share_and_stands_among_the_evidence():
-    reply = response("I missed the bus, I feel awful.", "Why are you late?")
-    (alone,) = judge([reply])
-    (score,) = judge([reply], relevance=Fit(0.9), relevance_weight=0.25)
-    *triples, fit = score.evidence
-    assert tuple(triples) == alone.evidence
+def test_relevance_has_its_weight_and_stands_among_the_evidence():
+    asked = Relevance(0.9)
+    (alone,) = judge([response(LATE, WHY)], MISSED, relevance=asked)
+    assert asked.pairs == []
+    (score,) = judge([response(LATE, WHY)], MISSED, relevance=asked, relevance_weight=0.25)
     assert score.value == pytest.approx(0.75 * alone.value + 0.25 * 0.9)
-    assert fit == FeatureEvidence(CONTEXT_RELEVANCE, 0.9, score.value - alone.value)
+    *triples, whole = score.evidence
+    assert tuple(triples) == alone.evidence
+    assert whole == FeatureEvidence(CONTEXT_RELEVANCE, 0.9, score.value - alone.value)
 
 
-def test_the_fit_is_asked_only_where_something_was_said_and_triples_are_read():
-    asked = Fit()
-    replies = [
-        response("I missed the bus, I feel awful."),
-        response("?!", "Why are you late?"),
-        response("I missed the bus, I feel awful.", *"abcde", speakers="ABABABA"),
-    ]
-    first, second, third = judge(replies, relevance=asked, relevance_weight=0.5)
+def test_relevance_is_asked_only_where_there_is_history():
+    asked = Relevance()
+    replies = [response(LATE), response(LATE, *"abcde", speakers="ABABABA")]
+    first, second = judge(replies, MISSED, relevance=asked, relevance_weight=0.5)
     assert [pair.left for pair in asked.pairs] == [("b", "c", "d", "e")]
     assert all(isinstance(piece, TripleEvidence) for piece in first.evidence)
-    assert (second.value, second.status) == (0.5, "abstained")
-    assert isinstance(third.evidence[-1], FeatureEvidence)
+    assert isinstance(second.evidence[-1], FeatureEvidence)
+    eventless = Extractor(own=0, reason="no event was found")
+    (none,) = judge([response("?!", WHY)], extractor=eventless, relevance_weight=0.5)
+    assert (none.value, none.status, none.reason) == (0.5, "abstained", "no event was found")
 
 
-def test_what_was_said_before_does_not_fit_again():
+def test_repeated_sentences_are_not_relevant():
     text = "I missed the bus. I feel awful now."
-    asked = Fit(0.8)
-    whole, half, none = judge(
-        [
-            response(text, "Why are you late?"),
-            response(text, "I missed the bus."),
-            response(text, text),
-        ],
-        relevance=asked,
-        relevance_weight=0.5,
-    )
-    fits = [score.evidence[-1].value for score in (whole, half, none)]
-    assert fits == pytest.approx([0.8, 0.4, 0.0])
+    asked = Relevance(0.8)
+    replies = [response(text, before) for before in (WHY, "I missed the bus.", text)]
+    scores = judge(replies, MISSED, relevance=asked, relevance_weight=0.5)
+    assert [score.evidence[-1].value for score in scores] == pytest.approx([0.8, 0.4, 0.0])
     assert [pair.right for pair in asked.pairs] == [text, "I feel awful now.", text]
 
 
-def test_the_sense_of_a_language_model_can_have_the_share():
-    replies = [
-        response("I missed the bus, I feel awful.", "Why are you late?"),
-        response("I missed the moon, I feel awful.", "Why are you late?"),
-        response("?!", "Why are you late?"),
-    ]
-    good, bad, nothing = judge(replies, relevance=Flaws(), relevance_weight=0.5)
+def test_the_sense_of_a_language_model_can_have_the_weight():
+    replies = [response(LATE, WHY), response("I missed the moon.", WHY), response("?!", WHY)]
+    good, bad, unread = judge(replies, MISSED, relevance=Flaws(), relevance_weight=0.5)
     assert good.evidence[-1].name == bad.evidence[-1].name == "sense"
     assert good.evidence[-1].value == pytest.approx(1 / (1 + math.exp(-2)))
     assert bad.evidence[-1].value == pytest.approx(1 / (1 + math.exp(2)))
-    assert nothing.status == "abstained"
+    assert isinstance(unread.evidence[-1], TripleEvidence)
 
 
-def test_without_a_share_the_fit_is_not_asked():
-    asked = Fit()
-    judge([response("I eat, I drink.", "What?")], relevance=asked)
-    assert asked.pairs == []
-
-
-def test_triples_are_taken_together_with_caution():
-    reply = response("I missed the bus, I feel awful.")
-    (mean,) = judge([reply])
-    (cautious,) = judge([reply], aggregation="cautious")
-    assert cautious.evidence == mean.evidence
-    assert cautious.value == cautious_score([piece.plausibility for piece in mean.evidence])
-
-
-def test_an_event_without_another_is_judged_by_how_it_fits():
-    reply = response("I sleep.", "Why are you late?")
-    (fitting,) = judge([reply], relevance=Fit(0.9), relevance_weight=0.5, scope="single")
-    (other,) = judge([reply], relevance=Fit(0.1), relevance_weight=0.5, scope="single")
-    assert fitting.status == other.status == "ok"
-    assert fitting.value - other.value == pytest.approx(0.4)
-    assert "judged by context relevance" in fitting.reason
-    assert fitting.evidence == (
-        FeatureEvidence(CONTEXT_RELEVANCE, 0.9, fitting.value - mean_score([])),
+def test_an_event_without_another_is_judged_by_relevance_alone():
+    (score,) = judge([response("I sleep.", WHY)], relevance_weight=0.5)
+    assert score.value == pytest.approx(0.7)
+    assert score.evidence == (
+        FeatureEvidence(CONTEXT_RELEVANCE, 0.9, score.value - mean_score([])),
     )
+    assert score.reason == "no two events are related: judged by context relevance alone"
 
 
-def test_the_same_two_events_are_judged_once():
-    class Both(Judge):
-        def extract(self, exchanges, *, kinds, least=None):
-            place = [Place("reply", 0, 1), Place("reply", 2, 3), Place("reply", 4, 5)]
-            ends = [("a", "xWant", "b", 0, 1), ("b", "xNeed", "a", 1, 0), ("a", "xNeed", "c", 0, 2)]
-            triples = tuple(
-                ExtractedTriple(
-                    head=head, relation=relation, tail=tail, confidence=0.5, kind="single",
-                    head_place=place[first], tail_place=place[second],
-                )
-                for head, relation, tail, first, second in ends
-            )  # fmt: skip
-            return [Extraction(triples, 3, 3) for _ in exchanges]
-
-    (score,) = judge([response("a b c")], extractor=Both())
+def test_the_surest_whole_triples_are_judged_and_the_same_two_events_once():
+    triples = (
+        triple("the only thing", "xWant", "b", whole=False),
+        triple("a", "xWant", "b", 0, 2),
+        triple("b", "xNeed", "a", 2, 0),
+        triple("a", "xNeed", "c", 0, 4),
+    )
+    (score,) = judge([response("a b c")], *triples)
     assert [piece.triple.tail for piece in score.evidence] == ["b", "c"]
-
-
-def test_what_no_person_would_write_is_not_judged():
-    class Unsound(Judge):
-        def extract(self, exchanges, *, kinds, least=None):
-            triples = tuple(
-                ExtractedTriple(
-                    head=head, relation="xWant", tail="b", confidence=0.9, kind="single",
-                    whole=whole,
-                )
-                for head, whole in (("the only thing", False), ("a", True), ("a", True))
-            )  # fmt: skip
-            return [Extraction(triples, 3, 3) for _ in exchanges]
-
-    (score,) = judge([response("a b c")], extractor=Unsound())
-    assert [piece.triple.head for piece in score.evidence] == ["a"]
-    (none,) = judge([response("a b c")], extractor=Unsound(), max_triples=0)
+    (limited,) = judge([response("a b c")], *triples, max_triples=1)
+    assert limited.evidence == score.evidence[:1]
+    (none,) = judge([response("a b c")], *triples, max_triples=0)
     assert (none.status, none.evidence) == ("abstained", ())
     assert none.reason.startswith("no two events are related that were read as whole")
-
-
-def test_the_extractor_is_asked_for_sure_triples():
-    asked = []
-
-    class Asked(Judge):
-        def extract(self, exchanges, *, kinds, least=None):
-            asked.append(least)
-            return [Extraction(reason="nothing") for _ in exchanges]
-
-    judge([response("a b c")], extractor=Asked())
-    judge([response("a b c")], extractor=Asked(), min_confidence=0.9)
-    assert asked == [0.5, 0.9]
-
-
-def test_only_the_surest_triples_are_judged():
-    class Two(Judge):
-        def relations(self, pairs):
-            return [{"xReact": 0.8, "oReact": 0.0, "HinderedBy": 0.7, "none": 0.1} for _ in pairs]
-
-    reply = response("I eat, I drink, I sing.")
-    (both,) = judge([reply], Two())
-    (limited,) = judge([reply], Two(), max_triples=1)
-    assert [e.triple.relation for e in both.evidence] == ["xReact", "HinderedBy"]
-    assert limited.evidence == both.evidence[:1]
 
 
 def test_every_scorer_is_an_option():
@@ -409,13 +260,12 @@ def test_every_scorer_is_an_option():
     assert all(find_scorer(str(name)) for name in option.choices)
 
 
-def test_knowledge_that_generates_tails_may_judge_by_itself():
+def test_knowledge_that_generates_tails_may_score_by_itself():
     class Likely(Everything):
         def likelihoods(self, triples):
             return [Likelihood(math.log(0.25), 0.0) for _ in triples]
 
-    reply = response("I missed the bus, I feel awful.")
-    (score,) = judge([reply], knowledge=Likely(), scorer="likelihood")
+    (score,) = judge([response(LATE)], MISSED, knowledge=Likely(), scorer="likelihood")
     assert score.value == pytest.approx(0.25)
     with pytest.raises(InputError, match="stores them"):
-        judge([reply], scorer="likelihood")
+        judge([response(LATE)], MISSED, scorer="likelihood")

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import grice
 from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
 
+METRIC = "contradiction"
+
 DOGS = "I have two dogs."
-
-
-@pytest.fixture(scope="module")
-def grader():
-    with grice.load("contradiction") as loaded:
-        yield loaded
-
-
-def judged(grader, *texts, speakers="AB"):
-    turns = tuple(Turn(speakers[i % len(speakers)], text) for i, text in enumerate(texts))
-    (score,) = grader.score(Conversation("c", turns, targets=(len(turns) - 1,)))
-    return score
 
 
 @pytest.mark.parametrize(
@@ -31,8 +20,8 @@ def judged(grader, *texts, speakers="AB"):
         ("The shop is closed today.", "The shop is open today."),
     ],
 )
-def test_the_opposite_of_what_was_said_is_below_one_half(grader, before, against):
-    assert judged(grader, before, "Oh, I see.", against).value < 0.5
+def test_the_opposite_of_what_was_said_is_below_one_half(judged, before, against):
+    assert judged(before, "Oh, I see.", against).value < 0.5
 
 
 @pytest.mark.parametrize(
@@ -43,17 +32,17 @@ def test_the_opposite_of_what_was_said_is_below_one_half(grader, before, against
         ("I like tea a lot.", "I do not have any dogs."),
     ],
 )
-def test_what_goes_with_it_is_above_one_half(grader, before, beside):
-    score = judged(grader, before, "Oh, I see.", beside)
+def test_what_goes_with_it_is_above_one_half(judged, before, beside):
+    score = judged(before, "Oh, I see.", beside)
     assert score.value > 0.5
     assert score.reason == (
         f"no clear contradiction of turn 0 ({1 - score.value:.2f}, threshold 0.50)"
     )
 
 
-def test_the_evidence_points_at_both_turns_and_at_the_words(grader):
+def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
     texts = ["Hi there, how are you?", "Fine.", DOGS, "How nice!", "Well. I do not have any dogs."]
-    score = judged(grader, *texts)
+    score = judged(*texts)
     (earlier,) = [piece for piece in score.evidence if isinstance(piece, TurnEvidence)]
     assert (earlier.turn, earlier.effect < 0) == (2, True)
     spans = {
@@ -67,14 +56,14 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(grader):
     assert score.reason.startswith("contradicts turn 2 ")
 
 
-def test_what_the_partner_said_is_not_compared(grader):
-    score = judged(grader, "I like tea a lot.", DOGS, "I do not have any dogs.")
+def test_what_the_partner_said_is_not_compared(judged):
+    score = judged("I like tea a lot.", DOGS, "I do not have any dogs.")
     assert (score.status, score.value > 0.5) == ("ok", True)
 
 
-def test_where_nothing_was_stated_before_it_abstains(grader):
-    assert judged(grader, "Hello.", DOGS).reason == "its speaker stated nothing before it"
-    asked = judged(grader, DOGS, "Nice!", "Do you have dogs?")
+def test_where_nothing_was_stated_before_it_abstains(judged):
+    assert judged("Hello.", DOGS).reason == "its speaker stated nothing before it"
+    asked = judged(DOGS, "Nice!", "Do you have dogs?")
     assert asked.reason == "it states nothing that could contradict"
     assert (asked.status, asked.value) == ("abstained", 1.0)
 

@@ -1,3 +1,5 @@
+"""Fluency: words of a reply that are out of their place, in the metric and in relevance."""
+
 from __future__ import annotations
 
 import json
@@ -11,6 +13,73 @@ from grice.metrics.fluency import FluencyModel
 from grice.models.bundle import file_sha256, open_bundle, shipped_bundles
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
+from grice.records import FeatureEvidence
+
+METRIC = "fluency"
+PLAIN = "I went to the park with my sister and we had a lot of fun."
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "I went park to the sister with my and had we a lot of fun.",
+        "I went to the the park with my sister and we had had a lot of fun.",
+        "I goes to park with the my sister and we having lot of fun.",
+    ],
+)
+def test_words_out_of_place_lower_the_value(judged, broken):
+    assert judged("Hi!", broken).value < judged("Hi!", PLAIN).value
+    assert judged("Hi!", PLAIN).value > 0.5
+
+
+def test_the_reason_accuses_no_word_of_a_fluent_reply(judged):
+    fine, broken = judged("Hi!", PLAIN), judged("Hi!", "To went park it the a of.")
+    assert (fine.value > 0.5, fine.reason) == (True, "its words are in place")
+    assert broken.value < 0.5
+    assert broken.reason.startswith(broken.evidence[1].name)
+
+
+def test_the_evidence_points_at_the_words(judged):
+    text = "  That sounds nice. I went to park the with my sister."
+    score = judged("Hi!", text)
+    words = [piece for piece in score.evidence if isinstance(piece, FeatureEvidence) and piece.span]
+    places = [text[piece.span.start : piece.span.end] for piece in words]
+    assert places
+    assert {piece.span.turn for piece in words} == {1}
+    assert [piece.name for piece in words] == [f"out of place: {place!r}" for place in places]
+    assert {"park", "the", "with"} & set(places)
+    assert [piece.value for piece in words] == sorted((w.value for w in words), reverse=True)
+
+
+def test_what_was_said_before_does_not_matter(judged):
+    first = judged("Where did you go?", PLAIN)
+    assert judged("Name three metals, please.", PLAIN).value == first.value
+    assert judged(PLAIN).value == first.value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Yes, sure.", "fewer than 3 words say too little"),
+        ("... !!! ...", "the reply holds no word"),
+        (
+            "Ich bin gestern mit meiner Schwester in den Park gegangen.",
+            "the reply is in German, not in English",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_abstains(judged, text, reason):
+    score = judged("Hi!", text)
+    assert (score.status, score.value, score.reason) == ("abstained", 0.5, reason)
+
+
+def test_a_long_reply_is_read_sentence_by_sentence(judged):
+    text = " ".join([PLAIN] * 15 + ["Then home went bus the by tired we."])
+    score = judged("Hi!", text)
+    spans = [piece.span for piece in score.evidence if piece.span is not None]
+    assert any(span.start > len(PLAIN) * 15 for span in spans)
+    assert all(text[span.start : span.end].strip() for span in spans)
+
 
 PIECES = ["<s>", "</s>", "it", "is", "good", "axolotl"]
 USUAL = np.log(np.array([0.01, 0.29, 0.2, 0.2, 0.2, 0.1], np.float32))

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-import grice
-from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
+from grice.records import FeatureEvidence, TurnEvidence
+
+METRIC = "friction"
+USER = ("user", "system")
 
 
-@pytest.fixture(scope="module")
-def grader():
-    with grice.load("friction") as loaded:
-        yield loaded
-
-
-def judged(grader, *texts, speakers=("user", "system")):
-    turns = tuple(Turn(speakers[i % len(speakers)], text) for i, text in enumerate(texts))
-    (score,) = grader.score(Conversation("c", turns))
-    return score
-
-
-def test_a_complaint_marks_the_turn_before_it(grader):
+def test_a_complaint_marks_the_turn_before_it(judged):
     texts = ["Do you like films?", "The moon is a cheese.", "Hm. That makes no sense to me."]
-    score = judged(grader, *texts)
+    score = judged(*texts)
     assert score.value == 0.0
     turn, words = score.evidence
     assert turn == TurnEvidence(1, -1.0)
@@ -42,8 +32,8 @@ def test_a_complaint_marks_the_turn_before_it(grader):
         ("I already told you.", "complains"),
     ],
 )
-def test_signs_have_names(grader, following, sign):
-    score = judged(grader, "Do you like films?", "The moon is a cheese.", following)
+def test_signs_have_names(judged, following, sign):
+    score = judged("Do you like films?", "The moon is a cheese.", following)
     assert score.reason.startswith(f"after turn 1 the user {sign}: ")
     assert 0 <= score.value < 1
 
@@ -57,26 +47,26 @@ def test_signs_have_names(grader, following, sign):
         ("  Huh?  ", "Huh?"),
     ],
 )
-def test_the_sign_is_shown_in_whole_words(grader, following, words):
-    score = judged(grader, "Do you like films?", "The moon is a cheese.", following)
+def test_the_sign_is_shown_in_whole_words(judged, following, words):
+    score = judged("Do you like films?", "The moon is a cheese.", following)
     (span,) = (piece.span for piece in score.evidence if isinstance(piece, FeatureEvidence))
     assert following[span.start : span.end] == words
     assert score.reason.endswith(f"{words!r}")
 
 
-def test_a_user_who_goes_on_shows_none(grader):
-    score = judged(grader, "Do you like films?", "Yes, old ones.", "Me too, silent ones best.")
+def test_a_user_who_goes_on_shows_none(judged):
+    score = judged("Do you like films?", "Yes, old ones.", "Me too, silent ones best.")
     assert (score.value, score.evidence) == (1.0, ())
     assert score.reason == "no sign of friction"
 
 
-def test_only_the_user_is_heard(grader):
+def test_only_the_user_is_heard(judged):
     texts = ["Tell me a joke.", "That makes no sense.", "All right, then a story."]
-    assert judged(grader, *texts).value == 1.0
+    assert judged(*texts).value == 1.0
 
 
-def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(grader):
-    score = judged(grader, "Do you like films?", "Yes.")
+def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(judged):
+    score = judged("Do you like films?", "Yes.")
     assert (score.status, score.value) == ("abstained", 0.5)
 
 
@@ -84,12 +74,12 @@ def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(grader):
     ("opens", "answers", "value"),
     [("Agent", "Customer", 0.5), ("agent", "client", 0.5), ("Customer", "Agent", 1.0)],
 )
-def test_a_customer_is_the_user_also_where_the_agent_opens(grader, opens, answers, value):
+def test_a_customer_is_the_user_also_where_the_agent_opens(judged, opens, answers, value):
     texts = [
         "Hello, how can I help you?",
         "My parcel has not arrived.",
         "The weather in Spain is nice.",
         "That is not what I asked.",
     ]
-    score = judged(grader, *texts, speakers=(opens, answers))
+    score = judged(*texts, speakers=(opens, answers))
     assert score.value == value

@@ -1,11 +1,25 @@
-"""Relevance as a function, with a classifier whose answers are known."""
+"""Relevance: the metric with a classifier whose answers are known, and the model that ships."""
 
 from __future__ import annotations
 
+import random
+
+import msgspec
+import numpy as np
 import pytest
 
-from grice.errors import MetricError
-from grice.metrics.relevance import relevance
+from grice.errors import BundleError, MetricError
+from grice.metrics.relevance import (
+    PairHead,
+    PairSettings,
+    history_summary,
+    pair_features,
+    relevance,
+)
+from grice.models.bundle import open_bundle
+from grice.models.embedded import EmbeddedEncoder
+from grice.models.loader import read_settings
+from grice.models.protocols import Pair, PairClassifier
 from grice.records import Response, Turn, TurnEvidence
 from grice.scoring import load
 
@@ -46,26 +60,16 @@ def test_only_so_many_turns_are_read():
     assert judge("red", "blue", "red", history=2).value == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "effect", "reason"),
-    [("red", 0.5, "turn 0 supports it (+0.50)"), ("tea", -0.5, "turn 0 speaks against it (-0.50)")],
-)
-def test_a_single_turn_is_compared_with_none(reply, effect, reason):
-    judgement = judge("red", reply)
-    assert (judgement.evidence, judgement.reason) == ((TurnEvidence(0, effect),), reason)
-
-
-def test_turns_that_do_nothing_are_no_reason():
-    assert judge("red", "blue", "green").reason == "no earlier turn supports it"
-    assert judge("red", "red", "red").reason == "no single turn decides"
-
-
-def test_what_supports_a_reply_is_no_reason_for_a_low_value():
-    low, half = judge("blue", "red", "red a b"), judge("blue", "red", "red a")
-    assert (low.value, half.value) == (pytest.approx(1 / 3), 0.5)
-    assert low.evidence[1].effect > 0
-    assert low.reason == "no earlier turn supports it enough"
-    assert half.reason == "turn 1 supports it most (+0.50)"
+@pytest.mark.parametrize(("texts", "reason"), [
+    (("red", "red"), "turn 0 supports it (+0.50)"),
+    (("red", "tea"), "turn 0 speaks against it (-0.50)"),
+    (("red", "blue", "green"), "no earlier turn supports it"),
+    (("red", "red", "red"), "no single turn decides"),
+    (("blue", "red", "red a b"), "no earlier turn supports it enough"),
+    (("blue", "red", "red a"), "turn 1 supports it most (+0.50)"),
+])  # fmt: skip
+def test_the_reason_is_the_turn_on_the_side_of_the_value(texts, reason):
+    assert judge(*texts).reason == reason
 
 
 class Length(SharedWords):
@@ -145,3 +149,188 @@ def test_saying_again_what_was_said_before_pays_nothing():
     reason = "none of its words is new"
     assert (judgement.value, judgement.reason) == (0.0, reason)
     assert judge("Thank you.", "Thank you.").value == 1.0
+
+
+WORDS = ["we", "went", "to", "the", "old", "market", "and", "bought", "fresh", "bread"]
+
+
+class CountingEncoder:
+    """Passes calls on and remembers what it was asked."""
+
+    def __init__(self, encoder):
+        self.identity = encoder.identity
+        self.calls = []
+        self._encoder = encoder
+
+    def encode(self, texts):
+        self.calls.append(list(texts))
+        return self._encoder.encode(texts)
+
+    def truncated(self, texts):
+        return self._encoder.truncated(texts)
+
+
+def head_of(bundle, encoder):
+    return PairHead(bundle, read_settings(bundle, PairSettings), encoder)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+
+
+@pytest.fixture
+def encoder(engine):
+    return CountingEncoder(engine)
+
+
+@pytest.fixture
+def head(encoder):
+    return head_of(open_bundle("relevance"), encoder)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rng = random.Random(11)
+    texts = [" ".join(rng.choices(WORDS, k=rng.randint(1, 12))) for _ in range(30)]
+    return [
+        Pair(tuple(rng.choices(texts, k=rng.randint(0, 6))), rng.choice(texts)) for _ in range(40)
+    ]
+
+
+def test_it_is_a_pair_classifier_that_names_its_weights_and_its_encoder(head, encoder):
+    assert isinstance(head, PairClassifier)
+    assert head.identity.startswith("relevance@")
+    assert encoder.identity in head.identity
+
+
+def test_fitting_replies_beat_unfitting_ones(head):
+    history = ("Hi, how was your weekend?", "Great, we went camping at the lake.")
+    fits, fails = head.classify(
+        [
+            Pair(history, "Oh nice! Did you go swimming there?"),
+            Pair(history, "The printer needs a new cartridge of ink."),
+        ]
+    )
+    assert fails < 0.5 < fits
+
+
+def test_the_cosine_with_the_last_turn_adds_its_weight_to_the_log_odds(encoder):
+    bundle = open_bundle("relevance")
+    pair = Pair(("Hi, how was your weekend?", "We went camping at the lake."), "Was the lake cold?")
+    without, with_cosine = (
+        PairHead(bundle, PairSettings(decay=0.6, weight_cosine=weight), encoder).classify([pair])[0]
+        for weight in (0.0, 3.0)
+    )
+    last, reply = encoder.encode([pair.left[-1], pair.right])
+    gained = np.log(with_cosine / (1 - with_cosine)) - np.log(without / (1 - without))
+    assert gained == pytest.approx(3.0 * float(last @ reply), abs=1e-4)
+
+
+def test_a_result_does_not_depend_on_its_neighbours(head, pairs):
+    whole = head.classify(pairs)
+    assert head.classify(pairs * 8) == whole * 8  # in more than one block
+    rng = random.Random(2)
+    for size in (1, 7):
+        order = rng.sample(range(len(pairs)), len(pairs))
+        for start in range(0, len(pairs), size):
+            part = order[start : start + size]
+            assert head.classify([pairs[i] for i in part]) == [whole[i] for i in part]
+
+
+def test_every_distinct_text_is_encoded_once_in_one_call(head, encoder):
+    head.classify([Pair(("a dog", "a cat"), "a bird"), Pair(("a cat", "a bird"), "a dog")])
+    assert [sorted(call) for call in encoder.calls] == [["a bird", "a cat", "a dog"]]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        Pair((), "Yes."),
+        Pair(("Well?",), " \n"),
+        Pair(("", "  "), "Yes."),
+        Pair((), ""),
+        Pair(("Well?",), "\u200b"),
+        Pair(("\u200b",), "Yes."),
+    ],
+)
+def test_where_a_side_holds_no_word_the_answer_is_balanced(head, pair):
+    assert head.classify([pair]) == [0.5]
+    assert head.classify([]) == []
+
+
+@pytest.mark.parametrize(("history", "longer"), [
+    (("Do you like tea?", "I do.", "Black?"), ("Do you like tea?", "", "I do.", "Black?", " ")),
+    (("Are you well?", "Yes.", "Why?", "A cake."),
+     ("Once upon a time.", "Are you well?", "Yes.", "Why?", "A cake.")),
+])  # fmt: skip
+def test_the_last_four_turns_that_are_not_blank_are_read(head, history, longer):
+    short, long = head.classify([Pair(history, "Green."), Pair(longer, "Green.")])
+    assert short == long
+
+
+def test_texts_that_are_too_long_are_told(head):
+    assert head.truncated(["Short.", "word " * 400]) == [False, True]
+
+
+def test_the_order_of_the_turns_matters(head):
+    there, back = head.classify(
+        [
+            Pair(("Any plans?", "I will bake."), "A cake?"),
+            Pair(("I will bake.", "Any plans?"), "A cake?"),
+        ]
+    )
+    assert there != back
+
+
+def test_features_are_what_their_description_says():
+    left = np.zeros((1, 4, 4), np.float32)
+    left[0, 2, 0] = left[0, 3, 1] = 1
+    right = np.array([[0, 0.6, 0.8, 0]], np.float32)
+    towers = (right, left[:, 3])
+    features = pair_features(left, right, towers, decay=0.5)
+    assert features.shape == (1, 7 * 4 + 5)
+    last, whole, reply, last_product, whole_product, difference, met = features[0, :28].reshape(
+        7, 4
+    )
+    norm = np.sqrt(1.25)
+    assert last == pytest.approx([0, 2, 0, 0])
+    assert whole == pytest.approx([1 / norm, 2 / norm, 0, 0])
+    assert reply == pytest.approx([0, 1.2, 1.6, 0])
+    assert last_product == pytest.approx([0, 2.4, 0, 0])
+    assert whole_product == pytest.approx([0, 2.4 / norm, 0, 0])
+    assert difference == pytest.approx([0, 0.8, 1.6, 0])
+    assert met == pytest.approx([0, 2.4, 0, 0])
+    assert features[0, 28:] == pytest.approx([2.4, 2.4 / norm, 0, 2.4, 2.4])
+
+
+def test_the_summary_holds_last_whole_and_previous_turn():
+    left = np.zeros((2, 4, 4), np.float32)
+    left[:, 3, 1] = left[0, 2, 0] = 1
+    summary = history_summary(left, decay=0.5)
+    norm = np.sqrt(1.25)
+    assert summary[0] == pytest.approx([0, 2, 0, 0, 1 / norm, 2 / norm, 0, 0, 2, 0, 0, 0])
+    assert summary[1] == pytest.approx([0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0])
+
+
+def test_a_bundle_without_its_decay_is_refused(encoder):
+    bundle = open_bundle("relevance")
+    broken = msgspec.structs.replace(
+        bundle, card=msgspec.structs.replace(bundle.card, settings={"decay": 3})
+    )
+    with pytest.raises(BundleError, match=r"settings\.decay: expected `float` <= 1.0, found 3"):
+        head_of(broken, encoder)
+
+
+def test_an_encoder_of_another_width_is_refused():
+    class Narrow:
+        identity = "narrow"
+
+        def encode(self, texts):
+            return [np.ones(2, np.float32) / np.float32(np.sqrt(2))] * len(texts)
+
+        def truncated(self, texts):
+            return [False] * len(texts)
+
+    with pytest.raises(BundleError, match="vectors of 384 numbers, the encoder narrow gives 2"):
+        head_of(open_bundle("relevance"), Narrow()).classify([Pair(("a",), "b")])

@@ -7,33 +7,22 @@ from pathlib import Path
 
 import pytest
 
-import grice
 from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
+
+METRIC = "repetition"
 
 SEA = "I grew up near the sea."
 
 
-@pytest.fixture(scope="module")
-def grader():
-    with grice.load("repetition") as loaded:
-        yield loaded
-
-
-def judged(grader, *texts, speakers="AB"):
-    turns = tuple(Turn(speakers[i % len(speakers)], text) for i, text in enumerate(texts))
-    (score,) = grader.score(Conversation("c", turns, targets=(len(turns) - 1,)))
-    return score
-
-
-def test_what_is_told_again_in_other_words_scores_lower(grader):
-    again = judged(grader, SEA, "How nice!", "My childhood home was by the sea.")
-    fresh = judged(grader, SEA, "How nice!", "What do you cook on Sundays?")
+def test_what_is_told_again_in_other_words_scores_lower(judged):
+    again = judged(SEA, "How nice!", "My childhood home was by the sea.")
+    fresh = judged(SEA, "How nice!", "What do you cook on Sundays?")
     assert again.value < 0.5 < fresh.value
 
 
-def test_the_evidence_points_at_both_turns_and_at_the_words(grader):
+def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
     texts = ["Hi there, how are you?", "Fine.", SEA, "How nice!", "Well. I grew up by the sea."]
-    score = judged(grader, *texts)
+    score = judged(*texts)
     (earlier,) = [piece for piece in score.evidence if isinstance(piece, TurnEvidence)]
     assert (earlier.turn, earlier.effect < 0) == (2, True)
     spans = {
@@ -47,13 +36,13 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(grader):
     assert score.reason.startswith("repeats turn 2 ")
 
 
-def test_taking_up_what_the_partner_said_is_no_repetition(grader):
-    assert judged(grader, "Do you cook?", SEA, "So you grew up near the sea?").value > 0.5
+def test_taking_up_what_the_partner_said_is_no_repetition(judged):
+    assert judged("Do you cook?", SEA, "So you grew up near the sea?").value > 0.5
 
 
-def test_where_nothing_was_said_before_it_abstains(grader):
-    assert judged(grader, "Hello.", SEA).reason == "its speaker said nothing before it"
-    short = judged(grader, "Yes, I do.", "Really?", "Yes.")
+def test_where_nothing_was_said_before_it_abstains(judged):
+    assert judged("Hello.", SEA).reason == "its speaker said nothing before it"
+    short = judged("Yes, I do.", "Really?", "Yes.")
     assert (short.status, short.value) == ("abstained", 1.0)
 
 
@@ -70,8 +59,8 @@ FOUR = "I have booked a table for four on Friday at 7 pm."
 NO_COMPLAINT = "I see."
 
 
-def after(grader, complaint, reply, *, said=FOUR):
-    return judged(grader, "A table for two on Friday.", said, complaint, reply)
+def after(judged, complaint, reply, *, said=FOUR):
+    return judged("A table for two on Friday.", said, complaint, reply)
 
 
 def repairs(score):
@@ -87,9 +76,9 @@ def repairs(score):
         ("Could you say that again?", "I booked a table for four on Friday at 7 pm."),
     ],
 )
-def test_a_repair_may_take_up_its_own_words(grader, complaint, reply):
+def test_a_repair_may_take_up_its_own_words(judged, complaint, reply):
     talk = ["A table for two on Friday.", FOUR, complaint, reply]
-    repaired, plain = judged(grader, *talk), after(grader, NO_COMPLAINT, reply)
+    repaired, plain = judged(*talk), after(judged, NO_COMPLAINT, reply)
     assert plain.value < 0.5 <= repaired.value
     assert repaired.reason == "takes up turn 1 after the complaint in turn 2 (no repetition)"
     assert plain.reason.startswith("repeats turn 1 ")
@@ -110,23 +99,23 @@ def test_a_repair_may_take_up_its_own_words(grader, complaint, reply):
     ],
 )
 @pytest.mark.parametrize("complaint", ["No, two people.", "You already said that!"])
-def test_to_say_the_same_again_after_a_complaint_is_a_repetition(grader, complaint, reply):
-    again, plain = after(grader, complaint, reply), after(grader, NO_COMPLAINT, reply)
+def test_to_say_the_same_again_after_a_complaint_is_a_repetition(judged, complaint, reply):
+    again, plain = after(judged, complaint, reply), after(judged, NO_COMPLAINT, reply)
     assert (again.value, again.reason, repairs(again)) == (plain.value, plain.reason, [])
     assert again.value < 0.1
 
 
 @pytest.mark.parametrize("answer", ["No, thanks.", "Great, not bad!", "Friday is fine.", "No."])
-def test_what_is_no_complaint_changes_nothing(grader, answer):
+def test_what_is_no_complaint_changes_nothing(judged, answer):
     reply = "I have booked a table for two on Friday at 7 pm."
-    other, plain = after(grader, answer, reply), after(grader, NO_COMPLAINT, reply)
+    other, plain = after(judged, answer, reply), after(judged, NO_COMPLAINT, reply)
     assert (other.value, repairs(other)) == (plain.value, [])
 
 
-def test_a_complaint_counts_only_right_before_the_reply(grader):
+def test_a_complaint_counts_only_right_before_the_reply(judged):
     reply = "I have booked a table for two on Friday at 7 pm."
-    late = judged(grader, "Hi.", FOUR, "No, two people.", "One moment.", NO_COMPLAINT, reply)
-    own = judged(grader, "Hi.", FOUR, "No, two people.", "One moment.", reply, speakers="ABABB")
+    late = judged("Hi.", FOUR, "No, two people.", "One moment.", NO_COMPLAINT, reply)
+    own = judged("Hi.", FOUR, "No, two people.", "One moment.", reply, speakers="ABABB")
     assert late.value < 0.5
     assert repairs(own) == []
 

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-import grice
-from grice.records import Conversation, Turn
+METRIC = "unanswered"
 
 
-@pytest.fixture(scope="module")
-def grader():
-    with grice.load("unanswered") as loaded:
-        yield loaded
-
-
-def judged(grader, *texts, speakers="AB"):
-    turns = tuple(Turn(speakers[i % len(speakers)], text) for i, text in enumerate(texts))
-    (score,) = grader.score(Conversation("c", turns, targets=(len(turns) - 1,)))
-    return score
-
-
-def test_a_reply_that_leaves_the_question_scores_lower(grader):
+def test_a_reply_that_leaves_the_question_scores_lower(judged):
     asked = "I love trains. How long is the ride to York?"
-    answer = judged(grader, asked, "The ride takes about two hours.")
-    ignored = judged(grader, asked, "My aunt paints her kitchen green.")
+    answer = judged(asked, "The ride takes about two hours.")
+    ignored = judged(asked, "My aunt paints her kitchen green.")
     assert ignored.value < 0.5 < answer.value
     assert ignored.reason.startswith("leaves the question of turn 0 unanswered (cosine ")
 
 
-def test_the_form_of_the_answer_counts(grader):
+def test_the_form_of_the_answer_counts(judged):
     asked = "How many sheep do you have on the farm?"
-    number = judged(grader, asked, "We have forty sheep on the farm.")
-    none = judged(grader, asked, "We have lovely sheep on the farm.")
+    number = judged(asked, "We have forty sheep on the farm.")
+    none = judged(asked, "We have lovely sheep on the farm.")
     assert number.value > none.value
     assert [piece.value for piece in number.evidence if piece.name == "form of an answer"] == [1.0]
 
 
-def test_the_evidence_shows_the_question_and_the_answer(grader):
+def test_the_evidence_shows_the_question_and_the_answer(judged):
     texts = ["That was a long day. When do you get up?", "I get up at six in the morning."]
-    score = judged(grader, *texts)
+    score = judged(*texts)
     places = [texts[piece.span.turn][piece.span.start : piece.span.end] for piece in score.evidence]
     assert places == ["When do you get up?", "morning"]
     assert score.reason.startswith("answers the question of turn 0")
@@ -51,17 +38,17 @@ def test_the_evidence_shows_the_question_and_the_answer(grader):
         ("When I was young, I sang.", "So did I, in a choir."),
     ],
 )
-def test_a_turn_that_asks_nothing_is_not_judged(grader, texts):
-    score = judged(grader, *texts)
+def test_a_turn_that_asks_nothing_is_not_judged(judged, texts):
+    score = judged(*texts)
     assert (score.status, score.value) == ("abstained", 0.5)
     assert score.reason == "the turn before it asks nothing"
 
 
 @pytest.mark.parametrize("asked", ["where do you live", "Tell me about your work.", "so is it far"])
-def test_questions_without_a_mark_and_requests_are_judged(grader, asked):
-    assert judged(grader, asked, "In Leeds, I teach there.").status == "ok"
+def test_questions_without_a_mark_and_requests_are_judged(judged, asked):
+    assert judged(asked, "In Leeds, I teach there.").status == "ok"
 
 
-def test_a_question_of_ones_own_is_not_judged(grader):
-    score = judged(grader, "Where is it?", "Here it is.", speakers="A")
+def test_a_question_of_ones_own_is_not_judged(judged):
+    score = judged("Where is it?", "Here it is.", speakers="A")
     assert score.status == "abstained"
