@@ -284,14 +284,10 @@ def context_free_features(alone: Array, speakers: Sequence[str | int]) -> Array:
 def dialogue_features(
     outputs: Array, numbers: Array, beside: Array, alone: Array, speakers: Sequence[str | int]
 ) -> Array:
-    """Return the features of a conversation, shape ``(WHOLE,)``.
+    """Return the features of a conversation, shape ``(WHOLE,)``, from those of its turns.
 
-    Args:
-        outputs: The networks' outputs for its turns, shape ``(turns, 2)``.
-        numbers: Turn features and order features beside each other.
-        beside: Outputs of :func:`flaw_features`.
-        alone: Log odds of each turn out of context, shape ``(turns, ALONE)``.
-        speakers: Speaker of each turn.
+    ``outputs`` are logits of the networks ``(turns, 2)``, ``numbers`` turn and order features,
+    ``beside`` those of :func:`flaw_features`, ``alone`` log odds out of context ``(turns, ALONE)``.
     """
     low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
     high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
@@ -321,12 +317,8 @@ def own_turns(speakers: Sequence[str | int]) -> Integers:
 def turn_blocks(turns: Array, own: Integers) -> Array:
     """Return the vectors that the networks read of each turn, shape ``(turns, 6 * axes)``.
 
-    The turn, the turn before it, and the products of the turn with the turn before it, with what
-    its speaker said last, with all that was said and with the turn after it.
-
-    Args:
-        turns: Turns on the axes of the model, shape ``(turns, axes)``.
-        own: Outputs of :func:`own_turns`.
+    The turn, the turn before it, and the products of the turn with the turn before it, with the
+    last one of its speaker (:func:`own_turns`), with all that was said and with the turn after it.
     """
     before, after, so_far = (np.zeros_like(turns) for _ in range(3))
     before[1:], after[:-1] = turns[:-1], turns[1:]
@@ -353,7 +345,7 @@ class DialogueSettings(Settings, frozen=True):
 
 
 class DialogueHead:
-    """How coherent a conversation is, and each of its turns.
+    """Scores conversations and their turns.
 
     ``head.npz`` holds towers, axes, networks (whose outputs are averaged), the network that reads
     turns out of context, the weights of :func:`dialogue_features`, and those of a turn's output and

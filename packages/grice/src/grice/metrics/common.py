@@ -55,11 +55,7 @@ def score_or_abstain(
 ) -> Iterator[Judgement]:
     """Yield a judgement per item: an abstention where there is a reason against scoring it.
 
-    Args:
-        items: Replies or conversations.
-        reason_against: Returns why an item cannot be scored, or None.
-        score: Returns the judgements of all other items, in order.
-        neutral: Value of an abstention.
+    All other items are scored at once, in order.
     """
     reasons = [reason_against(item) for item in items]
     scored = [item for item, reason in zip(items, reasons, strict=True) if reason is None]

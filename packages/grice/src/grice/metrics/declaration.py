@@ -235,25 +235,12 @@ def metric(
             for parameter in keywords.values()
             if parameter.name not in needed
         )
+        description = inspect.getdoc(function) or ""
         return Metric(
-            name,
-            version,
-            summary,
-            judges,
-            function,
-            options,
-            needed,
-            source,
-            low,
-            high,
-            neutral,
-            default,
-            example,
-            inspect.getdoc(function) or "",
-            dict(accepts or {}),
-            dict(protocols or {}),
+            name, version, summary, judges, function, options, needed, source, low, high, neutral,
+            default, example, description, dict(accepts or {}), dict(protocols or {}),
             dict(renamed or {}),
-        )
+        )  # fmt: skip
 
     return declare
 

@@ -324,17 +324,13 @@ class ReplyHead:
         self._bias = float(bias[0]) + math.fsum(average)
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return for each pair the probability of the positive class, 0 to 1.
-
-        A pair without a word on either side gives 0.5.
-        """
+        """Return the probability of each pair; 0.5 if either side holds no word."""
         return [explained.value for explained in self.explain(pairs)]
 
     def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
-        """Return for each pair the probability and the effect of every part.
+        """Return probability and parts of each pair.
 
-        The effect of a part is the probability less the one that an average part of its name
-        would give.
+        The effect of a part is the probability less the one with an average part in its place.
         """
         sides = [(last_utterance(pair), pair.right) for pair in pairs]
         vectors = encode_distinct(self._encoder, (text for side in sides for text in side))

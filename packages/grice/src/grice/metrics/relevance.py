@@ -169,12 +169,9 @@ def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
 def history_summary(left: Array, *, decay: float) -> Array:
     """Return the last turn, the whole history and the turn before the last, ``(n, 3 * d)``.
 
-    Where two people alternate, the turn before the last is the responder's own. Unit vectors are
-    scaled by the root of their length ``d``, so that their elements are of order one.
-
-    Args:
-        left: Unit vectors of the turns, oldest first, ``(n, turns, d)``; missing ones are zero.
-        decay: Weight of a turn in the whole relative to the turn after it, 0 to 1.
+    ``left`` holds unit vectors, oldest first, ``(n, turns, d)``; missing ones are zero. They are
+    scaled by the root of ``d``, so that their elements are of order one. ``decay`` is the weight of
+    a turn in the whole relative to the turn after it.
     """
     turns, dimensions = left.shape[1:]
     weights = np.float32(decay) ** np.arange(turns - 1, -1, -1, dtype=np.float32)
@@ -184,18 +181,10 @@ def history_summary(left: Array, *, decay: float) -> Array:
 
 
 def pair_features(left: Array, right: Array, towers: tuple[Array, Array], *, decay: float) -> Array:
-    """Return the input of the head, ``(n, 7 * d + 5)``.
+    """Return the input of the head, ``(n, 7 * d + 5)``, from unit vectors.
 
-    The blocks are the last turn, the whole history and the response; the products of the response
-    with the first two; its absolute difference from the last turn; and the product of the
-    towers' vectors. Then five cosines: those of the response with the last turn, the whole
+    Seven blocks (see below), then five cosines: those of the response with the last turn, the whole
     history, the turn before the last and the nearest of all turns, and that of the towers.
-
-    Args:
-        left: As in :func:`history_summary`.
-        right: Unit vectors of the response, ``(n, d)``.
-        towers: Outputs of the towers for history and response, both ``(n, d)``, unit.
-        decay: As in :func:`history_summary`.
     """
     dimensions = right.shape[1]
     scale = np.float32(np.sqrt(dimensions))
@@ -233,7 +222,7 @@ class PairSettings(Settings, frozen=True):
 
 
 class PairHead:
-    """How well a right side goes with its left side, by networks on frozen vectors."""
+    """Probability that a right side answers its left side, by networks on frozen vectors."""
 
     def __init__(self, bundle: Bundle, settings: PairSettings, encoder: Encoder) -> None:
         from grice.models.mlp import Mlp
@@ -248,10 +237,9 @@ class PairHead:
         )
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return for each pair the probability that the right side answers the left, 0 to 1.
+        """Return the probability of each pair; 0.5 if either side holds no word.
 
-        The last four segments of the left side that are not blank are read. A pair without a word
-        on either side gives 0.5.
+        The last four segments of the left side that are not blank are read.
         """
         read = [([text for text in left if text.strip()][-TURNS:], right) for left, right in pairs]
         vectors = encode_distinct(
@@ -351,10 +339,7 @@ class FluentPairHead:
         self.identity = f"{self._head.identity}/{fluency.identity}"
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return for each pair the probability that the right side answers the left well.
-
-        A pair without a word on either side gives 0.5.
-        """
+        """Return the probability of each pair; 0.5 if either side holds no word."""
         fitting = np.array(self._head.classify(pairs))
         disfluency = np.array(self._fluency.disfluency([pair.right for pair in pairs]))
         odds = self._weights.weight_relevance * logits(fitting, SURE)

@@ -349,11 +349,7 @@ class Towers:
         self.left, self.right, self.decay = left, right, decay
 
     def fits(self, vectors: Array) -> Array:
-        """Return cosines: in row i how each turn fits after turn i and the turns before it.
-
-        Args:
-            vectors: Unit vectors of the turns, shape ``(turns, d)``.
-        """
+        """Return cosines: in row i how each turn fits after turn i and the turns before it."""
         scale = np.float32(np.sqrt(vectors.shape[1]))
         before = np.zeros_like(vectors)
         before[1:] = vectors[:-1]
