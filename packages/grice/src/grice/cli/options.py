@@ -76,7 +76,7 @@ def add_metric_options(
 
 
 def _declared(metric: Metric) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return help and argparse settings of each option, model and former option of a metric."""
+    """Return help and argparse settings of each option and model of a metric."""
     declared: dict[str, tuple[str, dict[str, Any]]] = {}
     for option in metric.options:
         limits = f"{option.range}." if option.range else ""
@@ -85,8 +85,6 @@ def _declared(metric: Metric) -> dict[str, tuple[str, dict[str, Any]]]:
             {"choices": option.choices} if option.choices else {"metavar": option.type.upper()}
         )
         declared[option.name] = (text, {"type": TYPES[option.type], **settings})
-    for name in metric.renamed:
-        declared[name] = (SUPPRESS, {})
     for name, reference in metric.models.items():
         declared[name] = (f"model reference; default {reference}", {"metavar": "MODEL"})
     return declared

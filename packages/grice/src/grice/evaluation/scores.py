@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from grice.errors import InputError, RecordError, did_you_mean, os_reason
-from grice.metrics.registry import find_metrics
 from grice.models.bundle import RENAMED
 from grice.readers import files_of, from_file, read, recognise
 from grice.records import Score, Signature, Status
@@ -211,24 +210,17 @@ def _name(file: str) -> str:
 
 @lru_cache(maxsize=256)
 def current_signature(signature: str) -> str:
-    """Return a signature with the current names of options and shipped models.
+    """Return a signature with the current names of shipped models.
 
-    >>> current_signature("commonsense:5|most:3|mode:fast")
-    'commonsense:5|max_triples:3|mode:fast'
+    >>> current_signature("commonsense:5|relevance:fit@b090ccaf|mode:fast")
+    'commonsense:5|relevance:context-relevance@b090ccaf|mode:fast'
     """
     written = Signature.parse(signature)
-    renamed = _renamed().get(written.metric, {})
     settings = []
     for name, value in written.settings:
         model, at, digest = value.partition("@")
-        current = f"{RENAMED.get(model, model)}{at}{digest}" if at else value
-        settings.append((renamed.get(name, name), current))
+        settings.append((name, f"{RENAMED.get(model, model)}{at}{digest}" if at else value))
     return str(written._replace(settings=tuple(settings)))
-
-
-@lru_cache(maxsize=1)
-def _renamed() -> dict[str, dict[str, str]]:
-    return {name: metric.renamed for name, metric in find_metrics().metrics.items()}
 
 
 def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]]]:

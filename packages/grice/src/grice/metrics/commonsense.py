@@ -91,13 +91,6 @@ two tails did no better by more than 0.001, and cost as much again."""
         "relevance": ("relevance", "flaws"),
     },
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
-    renamed={
-        "read": "scope",
-        "pool": "aggregation",
-        "most": "max_triples",
-        "least": "min_confidence",
-        "share": "relevance_weight",
-    },
     neutral=NEUTRAL,
     example=Example(
         ["What do you do?", "I just got fired because I made a mistake at work."], 0.3, 1.0

@@ -157,8 +157,6 @@ class Metric(msgspec.Struct, frozen=True):
             where that is more than what the default model does.
         protocols: By parameter name, what its model will be asked for: a runtime-checkable
             protocol, such as :class:`grice.models.protocols.PairClassifier`, or a class.
-        renamed: Options by the names they had: these are accepted with a warning, and read in
-            the signatures of files.
     """
 
     name: str
@@ -177,7 +175,6 @@ class Metric(msgspec.Struct, frozen=True):
     description: str
     accepts: dict[str, tuple[str, ...]] = {}
     protocols: dict[str, type] = {}
-    renamed: dict[str, str] = {}
 
     def flag(self, parameter: str) -> str:
         """Return the command-line option of a parameter, such as ``--relevance-history``."""
@@ -195,7 +192,6 @@ def metric(
     models: Mapping[str, str] | None = None,
     accepts: Mapping[str, tuple[str, ...]] | None = None,
     protocols: Mapping[str, type] | None = None,
-    renamed: Mapping[str, str] | None = None,
     low: float = 0.0,
     high: float = 1.0,
     neutral: float = 0.5,
@@ -222,7 +218,6 @@ def metric(
             ("models", needed, keywords, "the function"),
             ("accepts", accepts or {}, needed, "models"),
             ("protocols", protocols or {}, needed, "models"),
-            ("renamed", (renamed or {}).values(), keywords, "the function"),
         ):
             for parameter in names:
                 if parameter not in known:
@@ -239,7 +234,6 @@ def metric(
         return Metric(
             name, version, summary, judges, function, options, needed, source, low, high, neutral,
             default, example, description, dict(accepts or {}), dict(protocols or {}),
-            dict(renamed or {}),
         )  # fmt: skip
 
     return declare

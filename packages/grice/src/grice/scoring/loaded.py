@@ -188,7 +188,6 @@ class LoadedMetric:
 
 def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, object]) -> LoadedMetric:
     """Set a metric's options, open its models and write its signature."""
-    options = _current(metric, options)
     known = {option.name: option for option in metric.options}
     for name in options:
         if name not in known and name not in metric.models:
@@ -214,21 +213,6 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
     )
     signature = Signature(metric.name, metric.version, tuple(settings))
     return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.bundle, used)))
-
-
-def _current(metric: Metric, options: Mapping[str, object]) -> dict[str, object]:
-    """Return options by their current names; a former name gives a warning."""
-    current = {}
-    for name, value in options.items():
-        if name in metric.renamed:
-            new = metric.renamed[name]
-            message = f"{metric.name}: option {name!r} is called {new!r} now"
-            warnings.warn(message, FutureWarning, stacklevel=3)
-            name = new
-        if name in current:
-            raise MetricError(f"{metric.name}: option {name!r} is given twice")
-        current[name] = value
-    return current
 
 
 def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
