@@ -103,19 +103,9 @@ class Page(HTMLParser):
 def score(
     conversation: Conversation, turn: int | None, panel: ScoreColumn, value: float | None, **rest
 ):
-    fields = {"status": "ok", "reason": None, "flags": (), "evidence": ()} | rest
-    return Score(
-        conversation.id,
-        turn,
-        panel.name,
-        value,
-        fields["status"],
-        fields["reason"],
-        fields["flags"],
-        fields["evidence"],
-        fields.get("signature", panel.signature),
-        fields.get("meta", conversation.meta),
-    )
+    fields = {"status": "ok", "reason": None, "flags": (), "evidence": ()}
+    fields |= {"signature": panel.signature, "meta": conversation.meta} | rest
+    return Score(conversation.id, turn, panel.name, value, **fields)
 
 
 def summary(

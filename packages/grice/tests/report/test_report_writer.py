@@ -46,24 +46,35 @@ def talks(count: int, *, turns: int = 4, seed: int = 0):
     """Yield conversations with relevance scores drawn at random."""
     draw = random.Random(seed)
     for i in range(count):
-        conversation = Conversation(
-            f"talk-{i}", tuple(Turn("AB"[t % 2], f"turn {t} of talk {i}") for t in range(turns))
-        )
-        scores = [
+        texts = (Turn("AB"[t % 2], f"turn {t} of talk {i}") for t in range(turns))
+        conversation = Conversation(f"talk-{i}", tuple(texts))
+        yield conversation, [
             score(
-                conversation,
-                t,
-                RELEVANCE,
-                draw.random(),
+                conversation, t, RELEVANCE, draw.random(),
                 evidence=tuple(TurnEvidence(k, draw.random()) for k in range(t)),
             )
             for t in range(turns)
-        ]
-        yield conversation, scores
+        ]  # fmt: skip
 
 
-def test_the_page_holds_what_was_added(tmp_path, talk):
-    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+@pytest.fixture
+def page(tmp_path, talk):
+    """Return the page of one conversation with a score of each status and kind of evidence."""
+    problems = ("chat.jsonl:7: not JSON",)
+    return write(
+        tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE, skipped=3,
+        problems=problems, command="grice score chat.jsonl", version="9.9",
+    )  # fmt: skip
+
+
+def shown(tmp_path, conversation, *scores):
+    """Return the line of one conversation in its page."""
+    page = write(tmp_path / "r.html", [(conversation, scores)], RELEVANCE)
+    assert b"NaN" not in page.chunks[0]
+    return page.lines[0]
+
+
+def test_the_page_holds_what_was_added(page, talk):
     (line,) = page.lines
     assert msgspec.convert(line["conversation"], Conversation) == talk
     assert [(s["metric"], s.get("turn"), s["status"], s.get("value")) for s in line["scores"]] == [
@@ -79,8 +90,7 @@ def test_the_page_holds_what_was_added(tmp_path, talk):
     assert all("signature" not in s and "meta" not in s for s in line["scores"])
 
 
-def test_the_index_agrees_with_the_scores(tmp_path, talk):
-    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+def test_the_index_agrees_with_the_scores(page):
     index = page.index
     assert (index["ids"], index["turns"], index["speakers"]) == (["cooking"], [4], ["A", "B"])
     a, b = 0, 1
@@ -90,35 +100,20 @@ def test_the_index_agrees_with_the_scores(tmp_path, talk):
     assert index["cells"][1][0] == [-1, 1 << 8, 0.4]
 
 
-def test_chunks_decode_to_all_conversations_in_order(tmp_path):
+def test_chunks_decode_to_all_conversations_in_order_and_every_value_is_counted(tmp_path):
     items = list(talks(137))
     page = write(tmp_path / "r.html", items, RELEVANCE)
     assert [line["conversation"]["id"] for line in page.lines] == [c.id for c, _ in items]
     assert page.index["ids"] == [c.id for c, _ in items]
     assert page.settings["starts"] == [0, 50, 100]
     assert page.settings["places"] is None
-
-
-def test_the_histogram_counts_every_value(tmp_path):
-    items = list(talks(40))
-    page = write(tmp_path / "r.html", items, RELEVANCE)
     values = [s.value for _, scores in items for s in scores]
     assert sum(map(int, re.findall(r"([\d,]+) replies \(", page.text))) == 2 * len(values)
     expected = sum(0.25 <= value < 0.3 for value in values)
     assert f"0.25 to 0.30: {expected} replies" in page.text
 
 
-def test_the_head_states_the_run(tmp_path, talk):
-    page = write(
-        tmp_path / "r.html",
-        [(talk, cooking_scores(talk))],
-        RELEVANCE,
-        COHERENCE,
-        skipped=3,
-        problems=("chat.jsonl:7: not JSON",),
-        command="grice score chat.jsonl",
-        version="9.9",
-    )
+def test_the_head_states_the_run(page):
     for text in (
         "3 records skipped",
         "chat.jsonl:7: not JSON",
@@ -137,8 +132,7 @@ def test_the_head_states_the_run(tmp_path, talk):
         assert text in page.text, text
 
 
-def test_the_page_asks_for_nothing_else(tmp_path, talk):
-    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+def test_the_page_asks_for_nothing_else(page):
     for tag, attributes in page.tags:
         for name in ("src", "href", "action", "formaction", "srcset", "poster", "data", "style"):
             asked = attributes.get(name, "data:,")
@@ -179,20 +173,13 @@ def test_hostile_text_stays_text(tmp_path, text):
     panel = column("m", text, source=text, signature=text)
     evidence = (FeatureEvidence(text, 1.0, span=Span(0, 0, len(text))),)
     scores = [score(conversation, 0, panel, 0.5, reason=text, flags=(text,), evidence=evidence)]
-    plain = Conversation("plain", (Turn("A", "B"),))
-    calm = column("m", "calm")
-    expected = write(
-        tmp_path / "calm.html", [(plain, [score(plain, 0, calm, 0.5)])], calm, title="t"
-    )
+    plain, calm = Conversation("plain", (Turn("A", "B"),)), column("m", "calm")
+    calm_scores = [(plain, [score(plain, 0, calm, 0.5)])]
+    expected = write(tmp_path / "calm.html", calm_scores, calm, title="t")
     page = write(
-        tmp_path / "r.html",
-        [(conversation, scores)],
-        panel,
-        title=text,
-        problems=(text,),
-        skipped=1,
-        command=text,
-    )
+        tmp_path / "r.html", [(conversation, scores)], panel, title=text, problems=(text,),
+        skipped=1, command=text,
+    )  # fmt: skip
     kinds = [tag for tag, _ in page.tags]
     for tag in ("script", "style", "img", "svg", "iframe", "link", "meta"):
         assert kinds.count(tag) == [tag for tag, _ in expected.tags].count(tag), tag
@@ -213,22 +200,12 @@ def test_numbers_that_json_or_a_browser_cannot_hold(tmp_path):
         meta={"tweet": 1234567890123456789, "small": 7, "odd": [float("nan"), float("-inf")]},
     )
     evidence = (FeatureEvidence("f", float("nan"), float("inf")),)
-    page = write(
-        tmp_path / "r.html",
-        [(conversation, [score(conversation, 0, RELEVANCE, 0.5, evidence=evidence)])],
-        RELEVANCE,
-    )
-    assert b"NaN" not in page.chunks[0]
-    line = page.lines[0]
-    assert line["conversation"]["meta"] == {
-        "tweet": "1234567890123456789",
-        "small": 7,
-        "odd": [None, None],
-    }
+    line = shown(tmp_path, conversation, score(conversation, 0, RELEVANCE, 0.5, evidence=evidence))
+    odd = {"tweet": "1234567890123456789", "small": 7, "odd": [None, None]}
+    assert line["conversation"]["meta"] == odd
     assert line["conversation"]["turns"][0]["meta"] == {"n": str(2**60)}
-    assert line["scores"][0]["evidence"] == [
-        {"kind": "feature", "name": "f", "value": None, "effect": None}
-    ]
+    [piece] = line["scores"][0]["evidence"]
+    assert piece == {"kind": "feature", "name": "f", "value": None, "effect": None}
 
 
 class Quoted(msgspec.Struct, frozen=True, tag="judge", tag_field="kind"):
@@ -238,29 +215,15 @@ class Quoted(msgspec.Struct, frozen=True, tag="judge", tag_field="kind"):
     votes: tuple[int, ...]
 
 
-def test_an_unknown_kind_of_evidence_is_kept_field_by_field(tmp_path, talk):
-    scores = [score(talk, 1, RELEVANCE, 0.5, evidence=(Quoted("It follows.", (1, 0)),))]
-    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE)
-    assert page.lines[0]["scores"][0]["evidence"] == [
-        {"kind": "judge", "answer": "It follows.", "votes": [1, 0]}
-    ]
-
-
-def test_evidence_is_cut_to_the_strongest(tmp_path, talk):
+def test_an_unknown_kind_of_evidence_is_kept_and_of_many_the_strongest(tmp_path, talk):
     effects = [0.001 * i * (-1) ** i for i in range(60)]
-    evidence = (*(TurnEvidence(0, effect) for effect in effects), Quoted("kept", ()))
-    page = write(
-        tmp_path / "r.html",
-        [(talk, [score(talk, 1, RELEVANCE, 0.5, evidence=evidence)])],
-        RELEVANCE,
-    )
-    shown = page.lines[0]["scores"][0]
-    assert shown["more"] == 61 - 24
-    assert [piece["effect"] for piece in shown["evidence"][:-1]] == [
+    evidence = (*(TurnEvidence(0, effect) for effect in effects), Quoted("Yes.", (1, 0)))
+    line = shown(tmp_path, talk, score(talk, 1, RELEVANCE, 0.5, evidence=evidence))["scores"][0]
+    assert line["more"] == 61 - 24
+    assert [piece["effect"] for piece in line["evidence"][:-1]] == [
         float(f"{effect:.4g}") for effect in effects[-23:]
     ]
-    assert shown["evidence"][-1]["kind"] == "judge"
-    assert "at most 24 pieces of evidence" in page.text
+    assert line["evidence"][-1] == {"kind": "judge", "answer": "Yes.", "votes": [1, 0]}
 
 
 def test_of_a_long_run_the_lowest_are_kept_and_all_are_counted(tmp_path):
@@ -294,33 +257,29 @@ def test_the_same_input_gives_the_same_bytes(tmp_path, monkeypatch):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_nothing_appears_before_close_and_nothing_is_left(tmp_path, talk):
+def test_nothing_appears_before_close_and_nothing_is_left(tmp_path, talk, monkeypatch):
     path = tmp_path / "r.html"
     path.write_text("the report before")
-    writer = ReportWriter(path, title="t", metrics=[RELEVANCE, COHERENCE])
-    writer.add(talk, cooking_scores(talk))
-    assert path.read_text() == "the report before"
-    writer.close(summary(RELEVANCE, COHERENCE))
-    assert Page(path.read_text(encoding="utf-8")).index["ids"] == ["cooking"]
-    assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
-    writer.abort()
-
-
-def test_a_failing_write_keeps_the_old_report(tmp_path, talk, monkeypatch):
-    path = tmp_path / "r.html"
-    path.write_text("the report before")
-    writer = ReportWriter(path, title="t", metrics=[RELEVANCE, COHERENCE])
-    writer.add(talk, cooking_scores(talk))
 
     def full(file, **rest):
         file.write(b"<!doctype")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("grice.report.writer.write_page", full)
-    with pytest.raises(OutputError, match=r"r\.html: cannot be written: No space left"):
-        writer.close(summary(RELEVANCE, COHERENCE))
-    assert path.read_text() == "the report before"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
+    for fails in (True, False):
+        writer = ReportWriter(path, title="t", metrics=[RELEVANCE, COHERENCE])
+        writer.add(talk, cooking_scores(talk))
+        assert path.read_text() == "the report before"
+        if fails:
+            with monkeypatch.context() as patch:
+                patch.setattr("grice.report.writer.write_page", full)
+                with pytest.raises(OutputError, match=r"r\.html: cannot be written: No space"):
+                    writer.close(summary(RELEVANCE, COHERENCE))
+            assert path.read_text() == "the report before"
+        else:
+            writer.close(summary(RELEVANCE, COHERENCE))
+        assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
+        writer.abort()
+    assert Page(path.read_text(encoding="utf-8")).index["ids"] == ["cooking"]
 
 
 def test_memory_grows_by_little_per_conversation(tmp_path):
