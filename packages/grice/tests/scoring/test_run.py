@@ -27,7 +27,7 @@ from grice.records import (
 )
 from grice.scoring.loaded import LoadedMetric, load_metric
 from grice.scoring.run import Scorer, run
-from grice.scoring.sink import ScoreFile, Sink
+from grice.scoring.sink import ScoreFile, Sink, State, encode_scores
 
 RUN = "run-1"
 
@@ -121,24 +121,6 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
     assert sorted(p.name for p in tmp_path.iterdir() if "partial" in p.name) == []
 
 
-def test_what_is_done_is_not_scored_again(tmp_path, records, scorer):
-    path = tmp_path / "out.jsonl"
-    with pytest.raises(KilledError):
-        score_to(path, records, scorer, KillAfter(400))
-    done = json.loads((tmp_path / "out.jsonl.state").read_text())["records"]
-    assert done > 300
-    asked = []
-
-    class Counting(Scorer):
-        def score(self, conversations):
-            asked.extend(conversations)
-            return super().score(conversations)
-
-    score_to(path, records, Counting(*scorer))
-    readable = [record for record in records[done:] if isinstance(record, Conversation)]
-    assert asked == readable
-
-
 def test_scores_stand_in_input_order_with_everything_they_need(tmp_path, records, scorer):
     path = tmp_path / "out.jsonl"
     score_to(path, records, scorer)
@@ -161,26 +143,41 @@ def test_scores_stand_in_input_order_with_everything_they_need(tmp_path, records
     assert scores[0].signature == "fragile:1"
 
 
-def test_a_changed_input_is_noticed(tmp_path, records, scorer):
+@pytest.fixture
+def unfinished(tmp_path, records, scorer):
+    """A file that a killed run has left."""
     path = tmp_path / "out.jsonl"
     with pytest.raises(KilledError):
         score_to(path, records, scorer, KillAfter(400))
-    changed = [records[1], records[0], *records[2:]]
-    with pytest.raises(InputError, match="the input has changed"):
-        score_to(path, changed, scorer)
-    with pytest.raises(InputError, match="the input has changed"):
-        score_to(path, records[:10], scorer)
-    score_to(path, records, scorer)
+    return path
 
 
-def test_an_unfinished_file_of_another_run_is_not_continued(tmp_path, records, scorer):
-    path = tmp_path / "out.jsonl"
-    with pytest.raises(KilledError):
-        score_to(path, records, scorer, KillAfter(400))
+def test_what_is_done_is_not_scored_again(unfinished, records, scorer):
+    done = json.loads(unfinished.with_name("out.jsonl.state").read_text())["records"]
+    assert done > 300
+    asked = []
+
+    class Counting(Scorer):
+        def score(self, conversations):
+            asked.extend(conversations)
+            return super().score(conversations)
+
+    score_to(unfinished, records, Counting(*scorer))
+    assert asked == [record for record in records[done:] if isinstance(record, Conversation)]
+
+
+def test_a_changed_input_is_noticed(unfinished, records, scorer):
+    for changed in ([records[1], records[0], *records[2:]], records[:10]):
+        with pytest.raises(InputError, match="the input has changed"):
+            score_to(unfinished, changed, scorer)
+    score_to(unfinished, records, scorer)
+
+
+def test_an_unfinished_file_of_another_run_is_not_continued(unfinished, records, scorer):
     with pytest.raises(InputError, match="left by a run with other metrics"):
-        score_to(path, records, scorer, run_name="run-2")
-    score_to(path, records, scorer, run_name="run-2", resume=False)
-    assert path.exists()
+        score_to(unfinished, records, scorer, run_name="run-2")
+    score_to(unfinished, records, scorer, run_name="run-2", resume=False)
+    assert unfinished.exists()
 
 
 def test_a_broken_state_is_named(tmp_path, records, scorer):
@@ -259,17 +256,6 @@ def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, rec
     assert [path.name for path in (tmp_path / "real").iterdir()] == ["target.jsonl"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_a_replaced_file_of_scores_stays_private(tmp_path, records, scorer):
-    path = tmp_path / "out.jsonl"
-    path.touch(0o600)
-    with pytest.raises(KilledError):
-        score_to(path, records, scorer, KillAfter(400))
-    assert (tmp_path / "out.jsonl.partial").stat().st_mode & 0o777 == 0o600
-    score_to(path, records, scorer)
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 def test_one_broken_reply_costs_no_other(scorer):
     texts = ["fine", "boom", "good", "also good"]
     talk = Conversation("t", tuple(Turn("A", text) for text in texts))
@@ -298,12 +284,8 @@ def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
 
 
 def test_evidence_on_a_conversation_points_into_it_as_it_came():
-    turns = (
-        Turn("system", "Be kind.", role="system"),
-        Turn("user", "Hi", role="user"),
-        Turn("tool", "{}", role="tool"),
-        Turn("assistant", "Ahoy", role="assistant"),
-    )
+    said = {"system": "Be kind.", "user": "Hi", "tool": "{}", "assistant": "Ahoy"}
+    turns = tuple(Turn(role, text, role=role) for role, text in said.items())
 
     @metric("last", version="1", summary="?", judges="conversation", source="-",
             example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
@@ -349,3 +331,61 @@ def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
     mean = run(talks, scorer, Sink(RUN)).metrics[0].mean
     assert mean.value > 0.8
     assert 0 < mean.low < mean.value < mean.high < 1
+
+
+def of_turns(*turns):
+    return [Score("c", turn, "m", 0.5, "ok", None, (), (), "m:1") for turn in turns]
+
+
+@pytest.fixture
+def counted(tmp_path):
+    """A file that a killed run has left, of exactly the bytes its state counts."""
+    sink = ScoreFile(tmp_path / "out.jsonl", RUN, resume=True)
+    sink.append(of_turns(0, 1), State(RUN, "digest", 1))
+    sink.close()
+    return tmp_path / "out.jsonl"
+
+
+def test_lines_of_just_the_counted_length_are_taken_up_again(counted):
+    sink = ScoreFile(counted, RUN, resume=True)
+    assert sink.done == State(RUN, "digest", 1, len(encode_scores(of_turns(0, 1))))
+    assert list(sink.replay()) == of_turns(0, 1)
+    sink.append(of_turns(2), State(RUN, "digest-2", 2))
+    sink.finish()
+    assert counted.read_bytes() == encode_scores(of_turns(0, 1, 2))
+    assert [path.name for path in counted.parent.iterdir()] == ["out.jsonl"]
+
+
+def test_lines_that_are_missing_are_not_taken_for_done(counted):
+    partial = counted.with_name("out.jsonl.partial")
+    partial.write_bytes(partial.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"partial: shorter than its state says; give --no-resume"):
+        ScoreFile(counted, RUN, resume=True)
+    sink = ScoreFile(counted, RUN, resume=False)
+    assert sink.done == State(RUN)
+    sink.finish()
+    assert counted.read_bytes() == b""
+
+
+def test_lines_are_on_the_disk_before_the_state_counts_them(tmp_path, monkeypatch):
+    path = tmp_path / "out.jsonl"
+    state = tmp_path / "out.jsonl.state"
+    durable: list[tuple[int, int, int]] = []
+
+    def fsync(descriptor):
+        """Note which file is made durable, how much of it, and what the state counts by then."""
+        file = os.fstat(descriptor)
+        counted = json.loads(state.read_bytes())["bytes"] if state.exists() else 0
+        durable.append((file.st_ino, file.st_size, counted))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    sink = ScoreFile(path, RUN, resume=True)
+    written = 0
+    for number in range(3):
+        before = written
+        sink.append(of_turns(number), State(RUN, "digest", number + 1))
+        written += len(encode_scores(of_turns(number)))
+        partial = path.with_name("out.jsonl.partial").stat()
+        assert (partial.st_ino, written, before) in durable
+        assert msgspec.json.decode(state.read_bytes(), type=State).bytes == written
+    sink.finish()
