@@ -166,7 +166,7 @@ class Slow:
 
     def __init__(self, loaded):
         self.loaded = loaded
-        self.metric, self.signature = loaded.metric, loaded.signature
+        self.metric, self.column = loaded.metric, loaded.column
         self.go = threading.Event()
 
     def score(self, conversations, speakers=()):
