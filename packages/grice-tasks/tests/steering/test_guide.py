@@ -10,7 +10,7 @@ import toy_model
 from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
 from grice.errors import BundleError, InputError
-from grice.models.stepwise import Sampler
+from grice.models.decoding import Sampler
 from grice_tasks.steering.dialogue import Sampling
 from grice_tasks.steering.guide import GuidedChoice, load_guide
 from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
@@ -68,8 +68,8 @@ def test_the_product_over_tokens_is_the_nearest_distribution_that_satisfies_the_
 @pytest.mark.parametrize(("strength", "least", "most"), [(0.0, 0.4, 0.6), (1.0, 0.93, 1.0)])
 def test_guided_replies_satisfy_the_label(trained, strength, least, most):
     random = np.random.default_rng(1).random
-    choosers = [GuidedChoice(trained[0], strength, random) for _ in range(300)]
-    written = Toy().choose([""] * 300, choosers)
+    selectors = [GuidedChoice(trained[0], strength, random) for _ in range(300)]
+    written = Toy().decode([""] * 300, selectors)
     assert least <= np.mean(["b" in reply.text for reply in written]) <= most
 
 
@@ -80,8 +80,8 @@ def test_strength_zero_is_the_base_exactly(trained):
 
 def test_what_is_drawn_without_strength_is_what_the_base_draws(trained):
     random = np.random.default_rng([7])
-    guided = Toy().choose([""] * 20, [GuidedChoice(trained[0], 0.0, random.random)] * 20)
-    assert guided == Toy().choose([""] * 20, [Sampler(1.0, [7])] * 20)
+    guided = Toy().decode([""] * 20, [GuidedChoice(trained[0], 0.0, random.random)] * 20)
+    assert guided == Toy().decode([""] * 20, [Sampler(1.0, [7])] * 20)
 
 
 def test_the_losses_fall_and_the_report_counts(trained):

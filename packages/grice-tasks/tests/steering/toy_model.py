@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice.models.stepwise import Chosen
+from grice.models.decoding import Continuation
 from grice_tasks.steering.candidates import END
 from grice_tasks.steering.dialogue import Labelled
 
@@ -30,15 +30,15 @@ class Toy:
     def logits(self, before):
         return np.log(STATES[int(1 in before)]).astype(np.float32) + 3.0
 
-    def choose(self, prompts, choosers, *, stop="\n", max_tokens=64):
-        return [self._written(choose, max_tokens) for choose in choosers]
+    def decode(self, prompts, selectors, *, stop="\n", max_tokens=64):
+        return [self._written(choose, max_tokens) for choose in selectors]
 
     def _written(self, choose, max_tokens):
         ids = []
         while len(ids) < max_tokens and 2 not in ids:
             ids.append(choose(self.logits(ids), ids))
         text = "".join(VOCABULARY[token] for token in ids if token != 2)
-        return Chosen(text, len(ids), ended=2 in ids)
+        return Continuation(text, len(ids), ended=2 in ids)
 
     def read_logits(self, prompts, replies, use):
         answers = []
@@ -58,7 +58,7 @@ def drawn_replies(count, seed=0):
         weights = np.exp(logits - logits.max())
         return int(random.choice(3, p=weights / weights.sum()))
 
-    written = Toy().choose([""] * count, [choose] * count)
+    written = Toy().decode([""] * count, [choose] * count)
     return [
         Labelled(number, "", reply.text + END, {"b": "b" in reply.text})
         for number, reply in enumerate(written)

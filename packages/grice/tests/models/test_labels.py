@@ -9,7 +9,7 @@ from test_engines import bundle, kept
 from grice.errors import BundleError
 from grice.models.bundle import open_bundle
 from grice.models.cache import Cache
-from grice.models.labels import CrossEncoder, LabelSettings
+from grice.models.pretrained import CrossEncoder, LabelSettings
 from grice.models.protocols import Pair
 
 

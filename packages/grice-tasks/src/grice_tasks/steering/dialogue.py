@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.evaluation.rerank import Candidate
+    from grice.models.decoding import TokenSelector
     from grice.models.protocols import SteerableLM
-    from grice.models.stepwise import Chooser
     from grice.scoring.run import Scorer
     from grice_tasks.steering.guide import Guide
 
@@ -78,11 +78,11 @@ class Dialogue:
         """Return the replies to what the user says, which become part of the conversation."""
         turns = [*self.turns, Turn(USER, text, USER)]
         prompt = chat_prompt(turns)
-        choosers: list[Chooser] = [likeliest]
+        selectors: list[TokenSelector] = [likeliest]
         if self._guide is not None:
-            choosers.append(GuidedChoice(self._guide, self._strength))
-        written = self._model.choose(
-            [prompt] * len(choosers), choosers, stop=END, max_tokens=self._max_tokens
+            selectors.append(GuidedChoice(self._guide, self._strength))
+        written = self._model.decode(
+            [prompt] * len(selectors), selectors, stop=END, max_tokens=self._max_tokens
         )
         replies = self._scored(turns, [each.text for each in written])
         self.turns = [*turns, Turn(ASSISTANT, replies[-1].text, ASSISTANT)]

@@ -28,11 +28,11 @@ import numpy as np
 
 from grice.errors import BundleError, InputError
 from grice.models.bundle import open_bundle
+from grice.models.decoding import sample_token
 from grice.models.loader import Settings, read_settings
 from grice.models.mlp import Mlp, quantized
 from grice.models.products import single_threaded
 from grice.models.protocols import Generated
-from grice.models.stepwise import drawn
 from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def likeliest(logits: Vector, before: Sequence[int]) -> int:
 
 
 class GuidedChoice:
-    """Chooses the tokens of a reply with a guide; see :class:`grice.models.stepwise.Chooser`."""
+    """Selects tokens with a guide; a :class:`~grice.models.decoding.TokenSelector`."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class GuidedChoice:
         if self._first and not before:
             order = (-weighed).argsort(kind="stable")
             return int(order[min(self._first, len(order) - 1)])
-        return int(weighed.argmax()) if self._draw is None else drawn(weighed, self._draw())
+        return int(weighed.argmax()) if self._draw is None else sample_token(weighed, self._draw())
 
 
 class GuidedGenerator:
@@ -240,7 +240,7 @@ class GuidedGenerator:
         if count < 1:
             raise InputError(f"{count} texts: at least one is needed")
         written = iter(
-            self._model.choose(
+            self._model.decode(
                 [prompt for prompt in prompts for _ in range(count)],
                 [
                     GuidedChoice(self._guide, self._strength, first=place)

@@ -1,7 +1,7 @@
-"""What a model can be asked for. Metrics know these protocols and no engine.
+"""Interfaces of models; metrics import no engine.
 
 Every call takes a whole batch and returns one answer per item in the same order. An answer
-depends on its own item alone, never on its neighbours in the batch.
+depends on its own item alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from grice.models.stepwise import Chooser, Chosen
+    from grice.models.decoding import Continuation, TokenSelector
 
     Vector: TypeAlias = NDArray[np.float32]
 
@@ -22,19 +22,14 @@ Answer = TypeVar("Answer")
 
 
 class Pair(NamedTuple):
-    """Two sides to be judged together.
-
-    Attributes:
-        left: Segments of the left side in order; a premise is a single one.
-        right: The text on the right side, such as a hypothesis.
-    """
+    """Left side in segments (a history, or one premise) and right side (a reply, a hypothesis)."""
 
     left: tuple[str, ...]
     right: str
 
 
 class TaggedSpan(NamedTuple):
-    """A labelled stretch ``text[start:end]`` and how sure the tagger is, 0 to 1."""
+    """A labelled span ``text[start:end]`` and its probability."""
 
     start: int
     end: int
@@ -43,18 +38,18 @@ class TaggedSpan(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A stretch of a passage that a language model reads; ``scored`` asks for its tokens."""
+    """A part of the text for a language model: context, or a target span (``scored``)."""
 
     text: str
     scored: bool = False
 
 
 Passage: TypeAlias = "Sequence[Segment]"
-"""What a language model reads at once."""
+"""Context and target spans, read at once."""
 
 
 class TokenScore(NamedTuple):
-    """A token, ``text[start:end]`` of its segment, and its log probability (nats, at most 0)."""
+    """Log probability (nats) of the token ``text[start:end]`` of a segment."""
 
     start: int
     end: int
@@ -76,12 +71,7 @@ class Message(NamedTuple):
 
 
 class ChatRequest(NamedTuple):
-    """What a chat model is asked.
-
-    Attributes:
-        temperature: How freely it draws its words; 0 takes the most probable ones.
-        seed: Requests that differ in nothing else are answered independently.
-    """
+    """A request to a chat model; ``seed`` tells equal requests apart."""
 
     messages: tuple[Message, ...]
     temperature: float = 0.0
@@ -90,16 +80,18 @@ class ChatRequest(NamedTuple):
 
 
 class Unanswered(NamedTuple):
-    """Why a chat model gave no usable answer to a request."""
+    """The reason why a chat model gave no usable answer."""
 
     reason: str
 
 
 class Reader(Protocol):
-    """Reads texts, of which some may be too long for it."""
+    """A model of texts with a maximum length.
+
+    ``identity`` names weights and arithmetic; equal identities give equal numbers.
+    """
 
     identity: str
-    """Names the weights and the arithmetic; equal identities give equal numbers."""
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
@@ -108,19 +100,16 @@ class Reader(Protocol):
 
 @runtime_checkable
 class Encoder(Reader, Protocol):
-    """Turns texts into vectors."""
+    """Sentence vectors."""
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector per text, each of shape ``(dimensions,)``, float32.
-
-        A text without a word gives the zero vector.
-        """
+        """Return one unit vector (float32) per text; zeros for a text without a word."""
         ...
 
 
 @runtime_checkable
 class PairClassifier(Reader, Protocol):
-    """Judges how well two sides go together."""
+    """Classifier of pairs."""
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive class for each pair, 0 to 1."""
@@ -129,7 +118,7 @@ class PairClassifier(Reader, Protocol):
 
 @runtime_checkable
 class SpanTagger(Protocol):
-    """Finds labelled stretches in texts."""
+    """Tagger of spans."""
 
     identity: str
 
@@ -140,7 +129,7 @@ class SpanTagger(Protocol):
 
 @runtime_checkable
 class TextScorer(Protocol):
-    """Says how probable texts are after prompts."""
+    """Likelihood of texts after prompts."""
 
     identity: str
 
@@ -151,7 +140,7 @@ class TextScorer(Protocol):
 
 @runtime_checkable
 class CausalLM(Reader, TextScorer, Protocol):
-    """A causal language model."""
+    """Causal language model."""
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
         """Return for each passage the tokens of each of its scored segments."""
@@ -160,41 +149,36 @@ class CausalLM(Reader, TextScorer, Protocol):
 
 @runtime_checkable
 class CausalGenerator(CausalLM, Protocol):
-    """A causal language model that also writes."""
+    """Causal language model that generates text."""
 
     def alternatives(
         self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
     ) -> list[tuple[Generated, ...]]:
-        """Return continuations that differ from their first token on: the ``count`` likeliest.
+        """Return ``count`` continuations that begin with the most probable first tokens.
 
-        Each goes on with the best token each time, so that nothing is drawn at random. The log
-        probability of a text is that of its first token.
+        Each is continued greedily. The log probability of a text is that of its first token.
         """
         ...
 
 
 @runtime_checkable
 class SteerableLM(CausalGenerator, Protocol):
-    """A causal language model that shows the logits of every step and lets others choose."""
+    """Causal language model with access to the logits of every step."""
 
     @property
     def vocabulary(self) -> Sequence[str]:
-        """The piece of each token id."""
+        """The token of each id."""
         ...
 
-    def choose(
+    def decode(
         self,
         prompts: Sequence[str],
-        choosers: Sequence[Chooser],
+        selectors: Sequence[TokenSelector],
         *,
         stop: str = "\n",
         max_tokens: int = 64,
-    ) -> list[Chosen]:
-        """Return continuations whose tokens are chosen.
-
-        Args:
-            choosers: What chooses, one of its own for each prompt.
-        """
+    ) -> list[Continuation]:
+        """Return continuations whose tokens are selected, by one selector per prompt."""
         ...
 
     def sample(
@@ -206,14 +190,8 @@ class SteerableLM(CausalGenerator, Protocol):
         temperature: float = 1.0,
         stop: str = "\n",
         max_tokens: int = 64,
-    ) -> list[tuple[Chosen, ...]]:
-        """Return continuations that are drawn as the model finds them probable.
-
-        Args:
-            count: How many texts of each; equal ones are not left out.
-            seed: Of what is drawn; texts of a prompt depend on no other prompt.
-            temperature: Logits are divided by it.
-        """
+    ) -> list[tuple[Continuation, ...]]:
+        """Return ``count`` samples per prompt; those of a prompt depend on no other prompt."""
         ...
 
     def read_logits(
@@ -222,41 +200,35 @@ class SteerableLM(CausalGenerator, Protocol):
         texts: Sequence[str],
         use: Callable[[NDArray[np.float32], list[int]], Answer],
     ) -> list[Answer]:
-        """Return what a function makes of each text, read behind its prompt.
+        """Return ``use(logits, ids)`` for each text after its prompt.
 
-        Args:
-            use: Is given the logits before each token of the text, shape ``(tokens,
-                vocabulary)``, and the ids of these tokens.
+        ``logits`` are those before each token, shape ``(tokens, vocabulary)``.
         """
         ...
 
 
 @runtime_checkable
 class PassageEncoder(Reader, Protocol):
-    """Turns segments of passages into vectors that depend on all that stands before."""
+    """Vectors of segments that depend on the text before them."""
 
     dimensions: int
 
     def mean_states(self, passages: Sequence[Passage]) -> list[list[Vector]]:
-        """Return for each passage the mean state of each of its scored segments."""
+        """Return for each passage the mean hidden state of each of its scored segments."""
         ...
 
 
 @runtime_checkable
 class Chat(Protocol):
-    """A chat model that answers in a stated form."""
+    """Chat model with structured output."""
 
     identity: str
 
     def answers(
         self, requests: Sequence[ChatRequest], form: type[Answer]
     ) -> list[Answer | Unanswered]:
-        """Return the answer to each request, or why there is none.
+        """Return the answer to each request as a record of type ``form``, or why there is none.
 
-        Args:
-            form: What each answer must be: a record whose JSON schema the model is given.
-
-        Raises:
-            StoppedError: If nothing more may be asked, or nobody answers any more.
+        Raises StoppedError if a limit of requests is reached or the endpoint stops answering.
         """
         ...

@@ -13,7 +13,7 @@ from grice.errors import BundleError, InputError, ModelError
 from grice.models.batching import groups
 from grice.models.conversion.checkpoint import FAMILIES
 from grice.models.conversion.huggingface import read_config
-from grice.models.transformers import no_bars
+from grice.models.pretrained import quiet
 from grice_research.published_models.convert import SEPARATOR
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Learner(ABC):
 
         self.torch = torch_module()
         self.device = "cuda" if self.torch.cuda.is_available() else "cpu"
-        with no_bars(transformers):
+        with quiet(transformers):
             settings |= {"local_files_only": True, "trust_remote_code": False}
             opened_class = getattr(transformers, self.auto)
             opened = opened_class.from_pretrained(base, use_safetensors=True, **settings)
@@ -126,7 +126,7 @@ class Learner(ABC):
         """Write the checkpoint in the layout of Hugging Face."""
         import transformers
 
-        with no_bars(transformers):
+        with quiet(transformers):
             self.network.save_pretrained(folder)
         self.tokenizer.no_truncation()
         self.tokenizer.save(str(folder / "tokenizer.json"))

@@ -9,9 +9,9 @@ import pytest
 
 import tiny_decoder
 from grice.errors import InputError
+from grice.models.decoding import Continuation, Sampler, sample_token
 from grice.models.loader import ModelLoader
 from grice.models.protocols import SteerableLM
-from grice.models.stepwise import Chosen, Sampler, drawn
 
 PROMPTS = ["i eat", "A : i sleep", "happy"]
 
@@ -37,7 +37,7 @@ def third_word(logits):
 
 
 def test_the_likeliest_token_each_time_is_what_the_model_writes(model):
-    chosen = model.choose(PROMPTS, [likeliest] * 3, stop="~", max_tokens=6)
+    chosen = model.decode(PROMPTS, [likeliest] * 3, stop="~", max_tokens=6)
     written = model.alternatives(PROMPTS, count=1, stop="~", max_tokens=6)
     assert [each.text for each in chosen] == [texts[0].text for texts in written]
 
@@ -49,7 +49,7 @@ def test_whatever_is_chosen_the_logits_are_those_behind_it(model):
         seen.append(logits.copy())
         return third_word(logits)
 
-    (chosen,) = model.choose(["i eat"], [third], stop="~", max_tokens=5)
+    (chosen,) = model.decode(["i eat"], [third], stop="~", max_tokens=5)
     (read,) = model.read_logits(["i eat"], [chosen.text], lambda logits, ids: (logits, ids))
     assert chosen.tokens == 5
     assert np.stack(seen) == pytest.approx(read[0], abs=1e-3)
@@ -62,12 +62,12 @@ def test_a_text_ends_with_the_token_that_stops_it(model):
     def at_last(logits, before):
         return end if len(before) == 2 else 6
 
-    (chosen,) = model.choose(["i eat"], [at_last], stop="sleep", max_tokens=6)
-    assert chosen == Chosen("i i", 3, ended=True)
+    (chosen,) = model.decode(["i eat"], [at_last], stop="sleep", max_tokens=6)
+    assert chosen == Continuation("i i", 3, ended=True)
 
 
 def test_a_prompt_without_a_token_is_not_continued(model):
-    assert model.choose([""], [likeliest], max_tokens=4) == [Chosen("", 0, ended=False)]
+    assert model.decode([""], [likeliest], max_tokens=4) == [Continuation("", 0, ended=False)]
     (size,) = model.read_logits([""], ["eat"], lambda logits, ids: logits.shape)
     assert size == (0, len(model.vocabulary))
 
@@ -88,7 +88,7 @@ def test_what_was_drawn_is_not_drawn_again(folder, tmp_path):
         first = models.load(f"file:{folder}", SteerableLM).sample(PROMPTS, **asked)
     with ModelLoader(mode="exact", workers=1, cache=tmp_path) as models:
         again = models.load(f"file:{folder}", SteerableLM)
-        again.choose = None
+        again.decode = None
         assert again.sample(PROMPTS, **asked) == first
 
 
@@ -97,7 +97,13 @@ def test_tokens_are_drawn_by_their_probability():
     choose = Sampler(1.0, [0])
     counts = np.bincount([choose(logits, ()) for _ in range(4000)], minlength=3) / 4000
     assert counts == pytest.approx([0.7, 0.2, 0.1], abs=0.03)
-    assert [drawn(logits, number) for number in (0.0, 0.69, 0.71, 0.91, 1.0)] == [0, 0, 1, 2, 2]
+    assert [sample_token(logits, number) for number in (0.0, 0.69, 0.71, 0.91, 1.0)] == [
+        0,
+        0,
+        1,
+        2,
+        2,
+    ]
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
@@ -109,4 +115,4 @@ def test_a_temperature_that_means_nothing_is_refused(model, temperature):
 @pytest.mark.parametrize("asked", [{"max_tokens": 0}, {"max_tokens": 30}])
 def test_texts_that_cannot_be_written_are_refused(model, asked):
     with pytest.raises(InputError, match="of 1 to 20 tokens"):
-        model.choose(["i eat"], [likeliest], **asked)
+        model.decode(["i eat"], [likeliest], **asked)

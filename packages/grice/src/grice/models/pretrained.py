@@ -1,0 +1,408 @@
+"""Published checkpoints as they are, on ONNX Runtime or transformers.
+
+For architectures that CTranslate2 lacks (DeBERTa, ModernBERT, ELECTRA) or checkpoints published as
+ONNX. An ONNX graph takes ``input_ids``, ``attention_mask`` and perhaps ``token_type_ids``, as
+exporters for transformers write it; its first output counts. transformers opens the folder of a
+checkpoint offline, from safetensors alone, without code of the checkpoint, on a GPU if there is
+one. Arithmetic is float32, or that of the graph.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError, ModelError, os_reason
+from grice.models.batching import run_apart
+from grice.models.causal import MIN_TOKENS, CausalSettings
+from grice.models.decoding import WindowedLM
+from grice.models.loader import Settings, model_type
+from grice.models.protocols import CausalLM, Encoder, PairClassifier
+from grice.models.store.places import copy_files
+from grice.models.tokenization import CHARACTERS, beginning, ending, open_tokenizer
+from grice.numeric import sigmoid, softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+    from tokenizers import Encoding
+
+    from grice.models.bundle import Bundle, CardValue
+    from grice.models.cache import Cache
+    from grice.models.decoding import Tokens
+    from grice.models.loader import ModelLoader, ModelType
+    from grice.models.protocols import Pair, Vector
+
+MAX_TOKENS = 512
+"""Most tokens that are read at once: attention takes time with their square."""
+
+
+class Config(msgspec.Struct, frozen=True):
+    """The fields of ``config.json`` that are needed."""
+
+    hidden_size: int = 0
+    max_position_embeddings: int = MAX_TOKENS
+    model_type: str = ""
+    pad_token_id: int | None = None
+    id2label: dict[str, str] = {}
+
+
+def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
+    """Copy a checkpoint into a model folder, and return the settings of its card.
+
+    The labels are those of the checkpoint in lower case; the positive one is ``entailment`` where
+    there is one, else the last.
+    """
+    needed = ("config.json", "tokenizer.json")
+    for name in needed:
+        if not (source / name).is_file():
+            raise BundleError(f"{source}: no checkpoint of transformers, {name} is missing")
+    graphs = [at for at in (source / "model.onnx", source / "onnx" / "model.onnx") if at.is_file()]
+    weights = sorted(path.name for path in source.glob("*.safetensors*"))
+    if not graphs and not weights:
+        raise BundleError(f"{source}: holds neither model.onnx nor *.safetensors")
+    path = source / "config.json"
+    try:
+        config = msgspec.json.decode(path.read_bytes(), type=Config)
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except msgspec.DecodeError as error:
+        raise BundleError(f"{path}: no configuration of transformers: {error}") from error
+    copy_files(source, target, [*needed, *(() if graphs else weights)])
+    for graph in graphs[:1]:
+        copy_files(graph.parent, target, [graph.name])
+    # The positions of RoBERTa begin after the padding.
+    first = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
+    settings: dict[str, CardValue] = {
+        "max_tokens": min(MAX_TOKENS, config.max_position_embeddings - first),
+        "dimensions": config.hidden_size,
+    }
+    labels = [config.id2label[key].lower() for key in sorted(config.id2label, key=int)]
+    if labels:
+        settings["labels"] = labels
+        settings["positive"] = "entailment" if "entailment" in labels else labels[-1]
+    return settings
+
+
+class LabelSettings(Settings, frozen=True):
+    """Settings of classifiers of pairs.
+
+    Attributes:
+        max_tokens: How many tokens are read at once, both sides together.
+        labels: Those of the outputs; a single output is the probability of its label.
+        positive: The label whose probability :meth:`CrossEncoder.classify` returns.
+    """
+
+    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
+    labels: list[str]
+    positive: str
+
+
+class CrossEncoder:
+    """A classifier of pairs: probabilities of its labels, or of the positive one.
+
+    Of the right side the first half of what the model reads is kept, of the left side the end.
+    Pairs are computed one at a time, since in floating point a row depends on those beside it.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        settings: LabelSettings,
+        logits: Callable[[list[int], list[int]], NDArray[np.float32]],
+        cache: Cache,
+        *,
+        engine: str,
+        threads: int,
+    ) -> None:
+        if settings.positive not in settings.labels:
+            raise BundleError(
+                f"{bundle.folder / 'card.toml'}: settings.positive: one of "
+                f"{', '.join(settings.labels)} is needed, found {settings.positive!r}"
+            )
+        self.identity = f"{bundle.identity}/{engine}"
+        self.labels = tuple(settings.labels)
+        self._positive = settings.labels.index(settings.positive)
+        self._tokenizer = open_tokenizer(bundle)
+        self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=True)
+        self._logits = logits
+        self._cache = cache
+        self._threads = threads
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the probability of the positive label for each pair, 0 to 1."""
+        return [float(row[self._positive]) for row in self.label_probabilities(pairs)]
+
+    def label_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float32]:
+        """Return the probability of each label for each pair, shape ``(pairs, labels)``."""
+        rows = self._cache.cached_arrays(
+            self.identity,
+            [(*pair.left, pair.right) for pair in pairs],
+            lambda missing: run_apart(self._probabilities, missing, self._threads),
+            np.float32,
+        )
+        return np.array(rows, np.float32).reshape(-1, len(self.labels))
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        most = self._room // 2
+        return [len(self._encoded(beginning(text, most + 1)).ids) > most for text in texts]
+
+    def _probabilities(self, pair: tuple[str, ...]) -> NDArray[np.float32]:
+        *left, right = pair
+        second = self._encoded(beginning(right, self._room // 2))
+        second.truncate(self._room // 2)
+        room = self._room - len(second.ids)
+        first = self._encoded(ending(" ".join(left), room))
+        first.truncate(room, direction="left")
+        read = self._tokenizer.post_process(first, second, True)
+        logits = self._logits(read.ids, read.type_ids)
+        if len(logits) != len(self.labels):
+            raise BundleError(
+                f"{self.identity}: {len(logits)} outputs for the labels {', '.join(self.labels)}"
+            )
+        return np.asarray(sigmoid(logits), np.float32) if len(logits) == 1 else softmax(logits)
+
+    def _encoded(self, text: str) -> Encoding:
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+
+def _pair_types(
+    engine: str, opened: Callable[[Bundle, LabelSettings, ModelLoader], CrossEncoder]
+) -> tuple[ModelType[PairClassifier], ...]:
+    """Return the types of classifiers (relevance of a reply) and of NLI models on an engine."""
+    return tuple(
+        model_type(
+            f"{engine}-{suffix}",
+            task=task,
+            protocol=PairClassifier,
+            settings=LabelSettings,
+            convert=keep_checkpoint,
+        )(opened)
+        for suffix, task in (("classifier", "relevance"), ("nli", "entailment"))
+    )
+
+
+class _Graph:
+    """An ONNX graph with the inputs of transformers."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise _not_installed(bundle, "ONNX Runtime", "onnx") from None
+        options = onnxruntime.SessionOptions()
+        # Batches run beside each other, each on one core, as in every engine here.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        path = bundle.path("model.onnx")
+        self.engine = f"ort-{onnxruntime.__version__}"
+        self._session: Any = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+        self._takes = {given.name for given in self._session.get_inputs()}
+        needed = {"input_ids", "attention_mask"}
+        if not needed <= self._takes or self._takes - needed > {"token_type_ids"}:
+            raise BundleError(
+                f"{path}: takes {', '.join(sorted(self._takes))}; input_ids, "
+                "attention_mask and perhaps token_type_ids are expected"
+            )
+
+    def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
+        """Return the first output for one text."""
+        given = {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}
+        arrays = {k: np.array([v], np.int64) for k, v in given.items() if k in self._takes}
+        (output,) = self._session.run([self._session.get_outputs()[0].name], arrays)
+        return np.asarray(output[0], np.float32)
+
+
+def _not_installed(bundle: Bundle, engine: str, extra: str) -> ModelError:
+    return ModelError(
+        f"{bundle.folder}: a model of type {bundle.card.kind} runs on {engine}: "
+        f'pip install "grice[{extra}]"'
+    )
+
+
+class OnnxEncoderSettings(Settings, frozen=True):
+    """Settings of type ``onnx-encoder``."""
+
+    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
+    dimensions: int
+    pooling: Literal["mean", "first"] = "mean"
+
+
+class OnnxEncoder:
+    """An encoder; a text longer than the model reads keeps its end."""
+
+    def __init__(
+        self, bundle: Bundle, settings: OnnxEncoderSettings, cache: Cache, *, threads: int
+    ) -> None:
+        self._graph = _Graph(bundle)
+        self.identity = f"{bundle.identity}/{self._graph.engine}"
+        self.dimensions = settings.dimensions
+        self._pooling = settings.pooling
+        self._tokenizer = open_tokenizer(bundle)
+        added = self._tokenizer.num_special_tokens_to_add(is_pair=False)
+        self._room = settings.max_tokens - added
+        self._cache = cache
+        self._threads = threads
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector per text; zeros for a text without a word."""
+        return self._cache.cached_arrays(
+            self.identity,
+            texts,
+            lambda missing: run_apart(self._vector, missing, self._threads),
+            np.float32,
+        )
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it holds more tokens than the model reads."""
+        return [
+            len(text) > self._room * CHARACTERS
+            or len(self._tokenizer.encode(text, add_special_tokens=False).ids) > self._room
+            for text in texts
+        ]
+
+    def _vector(self, text: str) -> Vector:
+        read = self._tokenizer.encode(ending(text, self._room), add_special_tokens=False)
+        if not read.ids:
+            return np.zeros(self.dimensions, np.float32)
+        read.truncate(self._room, direction="left")
+        whole = self._tokenizer.post_process(read, None, True)
+        states = self._graph(whole.ids, whole.type_ids)
+        if states.ndim != 2 or states.shape[1] != self.dimensions:
+            raise BundleError(
+                f"{self.identity}: states of shape {states.shape}; {self.dimensions} dimensions a "
+                "token are expected"
+            )
+        pooled = states.mean(axis=0) if self._pooling == "mean" else states[0]
+        return np.asarray(pooled / np.linalg.norm(pooled), np.float32)
+
+
+@model_type(
+    "onnx-encoder",
+    task="sentence vectors",
+    protocol=Encoder,
+    settings=OnnxEncoderSettings,
+    convert=keep_checkpoint,
+)
+def onnx_encoder(bundle: Bundle, settings: OnnxEncoderSettings, loader: ModelLoader) -> OnnxEncoder:
+    """Open an encoder on ONNX Runtime."""
+    return OnnxEncoder(bundle, settings, loader.cache, threads=loader.workers)
+
+
+def _on_onnx(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
+    graph = _Graph(bundle)
+    return CrossEncoder(
+        bundle, settings, graph, loader.cache, engine=graph.engine, threads=loader.workers
+    )
+
+
+onnx_classifier, onnx_nli = _pair_types("onnx", _on_onnx)
+
+
+class _Network:
+    """A network of transformers on the device that is there."""
+
+    def __init__(self, bundle: Bundle, auto: str) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise _not_installed(bundle, "transformers", "transformers") from None
+        self.torch: Any = torch
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
+        auto_class: Any = getattr(transformers, auto)
+        with quiet(transformers):
+            opened, report = auto_class.from_pretrained(
+                bundle.folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+        # They would be initialised at random.
+        if missing := sorted(report["missing_keys"]):
+            raise BundleError(f"{bundle.folder}: weight {missing[0]} is missing")
+        self._model = opened.float().eval().to(self.device)
+        self.config = opened.config
+
+    def logits(self, **given: list[int]) -> Any:  # noqa: ANN401 - a tensor
+        """Return the outputs for one text."""
+        torch = self.torch
+        arrays = {k: torch.tensor([v], device=self.device) for k, v in given.items()}
+        with torch.inference_mode():
+            return self._model(**arrays).logits[0]
+
+
+@contextmanager
+def quiet(transformers: ModuleType) -> Iterator[None]:
+    """Switch off progress bars and reports of new heads while weights are loaded."""
+    settings = transformers.utils.logging
+    bars, verbosity = settings.is_progress_bar_enabled(), settings.get_verbosity()
+    settings.disable_progress_bar()
+    settings.set_verbosity_error()
+    try:
+        yield
+    finally:
+        settings.set_verbosity(verbosity)
+        if bars:
+            settings.enable_progress_bar()
+
+
+class TransformersCausalLM(WindowedLM):
+    """A causal language model; one text at a time, by all threads of torch."""
+
+    def __init__(self, bundle: Bundle, settings: CausalSettings, cache: Cache) -> None:
+        self._network = _Network(bundle, "AutoModelForCausalLM")
+        identity = f"{bundle.identity}/{self._network.engine}"
+        super().__init__(bundle, identity, settings.max_tokens, cache)
+        self._vocabulary = open_tokenizer(bundle)
+
+    def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
+        return [self._log_probabilities(window) for window in windows]
+
+    def _log_probabilities(self, tokens: Tokens) -> list[float]:
+        # Every token is one of the vocabulary: it comes from the same tokenizer.
+        ids = [self._vocabulary.token_to_id(token) or 0 for token in tokens]
+        logits = self._network.logits(input_ids=ids)
+        values = logits[:-1].log_softmax(-1)
+        taken = self._network.torch.tensor(ids[1:], device=self._network.device)
+        chosen: list[float] = values.gather(-1, taken[:, None])[:, 0].tolist()
+        return chosen
+
+
+@model_type(
+    "transformers-lm",
+    task="likelihood",
+    protocol=CausalLM,
+    settings=CausalSettings,
+    convert=keep_checkpoint,
+)
+def transformers_causal_lm(
+    bundle: Bundle, settings: CausalSettings, loader: ModelLoader
+) -> TransformersCausalLM:
+    """Open a causal language model on transformers."""
+    return TransformersCausalLM(bundle, settings, loader.cache)
+
+
+def _on_transformers(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
+    network = _Network(bundle, "AutoModelForSequenceClassification")
+    types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
+
+    def logits(ids: list[int], type_ids: list[int]) -> NDArray[np.float32]:
+        given = {"input_ids": ids, "attention_mask": [1] * len(ids)}
+        output = network.logits(**given, **({"token_type_ids": type_ids} if types else {}))
+        return np.asarray(output.cpu().numpy(), np.float32)
+
+    return CrossEncoder(bundle, settings, logits, loader.cache, engine=network.engine, threads=1)
+
+
+transformers_classifier, transformers_nli = _pair_types("transformers", _on_transformers)
