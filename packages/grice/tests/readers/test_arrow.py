@@ -62,7 +62,7 @@ def test_packed_with_gzip_it_reads_the_same(tmp_path):
 
 def test_wrong_columns_name_the_near_ones(tmp_path):
     path = written(tmp_path / "odd.parquet", {"convers_id": ["a"], "txt": ["Hello."]})
-    with pytest.raises(InputError, match=r"found convers_id, txt.*'conversation_id' for.*'text'"):
+    with pytest.raises(InputError, match=r"are convers_id, txt .*'conversation_id' for.*'text'"):
         read(path)
 
 

@@ -37,7 +37,7 @@ Found: TypeAlias = Conversation | RecordError
 """What reading yields: a conversation, or what is wrong with a record."""
 
 
-class Format(msgspec.Struct, frozen=True, kw_only=True):
+class Format(msgspec.Struct, frozen=True):
     """One way a conversation can come in.
 
     Attributes:

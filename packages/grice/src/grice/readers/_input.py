@@ -10,8 +10,9 @@ import select
 import sys
 import zlib
 from contextlib import ExitStack, suppress
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from grice.errors import InputError, RecordError, os_reason
 from grice.readers._json import Line
@@ -56,40 +57,18 @@ class SilenceError(Exception):
         self.cause = cause
 
 
-class _Readable(Protocol):
-    def read1(self, size: int, /) -> bytes: ...
+class _Raw(io.RawIOBase):
+    """A stream that takes what is there of another, with a call before each read."""
 
-
-class _Replayed(io.RawIOBase):
-    """A stream that begins with bytes that were already taken from it."""
-
-    def __init__(
-        self,
-        prefix: bytes,
-        stream: _Readable,
-        error: Exception | None,
-        wait: Callable[[], None] | None,
-    ) -> None:
-        self._prefix = memoryview(prefix)
-        self._stream = stream
-        # Raised in its place behind the prefix: a broken gzip stream may not raise it twice.
-        self._error = error
-        self._wait = wait
+    def __init__(self, read1: Callable[[int], bytes], wait: Callable[[], None]) -> None:
+        self._read1, self._wait = read1, wait
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
-        if self._prefix:
-            count = min(len(buffer), len(self._prefix))
-            buffer[:count] = self._prefix[:count]
-            self._prefix = self._prefix[count:]
-            return count
-        if self._error is not None:
-            raise self._error
-        if self._wait is not None:
-            self._wait()
-        data = self._stream.read1(len(buffer))
+        self._wait()
+        data = self._read1(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -124,42 +103,38 @@ class Input:
 
     def _open(self, source: str, peek: int) -> None:
         self._size = self._descriptor = None
+        file: io.BufferedReader
         if source == "-":
-            file = cast("io.BufferedReader", sys.stdin.buffer)
+            standard = cast("io.BufferedReader", sys.stdin.buffer)
             with suppress(OSError, AttributeError):  # not of the system, as in tests
-                self._descriptor = file.fileno()
+                self._descriptor = standard.fileno()
+            file = io.BufferedReader(_Raw(standard.read1, self._wait), _BLOCK)
         elif is_url(source):
             file = self._closing.enter_context(open_url(source))
         else:
-            file = self._closing.enter_context(Path(source).open("rb"))  # noqa: SIM115
+            file = cast("io.BufferedReader", Path(source).open("rb", _BLOCK))  # noqa: SIM115
+            self._closing.callback(file.close)
             self._size = os.fstat(file.fileno()).st_size if file.seekable() else None
-        self._file = file
-        wait = None if self._descriptor is None else self._wait
-        prefix, error = self._peeked(file, b"", len(_GZIP))
-        self._is_packed = prefix.startswith(_GZIP)
-        stream: _Readable = file
+        self._file = self._lines = file
+        self._is_packed = file.peek(len(_GZIP)).startswith(_GZIP)
         if self._is_packed:
-            packed = io.BufferedReader(_Replayed(prefix, file, error, wait), _BLOCK)
-            stream = self._closing.enter_context(gzip.GzipFile(fileobj=packed))
-            prefix, error, wait = b"", None, None
-        if error is None:
-            prefix, error = self._peeked(stream, prefix, peek)
-        self.prefix = prefix.removeprefix(_BOM)
-        self._lines = io.BufferedReader(_Replayed(self.prefix, stream, error, wait), _BLOCK)
-
-    def _peeked(
-        self, stream: _Readable, prefix: bytes, size: int
-    ) -> tuple[bytes, Exception | None]:
-        """Read on to so many bytes; one whole line of a stream that is silent is enough."""
-        while len(prefix) < size and not (b"\n" in prefix and self._is_silent()):
+            packed = self._closing.enter_context(gzip.GzipFile(fileobj=file))
+            self._lines = io.BufferedReader(_Raw(packed.read1, lambda: None), _BLOCK)
+        prefix = b""
+        # Raised in its place behind the prefix: a broken gzip stream may not raise it twice.
+        self._error: Exception | None = None
+        # One whole line of a stream that is silent is enough.
+        while len(prefix) < peek and not (b"\n" in prefix and self._is_silent()):
             try:
-                data = stream.read1(size - len(prefix))
+                data = self._lines.read1(peek - len(prefix))
             except _UNREADABLE as error:
-                return prefix, error
+                self._error = error
+                break
             if not data:
                 break
             prefix += data
-        return prefix, None
+        self.prefix = prefix.removeprefix(_BOM)
+        self._head = io.BytesIO(self.prefix)
 
     def _is_silent(self) -> bool:
         if self._descriptor is None:
@@ -186,11 +161,9 @@ class Input:
                 f"{self.name}: its lines end in CR alone, as on old Macs; convert them with: "
                 "tr '\\r' '\\n'"
             )
+        if not prefix and self._error is not None:
+            raise InputError(f"{self.name}: {_broken(self._error)}")
         if not prefix:
-            try:
-                self._lines.peek(1)
-            except _UNREADABLE as error:
-                raise InputError(f"{self.name}: {_broken(error)}") from None
             raise InputError(f"{self.name}: the file is empty; there is no conversation in it")
 
     @property
@@ -207,12 +180,15 @@ class Input:
         self._closing.close()
 
     def __iter__(self) -> Iterator[Line | RecordError]:
-        number = 0
-        readline = self._lines.readline
-        while True:
-            number += 1
+        readline, in_head = self._head.readline, True
+        for number in count(1):
             try:
                 data = readline(LONGEST_LINE)
+                if in_head and data[-1:] != b"\n":
+                    if self._error is not None:
+                        raise self._error
+                    readline, in_head = self._lines.readline, False
+                    data += readline(LONGEST_LINE - len(data))
                 if not data:
                     return
                 self.taken += len(data)
@@ -232,16 +208,16 @@ class Input:
 
     def blocks(self) -> Iterator[bytes | RecordError]:
         """Yield the bytes in blocks."""
-        while True:
-            try:
+        data = self._head.read()
+        try:
+            while data:
+                self.taken += len(data)
+                yield data
+                if self._error is not None:
+                    raise self._error
                 data = self._lines.read1(_BLOCK)
-            except _UNREADABLE as error:
-                yield RecordError(_broken(error), file=self.name)
-                return
-            if not data:
-                return
-            self.taken += len(data)
-            yield data
+        except _UNREADABLE as error:
+            yield RecordError(_broken(error), file=self.name)
 
 
 def _broken(error: Exception) -> str:

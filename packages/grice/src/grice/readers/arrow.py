@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import closing
-from difflib import get_close_matches
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.errors import InputError, RecordError, excerpt, os_reason, shortened
+from grice.errors import InputError, RecordError, excerpt, os_reason
 from grice.readers._formats import Format, best_format
 from grice.readers._input import Input, blocks_of
 from grice.readers._json import Line
 from grice.readers.table import Header, Row, check_parts, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
@@ -37,8 +36,6 @@ MISSING = (
     "Parquet files and Arrow tables need pyarrow, which is not installed: "
     'pip install "grice[arrow]"'
 )
-COLUMNS = ("turns", "messages", "context", "response", "conversation_id", "speaker", "text")
-"""Columns that are looked for first; the formats of JSON and of tables name the others."""
 ROWS = 256
 """Rows that are held as Python objects at a time."""
 PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
@@ -205,7 +202,7 @@ def _read_batches(
         row_is: RowIs = "turn" if header.is_grouped else "conversation"
         return TableRead(row_is, read_rows(cells, header, name))
     if any(batch.num_rows for batch in first):
-        raise InputError(f"{name}: {_no_layout(header.names)}")
+        header.checked(columns, name, "a list of turns or messages, or ")
     return TableRead("conversation", iter(()))
 
 
@@ -220,22 +217,6 @@ def _layout(
     prefix = b"\n".join(msgspec.json.encode(row) for _, row in rows)
     sure, form = best_format(prefix, "json", "table")
     return form if prefix and sure >= 0.5 else None
-
-
-def _no_layout(columns: Sequence[str]) -> str:
-    near = {
-        column: match[0]
-        for column in columns
-        if (match := get_close_matches(shortened(column).lower(), COLUMNS, n=1, cutoff=0.5))
-        and match[0] not in columns
-    }
-    meant = " and ".join(f"{right!r} for {wrong!r}" for wrong, right in [*near.items()][:3])
-    return (
-        f"no column holds conversations; found {excerpt(', '.join(columns), 200)}; expected a row "
-        "a conversation (turns or messages: a list), a row a response (context, response), or a "
-        f"row a turn (text with speaker or conversation_id){meant and f'; did you mean {meant}?'}; "
-        "or name columns, such as --column text=NAME (columns={'text': NAME} in Python)"
-    )
 
 
 def _rows(batches: Batches, name: str, numbers: Iterable[int]) -> Iterator[Numbered]:
@@ -277,33 +258,23 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
 
 
-def _sniff_stream(prefix: bytes) -> float:
+def _is_stream(prefix: bytes) -> bool:
     length = int.from_bytes(prefix[4:8], "little", signed=True)
-    return float(prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA)
+    return prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA
+
+
+def _format(name: str, summary: str, fits: Callable[[bytes], bool]) -> Format:
+    return Format(
+        name,
+        f"{summary} (`grice[arrow]`)",
+        lambda prefix: float(fits(prefix)),
+        _read,
+        has_columns=True,
+    )
 
 
 FORMATS = (
-    Format(
-        name="parquet",
-        summary="Parquet files: a conversation, a response or a turn per row (`grice[arrow]`)",
-        sniff=lambda prefix: float(prefix.startswith(PARQUET)),
-        read=_read,
-        has_columns=True,
-    ),
-    Format(
-        name="arrow",
-        summary="Arrow (Feather) files: a conversation, a response or a turn per row "
-        "(`grice[arrow]`)",
-        sniff=lambda prefix: float(prefix.startswith(ARROW)),
-        read=_read,
-        has_columns=True,
-    ),
-    Format(
-        name="arrow_stream",
-        summary="Arrow streams, as Hugging Face's `Dataset.save_to_disk` writes them "
-        "(`grice[arrow]`)",
-        sniff=_sniff_stream,
-        read=_read,
-        has_columns=True,
-    ),
+    _format("parquet", "Parquet files", lambda prefix: prefix.startswith(PARQUET)),
+    _format("arrow", "Arrow (Feather) files", lambda prefix: prefix.startswith(ARROW)),
+    _format("arrow_stream", "Arrow streams, as of `Dataset.save_to_disk`", _is_stream),
 )

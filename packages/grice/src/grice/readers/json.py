@@ -229,17 +229,6 @@ def _sniff_members(prefix: bytes) -> float:
 
 
 FORMATS = (
-    Format(
-        name="json",
-        summary="a JSON array of records, or records over several lines, in any of the JSON "
-        "layouts",
-        sniff=_sniff_array,
-        read=_read_array,
-    ),
-    Format(
-        name="topical_chat",
-        summary="the JSON files of Topical-Chat: one object, conversation ids to conversations",
-        sniff=_sniff_members,
-        read=_read_members,
-    ),
+    Format("json", "JSON: an array, or objects over several lines", _sniff_array, _read_array),
+    Format("topical_chat", "Topical-Chat: an object by id", _sniff_members, _read_members),
 )

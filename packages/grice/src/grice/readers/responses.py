@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,7 +18,8 @@ from grice.readers._build import (
     take,
     turn,
 )
-from grice.readers._json import FieldError, confidence, decode, field_names, kind
+from grice.readers._formats import Format
+from grice.readers._json import FieldError, confidence, decode, field_names, kind, records
 from grice.readers.messages import history_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, USER, partner_of
 from grice.readers.text import prefixed
@@ -252,33 +254,23 @@ def _proposal(prediction: object) -> dict[str, Json]:
     return proposal
 
 
+def _sniff_deco(prefix: bytes) -> float:
+    # A little more than the format `response`, which reads the same.
+    return min(1.0, confidence(prefix, _is_deco) * 1.02)
+
+
 FORMATS = (
-    json_format(
-        "response",
-        "JSON lines with a context or a question, a response and references (FED, USR, …)",
-        _fits,
-        build,
-    ),
-    replace(
-        json_format(
-            "deco",
-            "JSON lines with `history`, turns ended by `</UTT>`, and a response (DECO, ConTurE)",
-            _is_deco,
-            build,
-        ),
-        # A little more than the format `response`, which reads the same.
-        sniff=lambda prefix: min(1.0, confidence(prefix, _is_deco) * 1.02),
+    json_format("response", "JSON lines: a context or question and a response", _fits, build),
+    Format(
+        "deco",
+        "DECO: `history` with `</UTT>`, response",
+        _sniff_deco,
+        partial(records, build=build),
     ),
     json_format(
-        "preference",
-        "preference records with `prompt`, `chosen` and `rejected`, as trainers take them",
-        _is_preference,
-        _build_preference,
+        "preference", "`prompt`, `chosen` and `rejected`", _is_preference, _build_preference
     ),
     json_format(
-        "label_studio",
-        "Label Studio's tasks: `data` with a dialogue or a reply, and predictions",
-        _is_task,
-        _build_task,
+        "label_studio", "Label Studio: tasks of dialogues or replies", _is_task, _build_task
     ),
 )

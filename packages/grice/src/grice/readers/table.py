@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
+from difflib import get_close_matches
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grice.errors import InputError, RecordError, did_you_mean, excerpt, plural
+from grice.errors import InputError, RecordError, did_you_mean, excerpt, plural, shortened
 from grice.readers._build import alternate, conversation, turn
 from grice.readers._formats import TABLE_SURE, Format, Found
 from grice.readers._json import FieldError, Line, stem
@@ -25,7 +26,7 @@ from grice.readers.roles import ASSISTANT, USER
 from grice.records import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _DELIMITERS = "\t,;|"
 _MOST_LINES = 1_000
@@ -49,6 +50,8 @@ PARTS = {
 """Known names of the columns by their part; the first that is present counts."""
 _ROWS = (("context", "response"), ("question", "answer", "response"), ("text",))
 """Required columns by kind of row."""
+_OPTIONAL = frozenset({"speaker", "role", "time"})
+_NAMES = ("turns", "messages", "context", "response", "conversation_id", "speaker", "text")
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
 
@@ -66,9 +69,9 @@ class Header:
     Attributes:
         names: Names of the columns.
         kind: Kind of row: a ``response``, a ``turn``, a ``pair`` of turns, or None.
-        group: Column with the conversation if several rows may be one; None for all rows.
+        group: Column with the id of the conversation, if there is one.
         is_grouped: Whether several rows may be one conversation.
-        is_one: Whether the table is one conversation.
+        is_one: Whether the user says that the table is one conversation.
     """
 
     def __init__(
@@ -77,53 +80,40 @@ class Header:
         self.names, self.delimiter = list(names), delimiter
         plain = list(map(_plain, names))
         stated = {part: self.place(name) for part, name in (columns or {}).items()}
+        self.is_one = (columns or {}).get("conversation") == ""
         # The kind of row of which the user names most columns rules out the others.
         counts = [len(stated.keys() & set(parts)) for parts in _ROWS]
         chosen = [parts for parts, n in zip(_ROWS, counts, strict=True) if n == max(counts)]
         ruled_out = set().union(*_ROWS).difference(*chosen)
-        places: dict[str, int | None] = {
-            part: stated.get(part)
-            if part in stated or part in ruled_out
-            else next((plain.index(name) for name in known if name in plain), None)
+        found = {
+            part: next((plain.index(name) for name in known if name in plain), None)
             for part, known in PARTS.items()
-            if part not in ("question", "answer")
+            if part not in ruled_out
         }
+        found |= stated
         self.question: tuple[int, ...] = ()
         if "question" not in ruled_out:
-            self.question, places["answer"] = _pair(plain, stated)
-        self.is_one = (columns or {}).get("conversation") == ""
-        self._places = {part: place for part, place in places.items() if place is not None}
-        turn_id = plain.index("id") if "id" in plain and "conversation" not in stated else None
-        group = self._places.get("conversation", turn_id)
-        self.kind = self._kind(group)
+            self.question, found["answer"] = _pair(plain, stated)
+        places = {part: place for part, place in found.items() if place is not None}
+        named = places.get("conversation")
+        row_id = plain.index("id") if "id" in plain and "conversation" not in stated else None
+        self.kind = _kind(places, has_id=named is not None or row_id is not None or self.is_one)
         self.is_grouped = self.kind == "turn" or (
-            self.kind == "pair" and ("conversation" in self._places or self.is_one)
+            self.kind == "pair" and (named is not None or self.is_one)
         )
-        self.group = self._places.get("conversation")
-        if self.kind == "turn":
-            self.group = group
-        elif not self.is_grouped and turn_id is not None:
-            self.group = turn_id
+        # Beside a column with the conversation, an id is that of the turn or the pair.
+        by_conversation = self.is_grouped and (named is not None or self.kind == "pair")
+        self.group = named if by_conversation or row_id is None else row_id
+        if self.kind != "pair":
+            self.question = ()
+        fields = {"response": ("context", "response"), "turn": ("text", "speaker", "role", "time")}
+        pair = ("answer", "time") if self.is_grouped else ("answer",)
+        self._fields = [
+            (part, places[part]) for part in fields.get(self.kind or "", pair) if part in places
+        ]
         self._references = [i for i, name in enumerate(plain) if _REFERENCE.fullmatch(name)]
-        fields = {
-            "response": ("context", "response"),
-            "turn": ("text", "speaker", "role", "time"),
-            "pair": ("answer", "time") if self.is_grouped else ("answer",),
-        }.get(self.kind or "", ())
-        self._fields = [(part, self._places[part]) for part in fields if part in self._places]
-        used = {self.group, *self._references, *(place for _, place in self._fields)}
-        used.update(self.question if self.kind == "pair" else ())
+        used = {self.group, *self.question, *self._references, *dict(self._fields).values()}
         self._meta = [(name, i) for i, name in enumerate(self.names) if i not in used]
-
-    def _kind(self, group: int | None) -> str | None:
-        has = self._places.keys()
-        if {"context", "response"} <= has:
-            return "response"
-        if "text" in has and has & {"speaker", "role"}:
-            return "turn"
-        if self.question and "answer" in has:
-            return "pair"
-        return "turn" if "text" in has and (group is not None or self.is_one) else None
 
     def place(self, name: str) -> int | None:
         """Return the place of a column, by its name or one that differs in case and blanks."""
@@ -138,9 +128,9 @@ class Header:
         record: dict[str, Any] = {
             part: cells[place]
             for part, place in self._fields
-            if cells[place] or part not in ("speaker", "role", "time")
+            if cells[place] or part not in _OPTIONAL
         }
-        if self.kind == "pair":
+        if self.question:
             record["question"] = question_text([cells[place] for place in self.question])
         if self._references:
             record["references"] = [cells[place] for place in self._references if cells[place]]
@@ -148,24 +138,41 @@ class Header:
             record["meta"] = {name: cells[place] for name, place in self._meta}
         return record
 
-    def checked(self, columns: Mapping[str, str], file: str) -> Header:
+    def checked(self, columns: Mapping[str, str], file: str, others: str = "") -> Header:
         """Return the header if its columns can be read, else raise InputError."""
         for part, name in columns.items():
             if name and self.place(name) is None:
                 near = excerpt(did_you_mean(name, self.names), 300)
                 raise InputError(f"{file}: the table has no column {name!r} for {part}{near}")
         if self.kind is None:
+            known = [name for name in _NAMES if name not in self.names]
+            meant = [
+                f"{match[0]!r} for {name!r}"
+                for name in self.names
+                if (match := get_close_matches(_plain(shortened(name)), known, 1, 0.5))
+            ]
+            hint = f" (did you mean {' and '.join(meant[:3])}?)" if meant else ""
             raise InputError(
-                f"{file}: the columns of this table are {self.shown()}; it needs text with "
-                "speaker, role or conversation, or question and answer, or context and response: "
-                "say which column is which, as in --column text=NAME --column speaker=NAME "
-                "--column conversation=NAME (columns={'text': NAME, …} in Python)"
+                f"{file}: the columns of this table are {self.shown()}{hint}; it needs {others}"
+                "text with speaker, role or conversation, or question and answer, or context and "
+                "response: say which column is which, as in --column text=NAME --column "
+                "speaker=NAME --column conversation=NAME (columns={'text': NAME, …} in Python)"
             )
         return self
 
     def shown(self) -> str:
         """Return the names of the columns for messages."""
         return excerpt(", ".join(self.names), 200)
+
+
+def _kind(parts: Collection[str], *, has_id: bool) -> str | None:
+    if "context" in parts and "response" in parts:
+        return "response"
+    if "text" in parts and ("speaker" in parts or "role" in parts):
+        return "turn"
+    if "answer" in parts:
+        return "pair"
+    return "turn" if "text" in parts and has_id else None
 
 
 def _plain(name: str) -> str:
@@ -281,30 +288,6 @@ class _QuoteError(FieldError):
     """The quotes of a row do not match."""
 
 
-class _UnfinishedError(Exception):
-    """The text ends inside quotes."""
-
-
-def _cells(text: str, delimiter: str) -> list[str]:
-    limit = csv.field_size_limit()
-    if '"' not in text and "\r" not in text and len(text) <= limit:
-        return text.split(delimiter)
-    try:
-        return next(csv.reader([text], delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        reason = str(error)
-    if "end of data" in reason:
-        raise _UnfinishedError
-    if "field limit" in reason:
-        problem = f"a cell is longer than {limit} characters, which CSV cannot hold"
-        raise FieldError(None, f"{problem}; use JSON lines")
-    if "new-line" in reason:
-        raise _QuoteError(
-            None, "a quote is closed inside a cell, or a carriage return stands in it"
-        )
-    raise _QuoteError(None, f"the quotes of a cell do not match ({reason})")
-
-
 def _rows(
     lines: Iterable[Line | RecordError], name: str, delimiter: str
 ) -> Iterator[Row | RecordError]:
@@ -316,47 +299,53 @@ def _rows(
     """
     source = iter(lines)
     waiting: deque[Line | RecordError] = deque()
+    held: list[Line] = []  # lines of a row behind its first
 
-    def following() -> Line | RecordError | None:
-        return waiting.popleft() if waiting else next(source, None)
-
-    def over_lines(line: Line, held: list[Line]) -> list[str]:
-        """Return the cells of the row that begins with a line; add the other lines to held."""
-        texts = [line.text()]
-        size = len(texts[0])
-        while True:
+    def texts(first: str) -> Iterator[str]:
+        yield first + "\n"
+        size = len(first)
+        while (line := waiting.popleft() if waiting else next(source, None)) is not None:
+            if isinstance(line, RecordError):
+                waiting.appendleft(line)
+                return
+            held.append(line)
+            size += len(line.data)
+            if len(held) >= _MOST_LINES or size > _MOST_BYTES:
+                problem = "a quote is opened and not closed within 1,000 lines or 1 MiB"
+                raise _QuoteError(None, problem)
             try:
-                return _cells("\n".join(texts), delimiter)
-            except _UnfinishedError:
-                pass
-            while True:
-                more = following()
-                if more is None or isinstance(more, RecordError):
-                    if more is not None:
-                        waiting.appendleft(more)
-                    raise _QuoteError(None, "a quote is opened and never closed")
-                held.append(more)
-                size += len(more.data)
-                if len(held) >= _MOST_LINES or size > _MOST_BYTES:
-                    problem = "a quote is opened and not closed within 1,000 lines or 1 MiB"
-                    raise _QuoteError(None, problem)
-                try:
-                    texts.append(more.text())
-                except FieldError:
-                    problem = f"a quote is opened, and line {more.number} before its end"
-                    raise _QuoteError(None, f"{problem} is not text") from None
-                if '"' in texts[-1]:
-                    break
+                yield line.text() + "\n"
+            except FieldError:
+                problem = f"a quote is opened, and line {line.number} before its end is not text"
+                raise _QuoteError(None, problem) from None
 
-    while (line := following()) is not None:
+    def cells(text: str) -> list[str]:
+        if '"' not in text and "\r" not in text and len(text) <= csv.field_size_limit():
+            return text.split(delimiter)
+        try:
+            return next(csv.reader(texts(text), delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            reason = str(error)
+        if "field limit" in reason:
+            limit = f"{csv.field_size_limit()} characters"
+            problem = f"a cell is longer than {limit}, which CSV cannot hold; use JSON lines"
+            raise FieldError(None, problem)
+        if "end of data" in reason:
+            raise _QuoteError(None, "a quote is opened and never closed")
+        if "new-line" in reason:
+            problem = "a quote is closed inside a cell, or a carriage return stands in it"
+            raise _QuoteError(None, problem)
+        raise _QuoteError(None, f"the quotes of a cell do not match ({reason})")
+
+    while (line := waiting.popleft() if waiting else next(source, None)) is not None:
         if isinstance(line, RecordError):
             yield line
             continue
         if not line.data.strip():
             continue
-        held: list[Line] = []
+        held.clear()
         try:
-            yield Row(line.number, over_lines(line, held))
+            yield Row(line.number, cells(line.text()))
         except FieldError as bad:
             waiting.extendleft(reversed(held))
             if delimiter == "\t" and isinstance(bad, _QuoteError):
@@ -428,11 +417,6 @@ def _sniff(prefix: bytes) -> float:
 
 FORMATS = (
     Format(
-        name="table",
-        summary="CSV or TSV with a header: a response, a question and its answer, or a turn per "
-        "row",
-        sniff=_sniff,
-        read=_read,
-        has_columns=True,
+        "table", "CSV or TSV: a response, a pair or a turn per row", _sniff, _read, has_columns=True
     ),
 )

@@ -202,10 +202,6 @@ def _read_dailydialog(lines: Iterable[Line | RecordError], name: str) -> Iterato
     return parsed_lines(lines, name, parse)
 
 
-def _is_dailydialog(line: bytes) -> bool:
-    return b"__eou__" in line and not line.lstrip().startswith(b"{")
-
-
 _LABELS = ("labels", "eval_labels")
 
 
@@ -280,24 +276,21 @@ def _is_parlai(line: bytes) -> bool:
     )
 
 
+def _sniff_dailydialog(prefix: bytes) -> float:
+    return 0.9 * _share(prefix, lambda line: b"__eou__" in line and line.lstrip()[:1] != b"{")
+
+
+def _sniff_parlai(prefix: bytes) -> float:
+    return 0.95 * _share(prefix, _is_parlai)
+
+
 FORMATS = (
+    Format("transcript", "lines such as `Name: text`", _sniff_transcript, _read_transcript),
     Format(
-        name="transcript",
-        summary="plain text with lines such as `Name: text`, with or without a time",
-        sniff=_sniff_transcript,
-        read=_read_transcript,
+        "dailydialog",
+        "DailyDialog: a conversation per line, each turn ended by `__eou__`",
+        _sniff_dailydialog,
+        _read_dailydialog,
     ),
-    Format(
-        name="dailydialog",
-        summary="text with one conversation per line, each turn ended by `__eou__` (DailyDialog)",
-        sniff=lambda prefix: 0.9 * _share(prefix, _is_dailydialog),
-        read=_read_dailydialog,
-    ),
-    Format(
-        name="parlai",
-        summary="ParlAI text: `text:…` and `labels:…` parted by tabs, `episode_done:True` at the "
-        "end",
-        sniff=lambda prefix: 0.95 * _share(prefix, _is_parlai),
-        read=_read_parlai,
-    ),
+    Format("parlai", "ParlAI: `text:…` and `labels:…` with tabs", _sniff_parlai, _read_parlai),
 )

@@ -138,15 +138,6 @@ def _with_messages(
     return [call._replace(history=history, replies=replies)] if replies else []
 
 
-def _text_in(record: dict[str, Any], *names: str) -> str:
-    """Return the first of some fields that is a text or a number, as a text; else nothing."""
-    for name in names:
-        value = record.get(name)
-        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value):
-            return str(value)
-    return ""
-
-
 @cache
 def _steps(path: str) -> list[str]:
     return path.split("/")
@@ -164,8 +155,12 @@ def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON valu
 
 
 def _first(item: dict[str, Any], *paths: str) -> str:
-    """Return the first value at some paths that is a text or a number, as a text."""
-    return next(filter(None, (_text_in({"": _at(item, path)}, "") for path in paths)), "")
+    """Return the first value at some paths that is a text or a number, as a text; else nothing."""
+    for path in paths:
+        value = _at(item, path)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value):
+            return str(value)
+    return ""
 
 
 def _unquoted(value: object) -> Any:  # noqa: ANN401 - any JSON value
@@ -331,15 +326,15 @@ def _openai_calls(record: dict[str, Any], otherwise: str) -> list[Call]:
         half = any(response.get(name) for name in RETURNED)
         why = ": a response without its request" if half else ""
         raise FieldError("messages", f"missing{why}; found {field_names(record)}")
-    trace = _text_in(response, "id") or _text_in(record, "id", "custom_id") or otherwise
+    trace = _first(response, "id") or _first(record, "id", "custom_id") or otherwise
     name = (
         _first(response, "conversation/id")
-        or _text_in(record, "conversation_id", "conversation", "session_id", "thread_id")
-        or _text_in(response, "previous_response_id")
+        or _first(record, "conversation_id", "conversation", "session_id", "thread_id")
+        or _first(response, "previous_response_id")
         or trace
     )
     times = ("created_at", "created", "timestamp", "time")
-    time = _text_in(response, *times) or _text_in(record, *times)
+    time = _first(response, *times) or _first(record, *times)
     meta = {"model": response["model"]} if isinstance(response.get("model"), str) else {}
     returned = {key: response[key] for key in RETURNED if response.get(key)}
     sent = {key: request[key] for key in (*SENT, "instructions") if request.get(key)}
@@ -501,9 +496,9 @@ def _phoenix_calls(span: dict[str, Any], otherwise: str) -> list[Call]:
     fields = {f"context.{name}": value for name, value in context.items()}
     flat = _flat({name: value for name, value in span.items() if name != "context"})
     fields |= {name.removeprefix("attributes."): value for name, value in flat.items()}
-    trace = _text_in(fields, "context.trace_id", "trace_id") or otherwise
-    is_root = not _text_in(fields, "parent_id", "parentId")
-    return Span(trace, _text_in(fields, "start_time"), is_root, fields).calls()
+    trace = _first(fields, "context.trace_id", "trace_id") or otherwise
+    is_root = not _first(fields, "parent_id", "parentId")
+    return Span(trace, _first(fields, "start_time"), is_root, fields).calls()
 
 
 def _is_phoenix(span: dict[str, Any]) -> bool:
@@ -634,8 +629,9 @@ def _is_otel(record: dict[str, Any]) -> bool:
     return Span("", None, is_root=True, attributes=_flat(attributes)).has_call()
 
 
-def _unwrapped(record: dict[str, Any], wrappers: tuple[str, ...]) -> list[Any]:
-    lists = (record.get(name) for name in wrappers)
+def _unwrapped(record: dict[str, Any]) -> list[Any]:
+    """Return the items of an answer of an API, or of a list in a file; else the record itself."""
+    lists = (record.get(name) for name in ("data", "traces", "observations", "runs"))
     return next((items for items in lists if isinstance(items, list)), [record])
 
 
@@ -644,21 +640,15 @@ def _export(
     summary: str,
     is_item: Callable[[dict[str, Any]], bool],
     calls_of: Callable[[dict[str, Any], str], Iterable[Call]],
-    *wrappers: str,
 ) -> Format:
-    """Return the format of a tracer that exports an object a call.
-
-    ``calls_of`` gets an object and a name for a trace without one; ``wrappers`` are fields that may
-    hold a list of such objects.
-    """
+    """Return a format with an object a call; ``calls_of`` also gets a name for its trace."""
 
     def fits(record: dict[str, Any]) -> bool:
-        first = _unwrapped(record, wrappers)[:1]
-        return bool(first) and isinstance(first[0], dict) and is_item(first[0])
+        return any(isinstance(item, dict) and is_item(item) for item in _unwrapped(record)[:1])
 
     def read(lines: Iterable[Line | RecordError], file: str) -> Iterator[Found]:
         def calls(line: Line) -> Iterator[Call | RecordError]:
-            for place, item in enumerate(_unwrapped(object_of(line), wrappers)):
+            for place, item in enumerate(_unwrapped(object_of(line))):
                 try:
                     yield from calls_of(as_object(item), f"{file}:{line.number}:{place}")
                 except FieldError as bad:
@@ -666,49 +656,19 @@ def _export(
 
         return _conversations(parsed_lines(lines, file, calls))
 
-    return Format(name=name, summary=summary, sniff=partial(confidence, fits=fits), read=read)
+    return Format(name, summary, partial(confidence, fits=fits), read)
 
 
 FORMATS = (
-    _export(
-        "langfuse",
-        "traces or observations of Langfuse: its exports, or an answer of its API",
-        _is_langfuse,
-        LANGFUSE.calls,
-        *("data", "traces", "observations"),
-    ),
-    _export(
-        "langsmith",
-        "runs of LangSmith: its bulk export, or an answer of its API",
-        _is_langsmith,
-        LANGSMITH.calls,
-        *("runs", "data"),
-    ),
-    _export(
-        "mlflow",
-        "traces of MLflow (`Trace.to_json`, `mlflow traces get`), one a line or a list",
-        _is_mlflow,
-        _mlflow_calls,
-        "traces",
-    ),
-    _export(
-        "phoenix",
-        "spans of Phoenix: rows of its data frames, or an answer of its API",
-        _is_phoenix,
-        _phoenix_calls,
-        "data",
-    ),
-    _export(
-        "openai",
-        "requests beside responses of OpenAI's interfaces (Chat Completions, Responses)",
-        _is_openai,
-        _openai_calls,
-        "data",
-    ),
+    _export("langfuse", "Langfuse: traces or observations", _is_langfuse, LANGFUSE.calls),
+    _export("langsmith", "LangSmith: runs", _is_langsmith, LANGSMITH.calls),
+    _export("mlflow", "MLflow: traces (`Trace.to_json`)", _is_mlflow, _mlflow_calls),
+    _export("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, _phoenix_calls),
+    _export("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),
     Format(
-        name="otel",
-        summary="OpenTelemetry traces with GenAI attributes: OTLP's JSON lines, or a span a line",
-        sniff=partial(confidence, fits=_is_otel),
-        read=_read_otel,
+        "otel",
+        "OpenTelemetry: traces with GenAI attributes, as OTLP's JSON or a span a line",
+        partial(confidence, fits=_is_otel),
+        _read_otel,
     ),
 )
