@@ -1,9 +1,8 @@
-"""What each format makes of its files, by examples."""
+"""Conversations of each format, by examples."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,278 +13,257 @@ from grice.records import Conversation, Turn, to_json
 
 
 @pytest.fixture
-def reading(tmp_path: Path):
-    def conversations(text: str, **options: str):
+def reading(tmp_path):
+    def conversations(content, **options):
         path = tmp_path / "chat.txt"
-        path.write_bytes(text.encode())
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return list(read(path, **options))
 
     return conversations
 
 
-def lines(*records: object) -> str:
+def lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def spoken(conversation: Conversation) -> list[tuple[str, str]]:
+def spoken(conversation):
     return [(turn.speaker, turn.text) for turn in conversation.turns]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_is_recognised_and_read_without_complaint(name: str, tmp_path: Path):
-    path = tmp_path / "example"
-    path.write_text(EXAMPLES[name])
-    reader = read(path)
-    assert reader.format == name
-    conversations = list(reader)
-    assert conversations
-    assert all(isinstance(item, Conversation) for item in conversations)
+def places(records):
+    """Return the id of each conversation and the line of each broken record."""
+    return [each.id if isinstance(each, Conversation) else each.line for each in records]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_format_reads_windows_lines_and_a_byte_order_mark(name: str, tmp_path: Path):
-    plain, windows = tmp_path / "a" / "file", tmp_path / "b" / "file"
-    for path in (plain, windows):
-        path.parent.mkdir()
-    plain.write_text(EXAMPLES[name])
-    windows.write_bytes(b"\xef\xbb\xbf" + EXAMPLES[name].replace("\n", "\r\n").encode())
-    reader = read(windows)
-    assert reader.format == name
-    assert list(reader) == list(read(plain))
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_of_the_page_is_read_as_the_page_says(name: str, tmp_path: Path):
-    path = tmp_path / "FILE"
-    path.write_text(EXAMPLES[name])
-    assert [to_json(record) for record in read(path)] == READ_AS[name]
+def test_an_example_is_recognised_and_read_as_the_page_of_formats_says(name, tmp_path):
+    for folder, content in (
+        ("plain", EXAMPLES[name].encode()),
+        ("windows", b"\xef\xbb\xbf" + EXAMPLES[name].replace("\n", "\r\n").encode()),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "FILE").write_bytes(content)
+        reader = read(tmp_path / folder / "FILE")
+        assert reader.format == name
+        assert [to_json(record) for record in reader] == READ_AS[name]
 
 
 def test_the_page_describes_every_format():
     assert SECTIONS.keys() == find_formats().formats.keys()
 
 
-class TestTurns:
-    def test_fields_of_turn_and_record_are_kept(self, reading):
-        [conversation] = reading(
-            lines(
-                {
-                    "id": 12,
-                    "source": "s",
-                    "turns": [
-                        {"speaker": "Ann", "text": "Hi", "emotion": 3},
-                        {
-                            "speaker": 2,
-                            "text": " Hello ",
-                            "role": "user",
-                            "time": 4,
-                            "references": ["Hey"],
-                        },
-                    ],
-                    "targets": [1],
-                    "meta": {"config": "A"},
-                }
-            )
-        )
-        assert conversation == Conversation(
-            "12",
-            (
-                Turn("Ann", "Hi", meta={"emotion": 3}),
-                Turn("2", " Hello ", role="user", time="4", references=("Hey",)),
-            ),
-            targets=(1,),
-            meta={"config": "A", "source": "s"},
-        )
+SAID = [
+    ({"turns": [{"text": "a"}, {"speaker": None, "text": "b"}, "c"]}, "A: a|B: b|A: c"),
+    ({"dialogue": ["M: Hi", "W: Hello"]}, "M: Hi|W: Hello"),
+    ({"conversation": [{"role": "user", "content": "Hi"}]}, "user: Hi"),
+    ({"dialog": [[{"id": "h", "text": "a"}, {"id": "m", "text": "b"}], [{"text": "c"}]]},
+     "h: a|m: b|A: c"),
+    ({"context": ["a", "b", "c"], "response": "d"}, "B: a|A: b|B: c|A: d"),
+    ({"context": "Hi\nFar?\n", "response": "Near."}, "A: Hi|B: Far?|A: Near."),
+    ({"context": "Hi __eou__ Far? __eou__", "response": "No"}, "A: Hi|B: Far?|A: No"),
+    ({"context": "</UTT>Hi </UTT> Far?</UTT>", "response": "No"}, "A: Hi|B: Far?|A: No"),
+    ({"context": '["Hi", "Far?"]', "response": "No"}, "A: Hi|B: Far?|A: No"),
+    ({"context": "User: Hi", "response": "System: Hello"}, "User: Hi|System: Hello"),
+    ({"context": [], "response": ""}, "A: "),
+    ({"prompt": "Is it far?", "completion": "No."}, "user: Is it far?|assistant: No."),
+    ({"prompt": "User: Hi.\nBot: Ho.\nUser: Far?", "completion": "No."},
+     "User: Hi.|Bot: Ho.|User: Far?|Bot: No."),
+    ({"history": ["Hi.", "Hello."], "query": "Far?", "response": "No."},
+     "A: Hi.|B: Hello.|A: No."),
+]  # fmt: skip
 
-    def test_nothing_is_lost_when_meta_and_record_share_a_name(self, reading):
-        [conversation] = reading(lines({"turns": ["a"], "source": 1, "meta": {"source": 2}}))
-        assert conversation.meta == {"source": 1, "meta": {"source": 2}}
 
-    def test_missing_speakers_alternate(self, reading):
-        [conversation] = reading(
-            lines({"turns": [{"text": "a"}, {"speaker": None, "text": "b"}, "c"]})
-        )
-        assert spoken(conversation) == [("A", "a"), ("B", "b"), ("A", "c")]
-        assert conversation.turns[1].meta == {}
+@pytest.mark.parametrize(("record", "turns"), SAID)
+def test_speakers_and_texts(reading, record, turns):
+    [conversation] = reading(lines(record))
+    assert "|".join(f"{speaker}: {text}" for speaker, text in spoken(conversation)) == turns
+    if "response" in record or "completion" in record:
+        assert conversation.targets == (len(conversation.turns) - 1,)
 
-    @pytest.mark.parametrize("key", ["turns", "dialogue", "utterances", "dialog"])
-    def test_lists_of_texts(self, reading, key):
-        [conversation] = reading(lines({key: ["Hi", "Hello: you"]}))
-        assert spoken(conversation) == [("A", "Hi"), ("B", "Hello: you")]
 
-    def test_texts_that_all_name_a_speaker(self, reading):
-        [conversation] = reading(lines({"dialogue": ["M: Hi", "W: Hello"]}))
-        assert spoken(conversation) == [("M", "Hi"), ("W", "Hello")]
+@pytest.mark.parametrize("key", ["turns", "dialogue", "utterances", "dialog"])
+def test_lists_of_texts(reading, key):
+    [conversation] = reading(lines({key: ["Hi", "Hello: you"]}))
+    assert spoken(conversation) == [("A", "Hi"), ("B", "Hello: you")]
 
-    def test_huge_numbers_go_through(self, reading):
-        big = 10**40
-        [conversation] = reading(lines({"id": big, "turns": ["a"], "n": big}))
-        assert conversation.id == str(big)
-        assert conversation.meta == {"n": big}
 
-    @pytest.mark.parametrize(
-        ("record", "field", "says"),
-        [
-            ({"turns": []}, "turns", "no turn"),
-            ({"turns": [{"speaker": "A"}]}, "turns[0].text", "missing; found speaker"),
-            ({"turns": [{"text": "a"}, {"text": 5}]}, "turns[1].text", "the number 5"),
-            ({"turns": [{"text": None}]}, "turns[0].text", "found null"),
-            ({"turns": ["a", 7]}, "turns[1]", "found the number 7"),
-            ({"turns": [{"text": "a", "speaker": ["x"]}]}, "turns[0].speaker", "found a list"),
-            ({"turns": [{"text": "a", "references": 3, "x": 1}]}, "turns[0].references", "number"),
-            ({"turns": "a"}, "turns", "found text"),
-            ({"turns": ["a"], "id": [1]}, "id", "found a list"),
-            ({"turns": ["a"], "id": True}, "id", "true or false"),
-            ({"turns": ["a"], "targets": [1]}, "targets[0]", "from 0 to 0"),
-            ({"turns": ["a"], "targets": [-1]}, "targets[0]", "found -1"),
-            ({"turns": ["a"], "targets": 0}, "targets", "found the number 0"),
-            ({"lines": ["a"]}, "turns", "missing; found lines"),
-            ({}, "turns", "no field"),
-        ],
+def test_fields_of_turn_and_record_are_kept(reading):
+    second = {"speaker": 2, "text": " Hello ", "role": "user", "time": 4, "references": ["Hey"]}
+    turns = [{"speaker": "Ann", "text": "Hi", "emotion": 3}, second]
+    record = {"id": 12, "source": "s", "turns": turns, "targets": [1], "meta": {"config": "A"}}
+    both = {"turns": ["a"], "source": 1, "meta": {"source": 2}}
+    big = {"id": 10**40, "turns": ["a"], "n": 10**40}
+    first, shared, huge = reading(lines(record, both, big))
+    assert first == Conversation(
+        "12",
+        (
+            Turn("Ann", "Hi", meta={"emotion": 3}),
+            Turn("2", " Hello ", role="user", time="4", references=("Hey",)),
+        ),
+        targets=(1,),
+        meta={"config": "A", "source": "s"},
     )
-    def test_a_broken_record_names_its_field(self, reading, record, field, says):
-        good = {"id": "x", "turns": ["fine"]}
-        first, bad, last = reading(lines(good, record, good), format="turns")
-        assert (first.id, last.id) == ("x", "x#2")
-        assert isinstance(bad, RecordError)
-        assert (bad.line, bad.field) == (2, field)
-        assert says in bad.problem
+    assert shared.meta == {"source": 1, "meta": {"source": 2}}
+    assert (huge.id, huge.meta) == (str(10**40), {"n": 10**40})
 
 
-class TestMessages:
-    def test_roles_names_and_parts(self, reading):
-        call = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
-        parts = [
-            {"type": "text", "text": "Look"},
-            {"type": "image_url", "image_url": {"url": "u"}},
-            {"type": "text", "text": "here"},
-        ]
-        [conversation] = reading(
-            lines(
-                {
-                    "messages": [
-                        {"role": "developer", "content": "Be brief."},
-                        {"role": "user", "name": "ann", "content": parts},
-                        {"role": "assistant", "content": None, "tool_calls": call},
-                        {"role": "tool", "tool_call_id": "1", "content": "42"},
-                        {"role": "oracle", "content": [{"type": "output_text", "text": "Yes"}]},
-                        {"role": "assistant", "content": None, "refusal": "No."},
-                    ]
-                }
-            )
-        )
-        assert [turn.role for turn in conversation.turns] == [
-            "developer", "user", "assistant", "tool", "oracle", "assistant",
-        ]  # fmt: skip
-        assert [turn.speaker for turn in conversation.turns][1] == "ann"
-        assert [turn.text for turn in conversation.turns] == [
-            "Be brief.", "Look\nhere", "", "42", "Yes", "No.",
-        ]  # fmt: skip
-        assert conversation.turns[1].meta == {"content": parts}
-        assert conversation.turns[2].meta == {"tool_calls": call}
-
-    def test_a_list_of_messages_under_another_name(self, reading):
-        [conversation] = reading(lines({"conversation_id": "z", "conversation": [
-            {"role": "user", "content": "Hi"}]}))  # fmt: skip
-        assert (conversation.id, spoken(conversation)) == ("z", [("user", "Hi")])
-
-    @pytest.mark.parametrize(
-        ("message", "field"),
-        [
-            ({"content": "x"}, "messages[0].role"),
-            ({"role": "user"}, "messages[0].content"),
-            ({"role": "user", "content": 5}, "messages[0].content"),
-            ({"role": "user", "content": ["x"]}, "messages[0].content[0]"),
-            ({"role": "user", "content": [{"type": "text"}]}, "messages[0].content[0].text"),
-            ("Hi", "messages[0]"),
-        ],
-    )
-    def test_a_broken_message_names_its_field(self, reading, message, field):
-        [bad] = reading(lines({"messages": [message]}), format="messages")
-        assert isinstance(bad, RecordError)
-        assert bad.field == field
+def test_messages_keep_roles_names_and_parts(reading):
+    call = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    parts = [
+        {"type": "text", "text": "Look"},
+        {"type": "image_url", "image_url": {"url": "u"}},
+        {"type": "reasoning", "text": "Hm."},
+        {"type": "text", "text": "here"},
+    ]
+    messages = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "name": "ann", "content": parts},
+        {"role": "assistant", "content": None, "tool_calls": call},
+        {"role": "tool", "tool_call_id": "1", "content": "42"},
+        {"role": "oracle", "content": [{"type": "output_text", "text": "Yes"}]},
+        {"role": "assistant", "content": None, "refusal": "No."},
+        {"role": "user", "parts": [{"type": "text", "text": "By the AI SDK"}]},
+    ]
+    [conversation] = reading(lines({"messages": messages}))
+    assert [(turn.speaker, turn.role, turn.text) for turn in conversation.turns] == [
+        ("developer", "developer", "Be brief."),
+        ("ann", "user", "Look\nhere"),
+        ("assistant", "assistant", ""),
+        ("tool", "tool", "42"),
+        ("oracle", "oracle", "Yes"),
+        ("assistant", "assistant", "No."),
+        ("user", "user", "By the AI SDK"),
+    ]
+    assert conversation.turns[1].meta == {"content": parts}
+    assert conversation.turns[2].meta == {"tool_calls": call}
 
 
-def test_sharegpt_says_roles_in_the_usual_words(reading):
-    [conversation] = reading(
-        lines(
-            {
-                "conversations": [
-                    {"from": "system", "value": "Be brief."},
-                    {"from": "human", "value": "Hi", "weight": 1},
-                    {"from": "gpt", "value": "Hello"},
-                ],
-                "system": "s",
-            }
-        )
-    )
-    assert [(turn.speaker, turn.role) for turn in conversation.turns] == [
-        ("system", "system"), ("human", "user"), ("gpt", "assistant"),
-    ]  # fmt: skip
+def test_sharegpt_states_roles_in_the_usual_words(reading):
+    said = [("system", "Be brief."), ("human", "Hi"), ("gpt", "Hello")]
+    items = [{"from": speaker, "value": text, "weight": 1} for speaker, text in said]
+    [conversation] = reading(lines({"conversations": items, "system": "s"}))
+    assert spoken(conversation) == said
+    assert [turn.role for turn in conversation.turns] == ["system", "user", "assistant"]
     assert conversation.turns[1].meta == {"weight": 1}
     assert conversation.meta == {"system": "s"}
 
 
-class TestResponse:
-    def test_only_the_response_is_to_be_judged(self, reading):
-        [conversation] = reading(
-            lines(
+def test_a_response_has_references_and_deco_leaves_empty_slots_out(reading):
+    context = [{"speaker": "B", "text": "Hi"}, {"speaker": "A", "text": "Ho"}]
+    record = {"id": "u", "context": context, "response": "Near.", "references": ["Close."], "n": 1}
+    [rated] = reading(lines(record))
+    assert (rated.targets, rated.meta) == ((2,), {"n": 1})
+    assert rated.turns[2] == Turn("B", "Near.", references=("Close.",))
+    [deco] = reading(lines({"history": "</UTT></UTT>Hi ! </UTT>", "response": "Ho .", "GUID": 6}))
+    assert deco == Conversation("6", (Turn("B", "Hi !"), Turn("A", "Ho .")), targets=(1,))
+
+
+BROKEN = {
+    "turns": [
+        ({"turns": []}, "turns", "no turn"),
+        ({"turns": [{"speaker": "A"}]}, "turns[0].text", "missing; found speaker"),
+        ({"turns": [{"text": "a"}, {"text": 5}]}, "turns[1].text", "the number 5"),
+        ({"turns": [{"text": None}]}, "turns[0].text", "found null"),
+        ({"turns": ["a", 7]}, "turns[1]", "found the number 7"),
+        ({"turns": [{"text": "a", "speaker": ["x"]}]}, "turns[0].speaker", "found a list"),
+        ({"turns": [{"text": "a", "references": 3, "x": 1}]}, "turns[0].references", "number"),
+        ({"turns": "a"}, "turns", "found text"),
+        ({"turns": ["a"], "id": [1]}, "id", "found a list"),
+        ({"turns": ["a"], "id": True}, "id", "true or false"),
+        ({"turns": ["a"], "targets": [1]}, "targets[0]", "from 0 to 0"),
+        ({"turns": ["a"], "targets": [-1]}, "targets[0]", "found -1"),
+        ({"turns": ["a"], "targets": 0}, "targets", "found the number 0"),
+        ({"lines": ["a"]}, "turns", "missing; found lines"),
+        ({}, "turns", "no field"),
+    ],
+    "messages": [
+        ({"messages": [{"content": "x"}]}, "messages[0].role", "found null"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content", "missing"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content", "number 5"),
+        ({"messages": [{"role": "user", "content": ["x"]}]}, "messages[0].content[0]", "text"),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+         "messages[0].content[0].text", "found null"),
+        ({"messages": ["Hi"]}, "messages[0]", "expected an object"),
+    ],
+    "response": [
+        ({"context": "a"}, "response", "missing"),
+        ({"response": "a"}, "context", "missing"),
+        ({"context": 3, "response": "a"}, "context", "number 3"),
+        ({"context": ["a"], "response": 3}, "response", "number 3"),
+        ({"context": ["a", 3], "response": "b"}, "context[1]", "number 3"),
+        ({"context": ["a"], "response": "b", "references": [1]}, "references[0]", "number 1"),
+    ],
+    "label_studio": [
+        ({"data": {"talk": [{"author": "Ann", "text": 3}]}}, "data.talk[0].text", "number 3"),
+        ({"data": {"image": "x.png"}}, "data", "expected a list of objects"),
+        ({"data": {"talk": [{"author": "A", "text": "Hi."}]}, "predictions": 3}, "predictions",
+         "number 3"),
+    ],
+    "preference": [({"chosen": "No."}, "rejected", "missing")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "field", "problem"),
+    [(name, *row) for name, rows in BROKEN.items() for row in rows],
+)
+def test_a_broken_record_names_its_field_and_costs_no_other(reading, name, record, field, problem):
+    good = EXAMPLES[name].splitlines()[0] + "\n"
+    whole = len(reading(good, format=name))
+    records = reading(good + lines(record) + good, format=name)
+    bad = records.pop(whole)
+    assert isinstance(bad, RecordError)
+    assert (bad.line, bad.field) == (2, field)
+    assert problem in bad.problem
+    assert [each for each in records if isinstance(each, Conversation)] == records
+    assert len(records) == 2 * whole
+
+
+def test_tasks_of_label_studio_hold_turns_and_a_proposal(reading):
+    result = [
+        {"from_name": "overall", "type": "number", "value": {"number": 4}},
+        {"from_name": "issues", "type": "choices", "value": {"choices": ["dull"]}},
+        {"from_name": "span", "type": "labels", "value": {"start": 0, "labels": ["x"]}},
+    ]
+    chat, paragraphs, rated = reading(
+        json.dumps(
+            [
                 {
-                    "id": "u",
-                    "context": [{"speaker": "B", "text": "Hi"}, {"speaker": "A", "text": "Ho"},
-                                {"speaker": "B", "text": "Far?"}],
-                    "response": "Near.",
-                    "references": ["Close.", "Yes."],
-                    "facts": "f",
-                }
-            )
-        )  # fmt: skip
-        assert conversation.targets == (3,)
-        assert conversation.turns[3] == Turn("A", "Near.", references=("Close.", "Yes."))
-        assert conversation.meta == {"facts": "f"}
-
-    def test_letters_count_backwards_from_the_response(self, reading):
-        [conversation] = reading(lines({"context": ["a", "b", "c"], "response": "d"}))
-        assert spoken(conversation) == [("B", "a"), ("A", "b"), ("B", "c"), ("A", "d")]
-
-    @pytest.mark.parametrize(
-        "context", ["Hi\nFar?\n", "Hi __eou__ Far? __eou__", "</UTT>Hi </UTT> Far?</UTT>",
-                    '["Hi", "Far?"]'],
-    )  # fmt: skip
-    def test_contexts_in_one_text(self, reading, context):
-        [conversation] = reading(lines({"context": context, "response": "Near."}))
-        assert spoken(conversation) == [("A", "Hi"), ("B", "Far?"), ("A", "Near.")]
-
-    def test_names_in_front_of_context_and_response(self, reading):
-        [conversation] = reading(lines({"context": "User: Hi", "response": "System: Hello"}))
-        assert spoken(conversation) == [("User", "Hi"), ("System", "Hello")]
-
-    def test_an_empty_context_and_an_empty_response_are_allowed(self, reading):
-        [conversation] = reading(lines({"context": [], "response": ""}))
-        assert (conversation.targets, spoken(conversation)) == ((0,), [("A", "")])
-
-    @pytest.mark.parametrize(
-        ("record", "field"),
-        [
-            ({"context": "a"}, "response"),
-            ({"response": "a"}, "context"),
-            ({"context": 3, "response": "a"}, "context"),
-            ({"context": ["a"], "response": 3}, "response"),
-            ({"context": ["a", 3], "response": "b"}, "context[1]"),
-            ({"context": ["a"], "response": "b", "references": [1]}, "references[0]"),
-        ],
+                    "id": 1,
+                    "data": {"messages": [{"role": "user", "content": "Hi."}], "on": "walks"},
+                },
+                {"id": 2, "data": {"talk": [{"author": "Ann", "text": "Hi."}]}, "annotations": []},
+                {
+                    "data": {"context": "Is it far?", "response": "Ten minutes."},
+                    "predictions": [{"result": result, "score": 0.5}],
+                },
+            ]
+        )
     )
-    def test_a_broken_record_names_its_field(self, reading, record, field):
-        [bad] = reading(lines(record), format="response")
-        assert isinstance(bad, RecordError)
-        assert bad.field == field
+    assert ([turn.role for turn in chat.turns], chat.meta) == (["user"], {"on": "walks"})
+    assert (paragraphs.id, spoken(paragraphs)) == ("2", [("Ann", "Hi.")])
+    assert paragraphs.meta == {"annotations": []}
+    assert rated.targets == (1,)
+    assert rated.meta["proposal"] == {
+        "overall": 4,
+        "issues": ["dull"],
+        "span": {"start": 0, "labels": ["x"]},
+    }
 
 
-def test_deco_leaves_empty_slots_out(reading):
-    [conversation] = reading(
-        lines({"history": "</UTT></UTT></UTT>Hi ! </UTT>", "response": "Ho .", "GUID": 6})
+def test_a_preference_record_is_two_conversations(reading):
+    asked = {"role": "user", "content": "Hi."}
+    sides = [[asked, {"role": "assistant", "content": words}] for words in ("Hello.", "No.")]
+    chosen, rejected, _, whole = reading(
+        lines(
+            {"id": "q", "prompt": "Is it far?", "chosen": "No.", "rejected": "Far.", "source": "s"},
+            {"chosen": sides[0], "rejected": sides[1]},
+        )
     )
-    assert conversation == Conversation("6", (Turn("B", "Hi !"), Turn("A", "Ho .")), targets=(1,))
+    assert (chosen.id, chosen.targets) == ("q:chosen", (1,))
+    assert spoken(rejected) == [("user", "Is it far?"), ("assistant", "Far.")]
+    assert rejected.meta == {"source": "s", "preference": "rejected"}
+    assert (whole.targets, whole.turns[-1].text) == ((1,), "No.")
 
 
 def test_dailydialog_keeps_good_lines_around_bad_ones(reading):
@@ -295,34 +273,23 @@ def test_dailydialog_keeps_good_lines_around_bad_ones(reading):
     assert (last.id, spoken(last)) == ("chat:3", [("A", "Bye .")])
 
 
-class TestParlai:
-    def test_fields_and_escapes(self, reading):
-        [conversation] = reading(
-            "text:Hi\\nthere\tlabel_candidates:a|b\treward:1\n"
-            "text:x\teval_labels:one__PIPE__two|three\tepisode_done:True\n",
-        )
-        assert spoken(conversation) == [("A", "Hi\nthere"), ("A", "x"), ("B", "one|two")]
-        assert conversation.turns[0].meta == {"label_candidates": ["a", "b"], "reward": "1"}
-        assert conversation.turns[2].references == ("three",)
-
-    def test_a_bad_line_inside_an_episode_leaves_it_out(self, reading):
-        text = (
-            "text:a\tlabels:b\tepisode_done:True\nnonsense\n"
-            "text:c\tlabels:d\nnonsense\ntext:e\tlabels:f\tepisode_done:True\n"
-            "text:g\tlabels:h\tepisode_done:True\n"
-        )
-        records = reading(text, format="parlai")
-        assert [getattr(record, "id", None) or record.line for record in records] == [
-            "chat:1", 2, 4, 3, "chat:6",
-        ]  # fmt: skip
-
-
-def test_parlai_log_joins_exchanges(reading):
+def test_parlai_has_fields_and_escapes(reading):
     [conversation] = reading(
-        lines({"dialog": [[{"id": "h", "text": "a"}, {"id": "m", "text": "b"}],
-                          [{"text": "c"}]]})
-    )  # fmt: skip
-    assert spoken(conversation) == [("h", "a"), ("m", "b"), ("A", "c")]
+        "text:Hi\\nthere\tlabel_candidates:a|b\treward:1\n"
+        "text:x\teval_labels:one__PIPE__two|three\tepisode_done:True\n",
+    )
+    assert spoken(conversation) == [("A", "Hi\nthere"), ("A", "x"), ("B", "one|two")]
+    assert conversation.turns[0].meta == {"label_candidates": ["a", "b"], "reward": "1"}
+    assert conversation.turns[2].references == ("three",)
+
+
+def test_a_bad_line_inside_an_episode_of_parlai_leaves_it_out(reading):
+    text = (
+        "text:a\tlabels:b\tepisode_done:True\nnonsense\n"
+        "text:c\tlabels:d\nnonsense\ntext:e\tlabels:f\tepisode_done:True\n"
+        "text:g\tlabels:h\tepisode_done:True\n"
+    )
+    assert places(reading(text, format="parlai")) == ["chat:1", 2, 4, 3, "chat:6"]
 
 
 class TestTable:
@@ -337,49 +304,38 @@ class TestTable:
         assert (second.targets, spoken(second)) == ((0,), [("A", "alone")])
 
     def test_a_turn_per_row(self, reading):
-        conversations = reading(
+        first, second = reading(
             "id\tconversation_id\tspeaker\ttext\ttime\n"
             '1\tx\tAnn\t"Hi" she said\t9:00\n2\tx\tBob\tHo\t\n3\ty\t\tHe said "no\t\n',
         )
-        assert [conversation.id for conversation in conversations] == ["x", "y"]
-        assert conversations[0].turns[0] == Turn(
-            "Ann", '"Hi" she said', time="9:00", meta={"id": "1"}
-        )
-        assert spoken(conversations[1]) == [("A", 'He said "no')]
+        assert (first.id, second.id) == ("x", "y")
+        assert first.turns[0] == Turn("Ann", '"Hi" she said', time="9:00", meta={"id": "1"})
+        assert spoken(second) == [("A", 'He said "no')]
 
     def test_without_ids_the_file_is_one_conversation(self, reading):
         [conversation] = reading("speaker,text\nAnn,Hi\nBob,Ho\n")
         assert (conversation.id, spoken(conversation)) == ("chat:2", [("Ann", "Hi"), ("Bob", "Ho")])
 
-    def test_a_quote_that_is_never_closed_costs_one_row(self, reading):
-        rows = "".join(f"{number},c,r{number}\n" for number in range(3000))
-        records = reading('id,context,response\nbad,"c,r\n' + rows)
-        assert isinstance(records[0], RecordError)
-        assert (
-            records[0].line,
-            "never closed" in records[0].problem or "not closed" in records[0].problem,
-        ) == (2, True)
-        assert [record.id for record in records[1:]] == [str(number) for number in range(3000)]
-
-    def test_a_row_with_too_many_cells_costs_one_row(self, reading):
-        first, bad, last = reading("context,response\na,b\na,b,c\nd,e\n")
-        assert "found 3 cells, the header has 2" in bad.problem
-        assert (first.turns[1].text, last.turns[1].text) == ("b", "e")
-
-    def test_a_cell_over_the_limit_of_csv_costs_one_row(self, reading):
-        records = reading(f"context,response\na,{'x' * 200_000}\nd,e\n")
-        assert "use JSON lines" in records[0].problem
-        assert records[1].turns[1].text == "e"
-
-    def test_a_bad_row_inside_a_conversation_leaves_it_out(self, reading):
-        records = reading("conversation_id,text\nx,a\nx\nx,b\ny,c\nz\nw,d\n")
-        assert [getattr(record, "id", None) or record.line for record in records] == [
-            3,
-            2,
-            6,
-            "y",
-            "w",
-        ]
+    @pytest.mark.parametrize(
+        ("content", "expected", "problem"),
+        [
+            ("context,response\na,b\na,b,c\nd,e\n", ["chat:2", 3, "chat:4"], "found 3 cells"),
+            (f"context,response\na,{'x' * 200_000}\nd,e\n", [2, "chat:3"], "use JSON lines"),
+            ("conversation_id,text\nx,a\nx\nx,b\ny,c\nz\nw,d\n", [3, 2, 6, "y", "w"], "1 cell"),
+            ('id,context,response\nbad,"c,r\n1,c,r\n', [2, "1"], "never closed"),
+            (
+                'id,context,response\nbad,"c,r\n' + "".join(f"{n},c,r\n" for n in range(3000)),
+                [2, *map(str, range(3000))],
+                "not closed within 1,000 lines",
+            ),
+        ],
+    )
+    def test_a_broken_row_costs_itself_or_its_conversation(
+        self, reading, content, expected, problem
+    ):
+        records = reading(content)
+        assert places(records) == expected
+        assert any(problem in str(record) for record in records if isinstance(record, RecordError))
 
     def test_a_header_without_meaning_is_an_error(self, reading):
         with pytest.raises(InputError, match="the columns of this table are a, b; it needs text"):
@@ -402,35 +358,37 @@ class TestTranscript:
             ("S1:\tHi", None, "S1"),
         ],
     )
-    def test_who_speaks_when(self, reading, line, time, speaker):
+    def test_speakers_and_times(self, reading, line, time, speaker):
         [conversation] = reading(line + "\nBob: Ho\n")
         assert conversation.turns[0] == Turn(speaker, "Hi", time=time)
 
-    def test_lines_without_a_name_belong_to_the_turn_before(self, reading):
-        [conversation] = reading("Ann: see\n  http://example.org: that\n\nand more\nBob: Ho\n")
-        assert spoken(conversation) == [
-            ("Ann", "see\n  http://example.org: that\n\nand more"),
-            ("Bob", "Ho"),
-        ]
-
-    def test_blank_lines_part_conversations(self, reading):
-        conversations = reading("A: a\nB: b\n\n\nA: c\nB: d\n")
-        assert [conversation.id for conversation in conversations] == ["chat:1", "chat:5"]
-
-    def test_blank_lines_between_all_turns_part_nothing(self, reading):
-        [conversation] = reading("A: a\n\nB: b\n\nA: c\n")
-        assert len(conversation.turns) == 3
-
     @pytest.mark.parametrize(
-        "rule", ["===", "----------", "# next", "## next", "=== next ===", "***"]
+        ("content", "expected"),
+        [
+            ("A: a\nB: b\n\n\nA: c\nB: d\n", {"chat:1": 2, "chat:5": 2}),
+            ("A: a\n\nB: b\n\nA: c\n", {"chat:1": 3}),
+            *(
+                (f"A: a\n\nB: b\n{rule}\nA: c\nB: d\n", {"chat:1": 2, "chat:5": 2})
+                for rule in ("===", "----------", "***")
+            ),
+            *(
+                (f"A: a\n\nB: b\n{rule}\nA: c\nB: d\n", {"chat:1": 2, "next": 2})
+                for rule in ("# next", "## next", "=== next ===")
+            ),
+        ],
     )
-    def test_rules_and_headings_part_conversations(self, reading, rule):
-        first, second = reading(f"A: a\n\nB: b\n{rule}\nA: c\nB: d\n")
-        assert len(first.turns) == len(second.turns) == 2
-        assert second.id == ("next" if "next" in rule else "chat:5")
+    def test_blank_lines_rules_and_headings_separate_conversations(
+        self, reading, content, expected
+    ):
+        assert {each.id: len(each.turns) for each in reading(content)} == expected
+
+    def test_lines_without_a_name_belong_to_the_turn_before(self, reading):
+        text = "see\n  http://example.org: that\n\nand more"
+        [conversation] = reading(f"Ann: {text}\nBob: Ho\n")
+        assert spoken(conversation) == [("Ann", text), ("Bob", "Ho")]
 
     @pytest.mark.parametrize("line", ["#blessed", "--", "--- well", "-", "#"])
-    def test_what_only_looks_like_a_rule_is_said(self, reading, line):
+    def test_a_line_like_a_rule_is_said(self, reading, line):
         [conversation] = reading(f"A: a\n{line}\nB: b\n")
         assert spoken(conversation) == [("A", f"a\n{line}"), ("B", "b")]
 
@@ -447,52 +405,42 @@ class TestTranscript:
         conversations = reading(f"A: a\n{line}\nB: b\n", format="transcript")
         assert conversations[-1].turns[-1].text == "b"
 
-    def test_text_before_the_first_turn_is_kept(self, reading):
+    def test_text_without_turns(self, reading):
         [conversation] = reading("A walk\n\nA: a\nB: b\n", format="transcript")
         assert conversation.meta == {"heading": "A walk"}
-
-    def test_text_without_any_turn_is_an_error(self, reading):
         [bad] = reading("just prose\nand more\n", format="transcript")
-        assert isinstance(bad, RecordError)
         assert "'just prose'" in bad.problem
 
-    def test_a_bad_line_costs_its_conversation_only(self, tmp_path):
-        path = tmp_path / "chat"
-        path.write_bytes(b"# 1\nA: a\n# 2\nA: \xff\nB: b\n# 3\nA: c\n")
-        first, bad, last = read(path)
-        assert (first.id, bad.line, last.id) == ("1", 4, "3")
+    def test_a_bad_line_costs_its_conversation_only(self, reading):
+        assert places(reading(b"# 1\nA: a\n# 2\nA: \xff\nB: b\n# 3\nA: c\n")) == ["1", 4, "3"]
 
 
 class TestJson:
     def test_arrays_of_any_layout(self, reading):
-        items = reading(
-            json.dumps([{"turns": ["a"]}, {"turns": []}, {"id": "z", "turns": ["b"]}]),
-        )
-        assert [getattr(item, "id", item) for item in items][::2] == ["chat:1", "z"]
-        assert isinstance(items[1], RecordError)
+        items = reading(json.dumps([{"turns": ["a"]}, {"turns": []}, {"id": "z", "turns": ["b"]}]))
+        assert places(items) == ["chat:1", 1, "z"]
 
     def test_objects_over_several_lines_with_their_line_numbers(self, reading):
         record = {"messages": [{"role": "user", "content": 'a } ] \\ " b'}]}
         conversations = reading((json.dumps(record, indent=1) + "\n") * 2)
-        assert [conversation.id for conversation in conversations] == ["chat:1", "chat:9"]
+        assert places(conversations) == ["chat:1", "chat:9"]
         assert conversations[1].turns[0].text == record["messages"][0]["content"]
 
     def test_a_list_of_turns_says_how_to_wrap_it(self, reading):
         [bad, _] = reading(json.dumps([{"role": "user", "content": "a"}] * 2))
         assert "jq -c '{messages: .}'" in bad.problem
 
-    def test_what_is_no_record_is_said_and_skipped(self, reading):
+    def test_other_values_are_reported_and_skipped(self, reading):
         items = reading('[{"turns": ["a"]}, 5, "x", {"no": 1}, [1], {"turns": ["b"]}]')
-        first, stray, layout, listed, last = items
-        assert (first.id, last.id) == ("chat:1", "chat:1#2")
+        assert places(items) == ["chat:1", 1, 1, 1, "chat:1#2"]
+        _, stray, layout, listed, _ = items
         assert "'5, \"x\"'" in stray.problem
         assert layout.field == "turns"
         assert "found a list" in listed.problem
 
     def test_a_file_that_ends_too_early_keeps_what_was_whole(self, reading):
         first, bad = reading('[\n{"turns": ["a"]},\n{"turns": ["b"')
-        assert first.id == "chat:2"
-        assert (bad.line, "ends inside" in bad.problem) == (3, True)
+        assert (first.id, bad.line, "ends inside" in bad.problem) == ("chat:2", 3, True)
 
     def test_values_that_cross_blocks(self, reading):
         records = [{"id": str(n), "turns": ['\\"{[' * (n * 37 % 900) + "x"]} for n in range(400)]
@@ -501,24 +449,15 @@ class TestJson:
             record["turns"][0] for record in records
         ]
 
-
-def test_topical_chat_keeps_what_belongs_to_turn_and_conversation(reading):
-    content = [
-        {"message": "a", "agent": "agent_1", "sentiment": "s", "knowledge_source": ["FS1"]},
-        {"message": "b", "agent": "agent_2", "sentiment": "t", "knowledge_source": []},
-    ]
-    items = reading(
-        json.dumps(
-            {
-                't_"1': {"config": "C", "content": content},
-                "t_2": {"content": [{"agent": "agent_1"}]},
-                "t_3": {"content": content},
-            }
-        )
-    )
-    assert [getattr(item, "id", None) for item in items] == ['t_"1', None, "t_3"]
-    assert items[0].meta == {"config": "C"}
-    assert items[0].turns[1] == Turn(
-        "agent_2", "b", meta={"sentiment": "t", "knowledge_source": []}
-    )
-    assert items[1].field == "content[0].message"
+    def test_topical_chat_keeps_the_fields_of_turn_and_conversation(self, reading):
+        said = {"message": "b", "agent": "agent_2", "sentiment": "t", "knowledge_source": []}
+        members = {
+            't_"1': {"config": "C", "content": [said]},
+            "t_2": {"content": [{"agent": "agent_1"}]},
+            "t_3": {"content": [said]},
+        }
+        first, bad, last = reading(json.dumps(members))
+        assert (first.id, first.meta, last.id) == ('t_"1', {"config": "C"}, "t_3")
+        meta = {"sentiment": "t", "knowledge_source": []}
+        assert first.turns == (Turn("agent_2", "b", meta=meta),)
+        assert bad.field == "content[0].message"

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import random
 import sys
 import threading
 from pathlib import Path
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from format_page import EXAMPLES
-from grice.errors import InputError, RecordError
-from grice.readers import from_objects, read
+from grice.errors import GriceError, InputError, RecordError
+from grice.readers import find_formats, from_objects, read
 from grice.readers._input import LONGEST_LINE
 from grice.records import Conversation
 
@@ -285,3 +286,41 @@ def test_text_with_nul_or_latin1_bytes_is_said(tmp_path, name):
 def test_objects_that_are_no_turns(items):
     with pytest.raises(InputError, match="pass a list of messages with role and content"):
         from_objects(items, "chat")
+
+
+LINE = b'{"id": "%d", "turns": [{"speaker": "A", "text": "It is late, and I am tired."}]}\n'
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, lambda data: gzip.compress(data, mtime=0)])
+def test_position_grows_to_the_size_of_the_file(tmp_path, pack):
+    path = tmp_path / "chats.jsonl"
+    rng = random.Random(1)
+    path.write_bytes(pack(b"".join(LINE % rng.getrandbits(200) for _ in range(10_000))))
+    reading = read(path)
+    positions = [reading.position for _ in reading]
+    assert reading.size == path.stat().st_size
+    assert positions == sorted(positions)
+    assert positions[0] < reading.size / 2
+    assert positions[-1] == reading.size
+
+
+def test_a_directory_counts_all_its_files(tmp_path):
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_bytes(LINE % 1)
+    reading = read(tmp_path)
+    assert reading.size == 2 * len(LINE % 1)
+    assert len(list(reading)) == 2
+    assert reading.position == reading.size
+
+
+KEPT = sorted((Path(__file__).parent / "fuzz").glob("*.bin"))
+
+
+@pytest.mark.parametrize("file", KEPT, ids=lambda path: path.stem)
+def test_what_broke_a_reader_is_read_or_named(file):
+    for form in (None, *find_formats().formats):
+        try:
+            records = list(read(file, format=form))
+        except GriceError:
+            continue
+        assert all(isinstance(record, (Conversation, RecordError)) for record in records)

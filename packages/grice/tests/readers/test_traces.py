@@ -171,30 +171,6 @@ def test_a_response_without_its_request_is_named(reading):
     assert "without its request" in str(problem)
 
 
-def test_a_row_of_a_preference_set_is_two_conversations(reading):
-    asked = {"role": "user", "content": "Hi."}
-    sides = [[asked, {"role": "assistant", "content": words}] for words in ("Hello.", "No.")]
-    chosen, rejected, _, whole, wrong = reading(
-        {"id": "q", "prompt": "Is it far?", "chosen": "No.", "rejected": "Far.", "source": "s"},
-        {"chosen": sides[0], "rejected": sides[1]},
-        {"chosen": "No."},
-        format="preference",
-    )
-    assert (chosen.id, chosen.targets) == ("q:chosen", (1,))
-    assert spoken(rejected) == [("user", "Is it far?"), ("assistant", "Far.")]
-    assert rejected.meta == {"source": "s", "preference": "rejected"}
-    assert (whole.targets, whole.turns[-1].text) == ((1,), "No.")
-    assert (wrong.field, "missing" in str(wrong)) == ("rejected", True)
-
-
-def test_parts_of_the_ai_sdk_are_content(reading):
-    parts = [{"type": "step-start"}, {"type": "reasoning", "text": "Hm."},
-             {"type": "text", "text": "Ten minutes."}]  # fmt: skip
-    asked = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Is it far?"}]}
-    [talk] = reading({"id": "v", "messages": [asked, {"role": "assistant", "parts": parts}]})
-    assert spoken(talk) == [("user", "Is it far?"), ("assistant", "Ten minutes.")]
-
-
 def test_a_data_set_on_disk_is_read_with_all_its_splits(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     turns = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
