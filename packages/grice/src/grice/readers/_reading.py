@@ -217,9 +217,9 @@ def read(
 
 def part_read(readings: Sequence[Reading]) -> float:
     """Return the part of inputs that was read, 0 to 1; 0 if it is not known."""
-    sizes = [reading.size for reading in readings]
-    total = 0 if None in sizes else sum(size or 0 for size in sizes)
-    return min(1.0, sum(reading.position for reading in readings) / total) if total else 0.0
+    total = sum(reading.size or 0 for reading in readings)
+    known = total and all(reading.size is not None for reading in readings)
+    return min(1.0, sum(reading.position for reading in readings) / total) if known else 0.0
 
 
 def records_of(readings: Sequence[Reading]) -> Iterator[Found]:
@@ -248,12 +248,7 @@ def find_conversation(
     format: str | None = None,  # noqa: A002 - the flag's name
     columns: Mapping[str, str] | None = None,
 ) -> Conversation:
-    """Return a conversation of a file with one reply as its target.
-
-    Args:
-        source, format, columns: As in :func:`read`.
-        id: Id of the conversation; None for the first.
-        turn: Index of the reply, from 0; None for the last turn.
+    """Return the conversation of an id, else the first, with one turn (the last) as its target.
 
     Raises:
         InputError: The file cannot be used, or there is no such conversation or turn.

@@ -51,7 +51,7 @@ PARTS = {
 _ROWS = (("context", "response"), ("question", "answer", "response"), ("text",))
 """Required columns by kind of row."""
 _OPTIONAL = frozenset({"speaker", "role", "time"})
-_NAMES = ("turns", "messages", "context", "response", "conversation_id", "speaker", "text")
+_NAMES = ("context", "response", "conversation_id", "speaker", "text")
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
 
@@ -145,11 +145,12 @@ class Header:
                 near = excerpt(did_you_mean(name, self.names), 300)
                 raise InputError(f"{file}: the table has no column {name!r} for {part}{near}")
         if self.kind is None:
-            known = [name for name in _NAMES if name not in self.names]
+            known = {name for names in PARTS.values() for name in names}
             meant = [
                 f"{match[0]!r} for {name!r}"
                 for name in self.names
-                if (match := get_close_matches(_plain(shortened(name)), known, 1, 0.5))
+                if _plain(name) not in known
+                and (match := get_close_matches(_plain(shortened(name)), _NAMES, 1, 0.75))
             ]
             hint = f" (did you mean {' and '.join(meant[:3])}?)" if meant else ""
             raise InputError(

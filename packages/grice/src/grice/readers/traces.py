@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -138,14 +138,9 @@ def _with_messages(
     return [call._replace(history=history, replies=replies)] if replies else []
 
 
-@cache
-def _steps(path: str) -> list[str]:
-    return path.split("/")
-
-
 def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the value at a path, whose fields may be JSON in a text; None if there is none."""
-    *outer, last = _steps(path)
+    *outer, last = path.split("/")
     for name in outer:
         inner = json_of(item.get(name))
         if not isinstance(inner, dict):
@@ -171,20 +166,11 @@ def _unquoted(value: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 class Tracer(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths into an object that a tracer exports for one call; the first that is there counts.
+    """Paths into an object that a tracer exports for one call, with slashes between nested fields.
 
-    A path has slashes between nested fields.
-
-    Attributes:
-        sent, returned: Path of what was sent to a model and of what it returned.
-        trace, conversation, time: Paths of the names of both and of the time.
-        parent: Paths of the span around it. The root of a trace is what the user saw; calls of
-            models count where it is missing.
-        type: Path of the type of a span; ``model`` are the types that call a model.
-        meta: Paths of fields of the meta by name.
-        error: Path of the error of a call that failed.
-        value: Decodes what was sent and returned.
-        span: Paths that a span has; one of another type without both is passed over.
+    The first path that is there counts. The root of a trace, which has no ``parent``, is what the
+    user saw; where it is missing, spans count whose ``type`` is one of ``model``. ``value`` decodes
+    what was sent and returned; a ``span`` of another type without both is passed over.
     """
 
     sent: str
@@ -215,8 +201,7 @@ class Tracer(msgspec.Struct, frozen=True, kw_only=True):
         if self.error and not returned:
             returned = None
             if problem := _first(item, self.error):
-                problem = f"missing: the run failed with {problem[:80]!r}"
-                raise FieldError(fields[1], problem)
+                raise FieldError(fields[1], f"missing: the run failed with {problem[:80]!r}")
         if self.span and sent is None and returned is None:
             if _first(item, *self.span) and span_type not in self.model:
                 return []
@@ -266,7 +251,6 @@ MLFLOW = Tracer(
 
 
 def _is_langfuse(item: dict[str, Any]) -> bool:
-    """Return whether an object is a trace or an observation; Langfuse alone has these fields."""
     own = {"sessionId", "session_id", "traceId", "trace_id", "bookmarked", "htmlPath"}
     return {"input", "output"} <= item.keys() and bool(own & item.keys())
 
@@ -305,19 +289,15 @@ SENT = ("messages", "input", "prompt")
 RETURNED = ("choices", "output")
 
 
-def _openai_part(record: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the request or the response, out of the wrapper of a batch or a proxy."""
-    for name in names:
-        inner = json_of(record.get(name))
-        if isinstance(inner, dict):
-            body = json_of(inner.get("body"))
-            return body if isinstance(body, dict) else inner
-    return record
-
-
-def _openai_parts(record: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    request = _openai_part(record, "request", "request_body", "kwargs")
-    return request, _openai_part(record, "response", "response_body")
+def _openai_parts(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the request and the response, out of the wrappers of a batch or a proxy."""
+    parts = []
+    for names in (("request", "request_body", "kwargs"), ("response", "response_body")):
+        found = (json_of(record.get(name)) for name in names)
+        inner = next((each for each in found if isinstance(each, dict)), {"body": record})
+        body = json_of(inner.get("body"))
+        parts.append(body if isinstance(body, dict) else inner)
+    return parts
 
 
 def _openai_calls(record: dict[str, Any], otherwise: str) -> list[Call]:
@@ -490,13 +470,8 @@ def _flat(attributes: object, prefix: str = "") -> dict[str, Any]:
 
 def _phoenix_calls(span: dict[str, Any], otherwise: str) -> list[Call]:
     """Read a span of Phoenix's API, or a row of its data frames, with dotted names."""
-    context = span.get("context")
-    if not isinstance(context, dict):
-        context = {}
-    fields = {f"context.{name}": value for name, value in context.items()}
-    flat = _flat({name: value for name, value in span.items() if name != "context"})
-    fields |= {name.removeprefix("attributes."): value for name, value in flat.items()}
-    trace = _first(fields, "context.trace_id", "trace_id") or otherwise
+    fields = {name.removeprefix("attributes."): each for name, each in _flat(span).items()}
+    trace = _first(fields, "context/trace_id", "context.trace_id", "trace_id") or otherwise
     is_root = not _first(fields, "parent_id", "parentId")
     return Span(trace, _first(fields, "start_time"), is_root, fields).calls()
 
@@ -522,7 +497,6 @@ def _otlp_value(value: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _attributes(items: object) -> dict[str, Any]:
-    """Return attributes of OTLP's JSON, or of an exporter that writes an object."""
     if isinstance(items, dict):
         return _flat(items)
     if not isinstance(items, list):
@@ -532,7 +506,6 @@ def _attributes(items: object) -> dict[str, Any]:
 
 
 def _otlp_spans(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield each span of a record, or log record, with the attributes of its resource."""
     for outer, inner, leaf in (
         ("resourceSpans", "scopeSpans", "spans"),
         ("resourceLogs", "scopeLogs", "logRecords"),
