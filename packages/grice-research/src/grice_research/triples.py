@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from grice.errors import InputError
 from grice.knowledge.schema import RELATIONS
-from grice.metrics.commonsense import (
-    Sources,
-    find_scorer,
-    nearest_known,
-)
+from grice.metrics.commonsense import nearest_known
 from grice.records import Triple
 from grice_research.roc import roc_areas
 
@@ -83,9 +79,7 @@ def compatibility(triples: Sequence[Triple], models: ModelLoader) -> list[float]
     head = cast("TripleHead", models.load(HEADS))
     store = cast("KnowledgeBase", models.load(STORE))
     encoder = cast("Encoder", models.load(ENCODER))
-    nearest = nearest_known(triples, store, encoder)
-    sources = Sources(head, store, encoder, nearest=nearest)
-    return find_scorer("calibrated")(triples, sources)
+    return head.plausibility(triples, nearest_known(triples, store, encoder))
 
 
 def _compatibility(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001

@@ -7,19 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from grice.errors import InputError
 from grice.knowledge.events import Place
 from grice.knowledge.extraction import ExtractedTriple, Extraction
-from grice.knowledge.generative import Likelihood
 from grice.knowledge.plausibility import TripleHead
 from grice.metrics.commonsense import (
     CONTEXT_RELEVANCE,
     cautious_score,
     commonsense,
-    find_scorer,
     mean_score,
+    nearest_known,
 )
-from grice.records import FeatureEvidence, KnownTail, Response, Span, TripleEvidence, Turn
+from grice.models.loader import ModelLoader
+from grice.records import (
+    FeatureEvidence,
+    KnownTail,
+    Response,
+    Span,
+    Triple,
+    TripleEvidence,
+    Turn,
+)
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
 LATE = "I missed the bus, I feel awful."
@@ -125,7 +132,6 @@ def judge(responses, *triples, extractor=None, plausibility=None, aggregation="m
         "plausibility": plausibility or Plausibility(),
         "knowledge": Everything(),
         "encoder": Blank(),
-        "embedder": None,
         "relevance": Relevance(),
     }
     return commonsense.function(responses, aggregation=aggregation, **models | given)
@@ -255,17 +261,50 @@ def test_the_surest_whole_triples_are_judged_and_the_same_two_events_once():
     assert none.reason.startswith("no two events are related that were read as whole")
 
 
-def test_every_scorer_is_an_option():
-    (option,) = [setting for setting in commonsense.options if setting.name == "scorer"]
-    assert all(find_scorer(str(name)) for name in option.choices)
-
-
-def test_knowledge_that_generates_tails_may_score_by_itself():
-    class Likely(Everything):
-        def likelihoods(self, triples):
-            return [Likelihood(math.log(0.25), 0.0) for _ in triples]
-
-    (score,) = judge([response(LATE)], MISSED, knowledge=Likely(), scorer="likelihood")
+def test_knowledge_may_score_triples_in_place_of_the_networks():
+    (score,) = judge([response(LATE)], MISSED, plausibility=Everything())
     assert score.value == pytest.approx(0.25)
-    with pytest.raises(InputError, match="stores them"):
-        judge([response(LATE)], MISSED, scorer="likelihood")
+
+
+class Tails:
+    """Knowledge that generates the tails it was made with."""
+
+    def __init__(self, *tails):
+        self.given = tails
+
+    def tails(self, heads, relations, k):
+        known = [KnownTail("a head", tail, 0.5, 0.0, "made") for tail in self.given[:k]]
+        return [known for _ in heads]
+
+
+def test_the_nearest_of_the_generated_tails_is_the_evidence():
+    tired = Triple("PersonX is tired", "xWant", "PersonX wants to sleep")
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        encoder = models.load("bundle:encoder")
+        (near,) = nearest_known([tired], Tails("to eat", "to sleep"), encoder)
+        assert near.tail == "to sleep"
+        assert near.tail_similarity == pytest.approx(1.0, abs=1e-3)
+        assert nearest_known([tired], Tails(), encoder) == [None]
+        assert nearest_known([], Tails("to eat"), encoder) == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "printed"),
+    [
+        ([0.33, 0.12, 0.18], 0.21),
+        ([0.63, 0.68, 0.66], 0.66),
+        ([0.06, 0.53, 0.95, 1.63], 0.79),
+        ([0.59, 0.39, 0.55, 0.69], 0.56),
+        ([], 0.5),
+    ],
+)
+def test_a_reply_has_the_mean_of_its_triples_as_in_table_12_of_accent(scores, printed):
+    assert mean_score(scores) == pytest.approx(printed, abs=0.0051)
+
+
+def test_one_senseless_triple_weighs_more_than_a_sensible_one():
+    assert mean_score([0.5, 0.5]) == mean_score([0.9, 0.1])
+    assert cautious_score([0.5, 0.5]) > cautious_score([0.9, 0.1])
+    assert cautious_score([0.9, 0.8]) > cautious_score([0.9, 0.8, 0.7])
+    assert cautious_score([]) == 0.5
+    assert 0 < cautious_score([0.0, 0.0]) < 0.05

@@ -36,7 +36,6 @@ ACCEPTED = {
     "plausibility": {"triple-head"} | KNOWLEDGE,
     "knowledge": KNOWLEDGE,
     "encoder": {"encoder"},
-    "embedder": {"encoder", "word-encoder"},
     "relevance": RELEVANCE,
     "relevance model": RELEVANCE,
     "engagement model": {"reply-head"},

@@ -3,9 +3,8 @@
 After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from the reply and the
 turn before it, score how well each agrees with what is known, and take the mean. ACCENT writes its
 triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
-extractor of our own reads them, and by default a small network fitted on known triples scores
-them. The paper's tests and others are there by name, and so is its mean: by default a senseless
-triple weighs more than a sensible one.
+extractor of our own reads them, and a small network fitted on known triples scores them. By default
+a senseless triple weighs more than a sensible one, where ACCENT takes the mean.
 
 Triples alone count. Qualities of a whole reply, which no triple shows, can have a weight in the
 score and then stand among the evidence: context relevance, the probability that it answers what
@@ -15,11 +14,10 @@ was said before, or with a language model the probability that it is no nonsense
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from grice.errors import InputError, did_you_mean
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.metrics.common import unscorable_reply
@@ -31,7 +29,7 @@ from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEviden
 from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from grice.knowledge.events import Place
     from grice.knowledge.extraction import (
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Count, Fraction
     from grice.models.protocols import Encoder, PairClassifier
     from grice.records import KnownTail, Response
-
-    Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
 
 NEUTRAL = 0.5
 """Also ACCENT's score of a reply without a triple."""
@@ -66,7 +62,7 @@ SCOPES: dict[str, tuple[TripleKind, ...]] = {
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 TAILS = 10
-"""Tails asked for, as many as ACCENT has COMET write."""
+"""Tails asked of knowledge that generates them, as many as ACCENT has COMET write."""
 EACH = 1
 """Tails looked at of each of the nearest known heads. On the development part of CSKB Population
 two tails did no better by more than 0.001, and cost as much again."""
@@ -82,11 +78,9 @@ two tails did no better by more than 0.001, and cost as much again."""
         "plausibility": "bundle:plausibility",
         "knowledge": "bundle:atomic",
         "encoder": "bundle:encoder",
-        "embedder": "bundle:encoder",
         "relevance": "bundle:context-relevance",
     },
     accepts={
-        "embedder": ("sentence vectors", "word vectors"),
         "plausibility": ("plausibility of triples", "knowledge"),
         "relevance": ("relevance", "flaws"),
     },
@@ -103,14 +97,11 @@ def commonsense(
     plausibility: TripleHead | KnowledgeBase,
     knowledge: KnowledgeBase,
     encoder: Encoder,
-    embedder: Encoder,
     relevance: PairClassifier | FlawModel,
-    scorer: Literal["calibrated", "cosine", "likelihood"] = "calibrated",
     scope: Literal["both", "single", "pair"] = "both",
     aggregation: Literal["cautious", "mean"] = "cautious",
     max_triples: Count = 3,
     min_confidence: Fraction = 0.5,
-    tails: Count = 10,
     relevance_weight: Fraction = 0.0,
 ) -> list[Judgement]:
     """Return the plausibility of the reply's event triples.
@@ -133,19 +124,17 @@ def commonsense(
         default.
 
     Args:
-        scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
-            with known tails; or ``likelihood``, the probability of the tail by knowledge that
-            generates tails (``bundle:comet``).
         scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
         aggregation: How plausibilities are pooled: ``cautious``, their harmonic mean; or ``mean``,
             as in ACCENT.
         max_triples: Maximum triples per reply, one per event pair; truncated clauses and inanimate
             subjects are skipped.
         min_confidence: Minimum extraction confidence.
-        tails: How many known tails ``cosine`` compares with.
         relevance_weight: Weight of the reply as a whole in the score; 0 leaves the triples alone,
             as in ACCENT.
     """
+    from grice.knowledge.plausibility import TripleHead
+
     extractions = [
         _with_surest(each, max_triples)
         for each in extractor.extract(
@@ -154,9 +143,12 @@ def commonsense(
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
-    sources = Sources(plausibility, knowledge, embedder, tails, nearest)
+    if isinstance(plausibility, TripleHead):
+        plausibilities = plausibility.plausibility(distinct, nearest)
+    else:
+        plausibilities = plausibility.plausibility(distinct)
     known = dict(zip(distinct, nearest, strict=True))
-    values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
+    values = dict(zip(distinct, plausibilities, strict=True))
     name = SENSE if isinstance(relevance, FlawModel) else CONTEXT_RELEVANCE
     wholes: list[float | None] = [None] * len(responses)
     if relevance_weight:
@@ -297,116 +289,6 @@ def cautious_score(scores: Sequence[float]) -> float:
     return len(scores) / math.fsum(1 / max(LEAST, score) for score in scores)
 
 
-class Sources(NamedTuple):
-    """Inputs of a scorer of triples.
-
-    Attributes:
-        head: Networks on the vectors of head and tail, or knowledge that scores triples.
-        knowledge: Known or generated tails.
-        embedder: Turns tails into vectors that are compared.
-        tails: How many tails are asked for.
-        nearest: The most similar known tail of each triple, where it was looked up already.
-    """
-
-    head: TripleHead | KnowledgeBase
-    knowledge: KnowledgeBase
-    embedder: Encoder
-    tails: int = TAILS
-    nearest: Sequence[KnownTail | None] | None = None
-
-
-def find_scorer(name: str) -> Scorer:
-    """Return a scorer by name: from triples and sources to a number from 0 to 1 for each triple.
-
-    It refuses a triple without a head or a tail with an :class:`InputError`.
-    """
-    if name not in _SCORERS:
-        raise InputError(f"no compatibility scorer {name!r}{did_you_mean(name, _SCORERS)}")
-
-    def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
-        for triple in triples:
-            for part in ("head", "tail"):
-                if not getattr(triple, part).strip():
-                    raise InputError(
-                        f"triple ({triple.head!r}, {triple.relation}, {triple.tail!r}): its {part} "
-                        "is empty; give the event in words"
-                    )
-        return _SCORERS[name](triples, sources)
-
-    return score
-
-
-def _calibrated(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return how sensible triples are: 0.5 is as likely a known triple as a mismatched one."""
-    from grice.knowledge.plausibility import TripleHead
-
-    if isinstance(sources.head, TripleHead):
-        return sources.head.plausibility(triples, sources.nearest)
-    return sources.head.plausibility(triples)
-
-
-def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return ``max(0, max_i cos(embed(t), embed(t_i)))`` over the tails asked for.
-
-    ACCENT's generator gives ten; here as many as the sources hold. Tails in a reply are clauses,
-    known ones fragments: both are worded alike before they are compared, which the paper leaves
-    out.
-    """
-    from grice.knowledge.store import encoded
-
-    tails = _known_tails(triples, sources.knowledge, sources.tails)
-    own = _tail_texts(triples)
-    vectors = encoded([*own, *(text for each in tails for _, text in each)], sources.embedder)
-    return [
-        max([0.0, *(unit_cosine(vectors[text], vectors[tail]) for _, tail in each)])
-        for text, each in zip(own, tails, strict=True)
-    ]
-
-
-def _likelihood(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return ``exp(-loss)`` of each tail given head and relation: ACCENT's "COMET (neural)".
-
-    It is the geometric mean of the probabilities of the word pieces; stored triples have none.
-    """
-    from grice.knowledge.store import TailProbabilities
-
-    if not isinstance(sources.knowledge, TailProbabilities):
-        raise InputError(
-            "the scorer likelihood needs knowledge that generates tails; this one stores them. "
-            "Name a generator, such as bundle:comet, or take the scorer cosine"
-        )
-    tails = sources.knowledge.likelihoods(triples) if triples else []
-    return [0.0 if tail is None else math.exp(tail.given) for tail in tails]
-
-
-_SCORERS: dict[str, Scorer] = {
-    "calibrated": _calibrated,
-    "cosine": _cosine,
-    "likelihood": _likelihood,
-}
-"""``cosine`` and ``likelihood`` are the tests of ACCENT, with COMET's tails and with its loss."""
-
-
-def _tail_texts(triples: Sequence[Triple]) -> list[str]:
-    schema = load_schema("atomic2020")
-    return [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
-
-
-def _known_tails(
-    triples: Sequence[Triple], knowledge: KnowledgeBase, count: int
-) -> list[list[tuple[KnownTail, str]]]:
-    """Return known or generated tails of each triple's head, each with its wording."""
-    if not triples:
-        return []
-    schema = load_schema("atomic2020")
-    heads = [triple.head for triple in triples]
-    relations = [triple.relation for triple in triples]
-    return [
-        [(tail, tail_text(tail.tail, schema[relation])) for tail in tails]
-        for relation, tails in zip(relations, knowledge.tails(heads, relations, count), strict=True)
-    ]
-
-
 def nearest_known(
     triples: Sequence[Triple], knowledge: KnowledgeBase, encoder: Encoder
 ) -> list[KnownTail | None]:
@@ -415,14 +297,20 @@ def nearest_known(
 
     if not triples:
         return []
-    own = _tail_texts(triples)
+    schema = load_schema("atomic2020")
+    relations = [triple.relation for triple in triples]
+    own = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
     # A store asks one relation after the other. Asked for all texts at once, an encoder that
     # keeps its answers fills its batches, which is a third faster.
     encoded([*(head_text(triple.head) for triple in triples), *own], encoder)
     if hasattr(knowledge, "best_known"):
         nearest: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)
         return nearest
-    known = _known_tails(triples, knowledge, TAILS)
+    given = knowledge.tails([triple.head for triple in triples], relations, TAILS)
+    known = [
+        [(tail, tail_text(tail.tail, schema[relation])) for tail in tails]
+        for relation, tails in zip(relations, given, strict=True)
+    ]
     vectors = encoded([*own, *(text for each in known for _, text in each)], encoder)
     return [
         max(
