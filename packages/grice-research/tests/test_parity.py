@@ -10,7 +10,7 @@ import pytest
 import tiny_published as tiny
 from grice.errors import BundleError
 from grice.models.loader import ModelLoader
-from grice.models.store.get import Description, make_bundle
+from grice.models.store.get import make_model
 from grice_research.published_models.readers import PublishedReader, SpanReader, TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 
@@ -25,7 +25,7 @@ def opened(source, kind, protocol, name="bundle", mode="exact"):
     target = source.parent / name
     target.mkdir()
     facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "", "licence": "MIT"}
-    make_bundle(source, target, Description(facts, {"data": []}, {}))
+    make_model(source, target, facts)
     return ModelLoader(mode=mode, workers=1, cache=None).load(f"file:{target}", protocol)
 
 

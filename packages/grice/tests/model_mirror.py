@@ -1,4 +1,4 @@
-"""A mirror on this machine, of a package index and of Hugging Face, that tests fill and disturb."""
+"""A mirror on this machine, of a package index and of Hugging Face, that tests fill."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pathlib import Path
 from random import Random
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+REPOSITORY = f"/Team/Tiny/resolve/{COMMIT}"
 WEIGHTS = Random(0).randbytes(1_000_000)
-"""What no compression makes smaller."""
+"""Bytes that cannot be compressed."""
 
 
 def sha256(content: bytes) -> str:
@@ -40,15 +41,22 @@ def wheel_of(
 
 WHEEL = wheel_of(WEIGHTS)
 FILE = "tiny_model-1.0-py3-none-any.whl"
-
-INDEX = """
-[tiny]
-title = "tiny-model"
+HALVES = [
+    wheel_of(part, name=f"tiny_part{number}")
+    for number, part in enumerate((WEIGHTS[:400_000], WEIGHTS[400_000:]), 1)
+]
+COMMON = """
 summary = "A model of a few numbers"
 kind = "causal-lm"
 family = "llama"
 licence = "{licence}"
 training = "nothing"
+disk = 3_000_000
+"""
+INDEX = """
+[tiny]
+title = "tiny-model"
+{common}
 settings = {{ max_tokens = 64 }}
 
 [tiny.source]
@@ -62,14 +70,22 @@ member = "tiny_model/tiny.gguf"
 member_sha256 = "{weights}"
 member_bytes = {weights_length}
 
+[parts]
+title = "model-in-parts"
+{common}
+[parts.source]
+type = "packages"
+package = "tiny-part{{part}}"
+version = "1.0"
+file = "tiny_part{{part}}-1.0-py3-none-any.whl"
+member = "tiny_model/tiny.gguf"
+parts = [{parts}]
+member_sha256 = "{weights}"
+member_bytes = {weights_length}
+
 [hub]
 title = "hub-model"
-summary = "A model of a repository"
-kind = "causal-lm"
-family = "llama"
-licence = "Apache-2.0"
-training = "nothing"
-
+{common}
 [hub.source]
 type = "hf"
 repo = "Team/Tiny"
@@ -81,22 +97,19 @@ files = [
 
 [prepared]
 title = "prepared"
-summary = "A model of which nobody knows the commit"
-kind = "causal-lm"
-family = "llama"
-licence = "Apache-2.0"
-training = "nothing"
+{common}
 source = {{ type = "hf", repo = "Team/Tiny" }}
 """
 
 
 def index(*, licence: str = "Apache-2.0", wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
-    """Return an index of models, as a user may keep one."""
+    """Return an index of models, as a user may have one."""
     return INDEX.format(
-        licence=licence,
+        common=COMMON.format(licence=licence),
         file=FILE,
         wheel=sha256(wheel),
         length=len(wheel),
+        parts=", ".join(f'["{sha256(half)}", {len(half)}]' for half in HALVES),
         weights=sha256(weights),
         weights_length=len(weights),
         config=sha256(b"{}"),
@@ -105,34 +118,20 @@ def index(*, licence: str = "Apache-2.0", wheel: bytes = WHEEL, weights: bytes =
 
 
 class Mirror:
-    """Files by their path, and how the server disturbs whoever fetches them.
-
-    Attributes:
-        files: What it serves.
-        types: Media types of files that are no HTML.
-        cut: Bytes of one answer after which it breaks off; None sends all.
-        ranges: Whether it can send the rest of a file.
-        busy: By path, how many requests are answered with status 503 before it is served.
-        asked: What was asked for: path and the header ``Range``.
-        headers: The headers of every request.
-    """
+    """Files by their path, and the paths that were asked for."""
 
     def __init__(self) -> None:
-        page = f'<!DOCTYPE html><a href="../../files/{FILE}">{FILE}</a>'
-        repository = f"/Team/Tiny/resolve/{COMMIT}"
         self.files = {
-            "/simple/tiny-model/": page.encode(),
-            f"/files/{FILE}": WHEEL,
-            f"{repository}/config.json": b"{}",
-            f"{repository}/tokenizer.json": b"{}",
-            f"{repository}/model.safetensors": WEIGHTS,
+            f"{REPOSITORY}/config.json": b"{}",
+            f"{REPOSITORY}/tokenizer.json": b"{}",
+            f"{REPOSITORY}/model.safetensors": WEIGHTS,
         }
-        self.types: dict[str, str] = {}
-        self.cut: int | None = None
-        self.ranges = True
-        self.busy: dict[str, int] = {}
-        self.asked: list[tuple[str, str]] = []
-        self.headers: list[dict[str, str]] = []
+        halves = {f"tiny_part{n}-1.0-py3-none-any.whl": half for n, half in enumerate(HALVES, 1)}
+        for name, content in {FILE: WHEEL, **halves}.items():
+            project = name.partition("-")[0].replace("_", "-")
+            page = f'<!DOCTYPE html><a href="../../files/{name}">{name}</a>'
+            self.files |= {f"/simple/{project}/": page.encode(), f"/files/{name}": content}
+        self.asked: list[str] = []
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -146,51 +145,34 @@ class Mirror:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        self.url = f"http://{self.host}"
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
 
-    def fetched(self, name: str) -> list[str]:
-        """Return the ranges that were asked for of a file, by the end of its path."""
-        return [ranged for path, ranged in self.asked if path.endswith(name)]
+    def fetched(self, name: str) -> int:
+        """Return how often a file was asked for, by the end of its path."""
+        return sum(path.endswith(name) for path in self.asked)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        ranged = handler.headers.get("Range", "")
-        self.asked.append((handler.path, ranged))
-        self.headers.append(dict(handler.headers.items()))
+        self.asked.append(handler.path)
         content = self.files.get(handler.path)
-        if self.busy.get(handler.path, 0):
-            self.busy[handler.path] -= 1
-            handler.send_error(503)
-            return
+        handler.send_response(404 if content is None else 200)
         if content is None:
-            handler.send_response(404)
             handler.send_header("X-Error-Code", "EntryNotFound")
-            handler.send_header("Content-Length", "0")
-            handler.end_headers()
-            return
-        start = int(ranged.removeprefix("bytes=").rstrip("-")) if ranged and self.ranges else 0
-        if start >= len(content) > 0 and start:
-            handler.send_error(416)
-            return
-        handler.send_response(206 if start else 200)
-        handler.send_header("Content-Type", self.types.get(handler.path, "text/html"))
-        handler.send_header("Content-Length", str(len(content) - start))
-        handler.send_header("ETag", f'"{sha256(content)}"')
-        handler.send_header("X-Repo-Commit", COMMIT)
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        else:
+            handler.send_header("Content-Type", "text/html")
+            handler.send_header("ETag", f'"{sha256(content)}"')
+            handler.send_header("X-Repo-Commit", COMMIT)
+        handler.send_header("Content-Length", str(len(content or b"")))
         handler.end_headers()
-        if handler.command == "HEAD":
-            return
-        handler.wfile.write(content[start : None if self.cut is None else start + self.cut])
+        if handler.command == "GET":
+            handler.wfile.write(content or b"")
 
 
 def convert(source: Path, target: Path) -> types.SimpleNamespace:
-    """Stand in for the conversion: what it writes says what it was made of."""
+    """Stand in for the conversion: write what the model was made of."""
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     made = "".join(f"{file.name} {sha256(file.read_bytes())}\n" for file in files)
     (target / "model.bin").write_text(made)

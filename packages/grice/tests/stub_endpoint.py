@@ -66,8 +66,6 @@ class StubEndpoint(ThreadingHTTPServer):
         self.times: list[float] = []
         self.open = 0
         self.most_open = 0
-        self.seconds = 0.0
-        self.last = 0.0
         self._asked: set[str] = set()
         self._lock = threading.Lock()
         self.reset(faults, always)
@@ -98,12 +96,10 @@ class StubEndpoint(ThreadingHTTPServer):
             fault = self.once if is_new and self.once else self.always
             return next(self._faults, fault)
 
-    def leave(self, started: float) -> None:
-        """Note the end of a request, and for how long one was under way."""
+    def leave(self) -> None:
+        """Note the end of a request."""
         with self._lock:
             self.open -= 1
-            self.last = time.monotonic()
-            self.seconds += time.monotonic() - started
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of connections that a test has broken."""
@@ -133,16 +129,12 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         assert isinstance(server, StubEndpoint)
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        started = time.monotonic()
         fault = server.take(request)
         try:
             time.sleep(server.delay)
-            if self.path.endswith("/completions") and "prompt" in request:
-                self._complete(request, fault)
-            else:
-                self._chat(request, fault)
+            self._chat(request, fault)
         finally:
-            server.leave(started)
+            server.leave()
 
     def _chat(self, request: dict, fault: str) -> None:
         if fault in ("429", "500"):
@@ -180,19 +172,6 @@ class _Handler(BaseHTTPRequestHandler):
         usage = {"prompt_tokens": 100, "completion_tokens": 20}
         body = json.dumps({"choices": choices, "usage": usage}).encode()
         return self._send(200, body[: len(body) // 2] if fault == "truncated" else body)
-
-    def _complete(self, request: dict, fault: str) -> None:
-        text = request["prompt"]
-        starts = [i for i, letter in enumerate(text) if not i or letter == " "]
-        log_probabilities = {
-            "tokens": ["?"] * len(starts),
-            "token_logprobs": [None, *(-0.5 for _ in starts[1:])],
-            "text_offset": starts,
-        }
-        choice = {"text": text + " and", "logprobs": log_probabilities}
-        if fault == "no log probabilities":
-            choice = {"text": " and", "logprobs": None}
-        self._send(200, json.dumps({"choices": [choice]}).encode())
 
     def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from grice.errors import OutputError
 from grice.report.html import hashes
-from grice.serve.check import Request
+from grice.serve.server import Request
 from grice_annotate.records import AnswerError, TryAgainError
 from grice_annotate.templates import Page, Submitted
 from grice_annotate.views import Views

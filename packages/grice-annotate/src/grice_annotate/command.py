@@ -180,7 +180,7 @@ def _check(study: Study) -> Output:
     import asyncio
 
     from grice.cli.streams import note
-    from grice.serve.check import exchange
+    from grice.serve.server import exchange
     from grice_annotate.app import application, requests_of
     from grice_annotate.begin import with_model
 

@@ -11,8 +11,7 @@ import sys
 import pytest
 
 from grice.cli import main
-from grice.cli.progress import Fetching, Progress, Stages
-from grice.cli.streams import QUIET
+from grice.cli.progress import Progress, Stages
 from grice.progress import track, watched
 from grice.readers import read
 
@@ -151,52 +150,3 @@ def test_work_within_work_is_not_told_and_what_ends_early_is_taken_away():
     assert list(track("quiet", "letters")) == list("quiet")
     assert heard == [("letters", 3), (2, 0.5), (1, 0.5), "end", ("rest", None), "end",
                      ("again", None), "end"]  # fmt: skip
-
-
-def fetch(seconds):
-    """Receive a model of 40 MB, of which 5 are here, a megabyte at a time."""
-    clock = [0.0]
-    with Fetching(lambda: clock[0]) as listener:
-        listener.begin("large", 40_000_000, 5_000_000)
-        for done in range(6, 41):
-            clock[0] += seconds
-            listener.received(done * 1_000_000)
-        listener.end()
-
-
-def test_a_terminal_sees_one_bar_of_a_model(terminal):
-    stream = terminal()
-    with Fetching() as listener:
-        listener.begin("large", 40_000_000, 10_000_000)
-        listener.received(21_000_000)
-    drawn = [
-        line for line in plain(stream.getvalue()).replace("\r", "\n").splitlines() if "/" in line
-    ]
-    assert {line.split()[0] for line in drawn} == {"large"}
-    assert "52% 21.0/40.0 MB" in drawn[-1]
-
-
-@pytest.mark.parametrize(("seconds", "lines"), [(0.2, 0), (2, 7), (20, 35)])
-def test_a_log_has_a_line_in_ten_seconds_at_most(capsys, seconds, lines):
-    fetch(seconds)
-    shown = capsys.readouterr().err.splitlines()
-    assert len(shown) == lines + 1  # of the end
-    assert shown[-1].startswith("grice: large: 35.0 MB fetched in 0:")
-    if lines:
-        assert " of 40.0 MB (" in shown[0]
-
-
-def test_where_quiet_is_asked_nothing_is_shown(terminal):
-    stream = terminal()
-    token = QUIET.set(True)
-    try:
-        fetch(100)
-    finally:
-        QUIET.reset(token)
-    assert stream.getvalue() == ""
-
-
-def test_whoever_interrupts_learns_that_nothing_is_lost(capsys):
-    with pytest.raises(KeyboardInterrupt), Fetching():
-        raise KeyboardInterrupt
-    assert "the same command goes on" in capsys.readouterr().err

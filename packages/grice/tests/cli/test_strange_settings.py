@@ -156,7 +156,6 @@ def test_a_plugin_comes_from_the_user_alone(project, own, capsys):
         ('models = "mine.toml"', "models names an endpoint, or a preset by its path"),
         (f'judge-relevance-model = "openai:m@{NOBODY}"', "judge-relevance-model names a model"),
         (f'judge_relevance_model = ["x", "openai:m@{NOBODY}"]', "judge-relevance-model names"),
-        (f'likelihood-model = "openai-logprobs:m@{NOBODY}"', "likelihood-model names a model"),
         ('relevance-model = "file:bundle"', "relevance-model names a model by an address or a"),
         ('relevance-model = "other:place"', "relevance-model names a model by an address or a"),
         ('engine = "ray"', "engine sends texts to other processes and machines"),

@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.scores import read_scores
 from grice.integrations import ENGINES, Grading, score_on
-from grice.integrations.shards import planned, score_encoded, score_shard, shard_of
+from grice.integrations.engines import planned, score_encoded, score_shard, shard_of
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
@@ -125,35 +125,34 @@ def started_by(version, engine, chats, folder):
 
 def _told(answer, version):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("grice.integrations.shards.__version__", version)
+        patch.setattr("grice.integrations.engines.__version__", version)
         return shard_of(answer)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["tcp://127.0.0.1:9", "127.0.0.1:9", "spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:9"],
-)
-def test_an_address_nobody_listens_at_is_refused_at_once(
-    address, here, chats, tmp_path, monkeypatch
-):
-    def refused(place, timeout):
-        assert place == ("127.0.0.1", 9)
-        raise ConnectionRefusedError(111, "Connection refused")
+def refusing(*listening):
+    """Return what stands for the network: it refuses all places but some."""
 
-    monkeypatch.setattr("socket.create_connection", refused)
+    def connect(place, timeout):
+        if place not in listening:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return BytesIO()  # it can be closed
+
+    return connect
+
+
+@pytest.mark.parametrize("address", ["tcp://a:9", "a:9", "spark://a:9", "spark://a:9,b:9"])
+def test_an_address_that_does_not_answer_is_refused(address, here, chats, tmp_path, monkeypatch):
+    monkeypatch.setattr("socket.create_connection", refusing())
     with pytest.raises(InputError, match="nobody listens here: Connection refused"):
         list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
 
 
-def test_of_several_places_it_is_enough_that_one_listens(here, chats, tmp_path, monkeypatch):
-    def refused(place, timeout):
-        if place != ("second", 9):
-            raise ConnectionRefusedError(111, "Connection refused")
-        return BytesIO()  # what can be closed
-
-    monkeypatch.setattr("socket.create_connection", refused)
-    standby = "spark://first:9,second:9"
-    assert len(list(score_on("spark", [chats], tmp_path / "out", GRADING, address=standby))) == 3
+@pytest.mark.parametrize("address", ["spark://a:9,b:9", "auto", "local[2]"])
+def test_one_place_of_several_and_words_of_the_engine_are_taken(
+    address, here, chats, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("socket.create_connection", refusing(("b", 9)))
+    assert len(list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))) == 3
 
 
 def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, monkeypatch):
@@ -167,12 +166,6 @@ def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, mo
     start(monkeypatch, in_this_process)
     again = list(score_on("spark", [chats], tmp_path / "out", GRADING))
     assert [shard.scores is None for shard in again].count(True) == 1
-
-
-@pytest.mark.parametrize("address", ["auto", "local[2]"])
-def test_what_is_no_place_is_left_to_the_engine(address, here, chats, tmp_path):
-    shards = list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))
-    assert len(shards) == 3
 
 
 def test_a_worker_too_old_to_say_its_version_is_refused():

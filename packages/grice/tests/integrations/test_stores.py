@@ -12,7 +12,7 @@ from grice import stores
 from grice.cli import main
 from grice.errors import InputError, OutputError
 from grice.integrations import Grading
-from grice.integrations.shards import planned, score_shard
+from grice.integrations.engines import planned, score_shard
 
 pq = pytest.importorskip("pyarrow.parquet")
 fsspec = pytest.importorskip("fsspec")

@@ -144,7 +144,7 @@ def test_a_judge_is_named_with_its_address():
 
 def test_a_judge_is_refused_where_log_probabilities_are_needed():
     options = {"likelihood": {"model": "openai:gpt@http://localhost:1/v1"}}
-    with pytest.raises(ModelError, match="openai-logprobs:gpt@http://localhost:1/v1"):
+    with pytest.raises(ModelError, match="a model of chat, where one of likelihood is needed"):
         grice.load("likelihood", options=options)
 
 

@@ -28,7 +28,6 @@ def models(tmp_path, monkeypatch):
     (tmp_path / "config" / "models.toml").write_text(index())
     monkeypatch.setitem(sys.modules, "grice.models.conversion", stand_in())
     monkeypatch.setenv("PIP_RETRIES", "0")
-    monkeypatch.setattr("grice.models.store.wheels.SECONDS", 0.02)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     return tmp_path / "models"
 

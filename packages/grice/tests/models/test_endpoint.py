@@ -1,4 +1,4 @@
-"""An endpoint that is busy, broken, babbling or slow: counted, asked again, never believed."""
+"""An endpoint that is busy, broken or slow, or whose answers cannot be parsed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grice.errors import ModelError, StoppedError
 from grice.metrics.judges import Rating
 from grice.models.endpoint.usage import ClientOptions, in_words
 from grice.models.loader import ModelLoader
-from grice.models.protocols import CausalLM, Chat, ChatRequest, Message, Segment, Unanswered
+from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from stub_endpoint import StubEndpoint
 
 pytestmark = pytest.mark.enable_socket
@@ -21,8 +21,8 @@ def request(text="fine, thank you"):
     return ChatRequest((Message("user", f'{{"history": [], "reply": "{text}"}}'),))
 
 
-def asked(server, *, terms=QUICK, texts=("fine, thank you",), cache=None):
-    with ModelLoader(mode="fast", workers=1, cache=cache, terms=terms) as models:
+def asked(server, *, options=QUICK, texts=("fine, thank you",), cache=None):
+    with ModelLoader(mode="fast", workers=1, cache=cache, terms=options) as models:
         chat = models.load(server.model, Chat)
         answers = chat.answers([request(text) for text in texts], Rating)
         return answers, models.usage[0]
@@ -44,7 +44,7 @@ def asked(server, *, terms=QUICK, texts=("fine, thank you",), cache=None):
         ("closed", "connection broken"),
     ],
 )
-def test_what_goes_wrong_once_is_counted_and_asked_again(fault, counted):
+def test_a_fault_that_happens_once_is_counted_and_the_request_repeated(fault, counted):
     with StubEndpoint(faults=[fault]) as server:
         answers, usage = asked(server)
     assert answers == [Rating("by its length", 1)]
@@ -55,7 +55,7 @@ def test_what_goes_wrong_once_is_counted_and_asked_again(fault, counted):
 
 
 @pytest.mark.parametrize("fault", ["500", "truncated", "prose", "two answers", "closed"])
-def test_what_goes_wrong_always_is_no_answer_and_says_why(fault):
+def test_a_lasting_fault_gives_no_answer_and_the_reason(fault):
     with StubEndpoint(always=fault) as server:
         [answer], usage = asked(server)
     assert isinstance(answer, Unanswered)
@@ -68,10 +68,10 @@ ANSWER = '{"reason": "by its length", "rating": 1}'
 OTHER = '{"reason": "perfect", "rating": 5}'
 
 
-def answered(text, *, said="fine, thank you", terms=QUICK):
+def answered(text, *, said="fine, thank you", options=QUICK):
     """Return the answer of a judge that writes a text, and how many requests that took."""
     with StubEndpoint(written=lambda _: text) as server:
-        [answer], usage = asked(server, texts=[said], terms=terms)
+        [answer], usage = asked(server, texts=[said], options=options)
     return answer, usage.requests
 
 
@@ -171,82 +171,79 @@ def test_an_object_of_the_judged_text_is_no_answer_where_it_is_quoted():
 )
 def test_a_long_answer_is_read_in_time_of_its_length(part):
     started = time.monotonic()
-    answered(part * (1_000_000 // len(part)), terms=ClientOptions(parse_attempts=1))
+    answered(part * (1_000_000 // len(part)), options=ClientOptions(parse_attempts=1))
     assert time.monotonic() - started < 20  # about a second; minutes if it grew with the square
 
 
 def test_a_model_that_reasons_gets_the_room_for_it_from_then_on():
     texts = ["one", "two", "three"]
     with StubEndpoint(always="reasons") as server:
-        answers, _ = asked(server, terms=ClientOptions(concurrency=1), texts=texts)
+        answers, _ = asked(server, options=ClientOptions(concurrency=1), texts=texts)
     assert all(isinstance(answer, Rating) for answer in answers)
     assert [sent["max_tokens"] for sent in server.requests] == [256, 4096, 4096, 4096]
 
 
 def test_where_a_server_has_no_room_for_reasoning_it_is_asked_as_before():
     with StubEndpoint(always="short context") as server:
-        answers, _ = asked(server, terms=ClientOptions(concurrency=1), texts=["one", "two"])
+        answers, _ = asked(server, options=ClientOptions(concurrency=1), texts=["one", "two"])
     assert all("cut at its longest, 256 tokens" in answer.reason for answer in answers)
     lengths = [sent["max_tokens"] for sent in server.requests]
     assert lengths == [256, 4096, 256, 256, 256, 256, 256]
 
 
 def in_turn(*groups):
-    """Return faults of items that are asked one after the other, three times where unreadable."""
+    """Return faults of items that are asked one after the other, three times each if not empty."""
     return [fault for fault, items in groups for fault in [fault] * (items * (3 if fault else 1))]
 
 
-def test_fifteen_unreadable_items_in_a_row_do_not_end_the_run():
+def replies(count):
+    return [f"reply {i}" for i in range(count)]
+
+
+def test_fifteen_misses_in_a_row_do_not_end_the_run():
     faults = in_turn(("prose", 15), ("", 1), ("prose", 15), ("", 1))
     with StubEndpoint(faults=faults) as server:
-        answers, usage = asked(
-            server, terms=ClientOptions(concurrency=1), texts=[f"reply {i}" for i in range(32)]
-        )
+        answers, usage = asked(server, options=ClientOptions(concurrency=1), texts=replies(32))
     assert [place for place, x in enumerate(answers) if isinstance(x, Rating)] == [15, 31]
     assert usage.unanswered == {
         "not the JSON that was asked for: no JSON object with rating, reason": 30
     }
 
 
-def test_sixteen_unreadable_items_in_a_row_end_the_run_and_what_was_answered_is_kept(tmp_path):
-    texts = [f"reply {i}" for i in range(40)]
-    terms = ClientOptions(concurrency=1)
+def test_sixteen_misses_in_a_row_end_the_run_and_answers_are_kept(tmp_path):
+    options = ClientOptions(concurrency=1)
     with StubEndpoint(faults=in_turn(("", 2)), always="prose") as server:
         with pytest.raises(StoppedError, match="'stub' to 16 requests in a row") as raised:
-            asked(server, terms=terms, texts=texts, cache=tmp_path)
+            asked(server, options=options, texts=replies(40), cache=tmp_path)
         assert len(server.requests) == 2 + 16 * 3
         server.always = ""
-        answers, usage = asked(server, texts=texts, cache=tmp_path)
+        answers, usage = asked(server, texts=replies(40), cache=tmp_path)
     assert "the last one: 'I would say this is a four out of five.'" in str(raised.value)
     assert "name a model that answers with the JSON" in str(raised.value)
     assert all(isinstance(answer, Rating) for answer in answers)
     assert usage.cached == 2
 
 
-def test_requests_at_the_same_time_end_the_run_too():
+def test_concurrent_misses_and_misses_of_all_kinds_end_the_run_too():
     with StubEndpoint(always="prose") as server:
         with pytest.raises(StoppedError, match="16 requests in a row"):
-            asked(server, texts=[f"reply {i}" for i in range(200)])
+            asked(server, texts=replies(200))
         assert 16 * 3 <= len(server.requests) <= (16 + QUICK.concurrency) * 3
-
-
-def test_silent_and_unreadable_items_count_together():
-    terms = ClientOptions(concurrency=1, attempts=3, pause=0.001)
-    faults = in_turn(("prose", 8), ("500", 8))
+    options = ClientOptions(concurrency=1, attempts=3, pause=0.001)
     with (
-        StubEndpoint(faults=faults) as server,
+        StubEndpoint(faults=in_turn(("prose", 8), ("500", 8))) as server,
         pytest.raises(StoppedError, match="none of the last 16 requests was answered"),
     ):
-        asked(server, terms=terms, texts=[f"reply {i}" for i in range(17)])
+        asked(server, options=options, texts=replies(17))
 
 
-def test_an_answer_is_shown_without_key_and_control_characters(monkeypatch):
+def test_an_answer_is_quoted_without_key_and_control_characters(monkeypatch):
     monkeypatch.setenv("GRICE_OPENAI_KEY", "sk-very-secret")
     text = "\x1b[31m\u202eyour key is sk-very-secret\n" + "y" * 300
     with StubEndpoint(written=lambda _: text) as server:
         [answer], _ = asked(server)
         with pytest.raises(StoppedError) as raised:
-            asked(server, texts=[f"reply {i}" for i in range(16)])
+            asked(server, texts=replies(16))
     message = str(raised.value)
     assert r"\x1b[31m\u202eyour key is [key]\n" in message
     assert message.isprintable()
@@ -256,10 +253,10 @@ def test_an_answer_is_shown_without_key_and_control_characters(monkeypatch):
         assert r"\x1b" in shown
 
 
-def test_retry_after_is_kept_by_everybody():
-    terms = ClientOptions(pause=0.01, concurrency=2)
+def test_retry_after_holds_for_all_requests():
+    options = ClientOptions(pause=0.01, concurrency=2)
     with StubEndpoint(faults=["429"], delay=0.05) as server:
-        answers, _ = asked(server, terms=terms, texts=[f"reply {i}" for i in range(6)])
+        answers, _ = asked(server, options=options, texts=replies(6))
     assert not any(isinstance(answer, Unanswered) for answer in answers)
     # What was under way came to its end; then all waited for the second that the server asked for.
     waited = [time - server.times[0] for time in server.times]
@@ -270,7 +267,7 @@ def test_retry_after_is_kept_by_everybody():
 def test_a_server_without_schemas_is_asked_without():
     with StubEndpoint(always="no schema") as server:
         answers, _ = asked(
-            server, terms=ClientOptions(concurrency=1), texts=["one", "two", "three"]
+            server, options=ClientOptions(concurrency=1), texts=["one", "two", "three"]
         )
     assert all(isinstance(answer, Rating) for answer in answers)
     assert ["response_format" in sent for sent in server.requests] == [True, False, False, False]
@@ -299,7 +296,7 @@ def test_a_limit_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
     few = ClientOptions(limit_requests=4, concurrency=2)
     with StubEndpoint() as server:
         with pytest.raises(StoppedError, match="limit of 4 requests"):
-            asked(server, terms=few, texts=texts, cache=tmp_path)
+            asked(server, options=few, texts=texts, cache=tmp_path)
         assert len(server.requests) == 4
         answers, usage = asked(server, texts=texts, cache=tmp_path)
         assert len(server.requests) == 10
@@ -315,7 +312,7 @@ def test_tokens_are_counted_as_the_server_says():
 
 def test_a_plan_sends_nothing():
     with StubEndpoint() as server:
-        _, usage = asked(server, terms=ClientOptions(dry_run=True), texts=["a", "b", "a"])
+        _, usage = asked(server, options=ClientOptions(dry_run=True), texts=["a", "b", "a"])
         assert server.requests == []
     assert usage.requests == 2
     assert "2 requests; about" in next(iter(in_words(usage, planned=True)))
@@ -329,42 +326,16 @@ def test_what_names_no_endpoint_is_refused(place):
         models.load(f"openai:{place}", Chat)
 
 
-def test_a_server_that_says_no_log_probabilities_is_refused_for_likelihood():
-    with (
-        StubEndpoint(always="no log probabilities") as server,
-        ModelLoader(mode="fast", workers=1, cache=None) as models,
-        pytest.raises(ModelError, match="no log probabilities of the prompt for 'stub'"),
-    ):
-        models.load(f"openai-logprobs:stub@{server.url}", CausalLM)
-
-
-def test_log_probabilities_that_cease_end_with_their_own_reason():
-    with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
-        model = models.load(f"openai-logprobs:stub@{server.url}", CausalLM)
-        server.always = "no log probabilities"
-        with pytest.raises(ModelError, match="no log probabilities of the prompt"):
-            model.log_probabilities(["a"] * 20, [f"text {i}" for i in range(20)])
-
-
 def test_where_the_run_ends_nothing_more_is_sent():
-    terms = ClientOptions(concurrency=4, attempts=50, pause=5.0)
+    options = ClientOptions(concurrency=4, attempts=50, pause=5.0)
     with StubEndpoint(faults=["500", "500", "500", "401"]) as server:
         with pytest.raises(StoppedError, match="HTTP 401"):
-            asked(server, terms=terms, texts=[f"reply {i}" for i in range(40)])
+            asked(server, options=options, texts=replies(40))
         assert len(server.requests) == 4
 
 
-def test_log_probabilities_stand_at_their_segment():
-    with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
-        model = models.load(f"openai-logprobs:stub@{server.url}", CausalLM)
-        passage = (Segment("How are you?"), Segment(" fine thanks", scored=True))
-        [[tokens]] = model.token_scores([passage])
-        assert [(token.start, token.end) for token in tokens] == [(0, 5), (5, 12)]
-        assert model.log_probabilities(["How are you?"], [" fine thanks"]) == [-0.5]
-
-
 def test_as_many_requests_are_under_way_as_may_be():
-    terms = ClientOptions(concurrency=8)
+    options = ClientOptions(concurrency=8)
     with StubEndpoint(delay=0.05) as server:
-        asked(server, terms=terms, texts=[f"reply {i}" for i in range(40)])
+        asked(server, options=options, texts=replies(40))
         assert server.most_open == 8

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from grice.errors import BundleError, ModelError
 from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
-from grice.models.store.get import Description, make_bundle
+from grice.models.store.get import make_model
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "i", "eat", "bread", "sleep", "you", "run", "late"]
 PAIRS = [
@@ -29,7 +29,7 @@ PASSAGE = [Segment("A:"), Segment(" read a bad bread", scored=True), Segment(" a
 def bundle(source, target, kind, **settings):
     facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "", "licence": "MIT"}
     target.mkdir()
-    make_bundle(source, target, Description(facts, {"data": []}, settings))
+    make_model(source, target, facts, settings=settings)
     return target
 
 

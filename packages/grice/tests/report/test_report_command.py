@@ -13,7 +13,7 @@ from report_trial import Page
 import grice
 from grice.cli import main
 from grice.integrations import Grading
-from grice.integrations.shards import planned, score_shard
+from grice.integrations.engines import planned, score_shard
 
 pytest.importorskip("pyarrow")
 

@@ -19,29 +19,22 @@ from tokenizers import Tokenizer
 
 from grice.errors import BundleError, ModelError
 from grice.models.conversion import convert
-from grice.models.conversion.checkpoint import FAMILIES
-from grice.models.conversion.convert import needed
-from grice.models.conversion.huggingface import read_config, read_published
+from grice.models.conversion.checkpoint import FAMILIES, needed, read_config, read_tensors
 from grice.models.embedded import encoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from ctranslate2.specs import ModelSpec
 
     from grice.models.bundle import CardValue
-    from grice.models.conversion.checkpoint import Tensor
-    from grice.models.conversion.huggingface import Published
-
+    from grice.models.conversion.checkpoint import Tensor, Tensors
 
 PICKLES = "pytorch_model*.bin"
 NETWORK = "network.pt"
-"""A network that was published without the encoder below it, put beside that."""
-
-
+"""A network that was published without its encoder, put beside that."""
 TRUST = "GRICE_TRUST_PICKLE"
-"""Variable that says that pickles of a checkpoint may be read: 1."""
+"""Variable that allows to read pickles of a checkpoint: 1."""
 
 
 @contextmanager
@@ -52,11 +45,7 @@ def checkpoint(source: Path) -> Iterator[Path]:
 
 
 def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
-    """Return a folder with the same checkpoint as ``*.safetensors``: itself where it is so.
-
-    A network that was published by itself, such as that of predictive engagement, is taken from
-    ``network.pt`` beside its encoder.
-    """
+    """Return a folder with the same checkpoint as ``*.safetensors``, and ``network.pt``, if any."""
     stored = sorted(source.glob("*.safetensors"))
     files = [] if stored else sorted(source.glob(PICKLES))
     network = source / NETWORK
@@ -234,13 +223,9 @@ HEAD = "head.npz"
 def convert_classifier(
     source: Path, target: Path, *, labels: Sequence[str] = ()
 ) -> dict[str, CardValue]:
-    """Convert a RoBERTa or BERT that classifies, and return what its card states.
-
-    The head is a dense layer with tanh on the first state, and a linear one: that of RoBERTa, or
-    BERT's pooler and classifier.
-    """
+    """Convert a RoBERTa or BERT with its classification head; return the settings of its card."""
     with checkpoint(source) as whole:
-        published = read_published(whole)
+        config, published = read_config(whole), read_tensors(whole)
         try:
             dense, out = _dense(published)
             layers = [needed(published, f"{name}.{p}") for name in (dense, out) for p in WEIGHTS]
@@ -256,7 +241,7 @@ def convert_classifier(
         np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
         if labels:
             return {"max_tokens": positions}
-        stated = published.config.get("id2label") or {}
+        stated = config.get("id2label") or {}
         names_of_labels = [str(stated.get(str(i), f"LABEL_{i}")) for i in range(count)]
         return {"max_tokens": positions, "labels": names_of_labels}
 
@@ -269,7 +254,7 @@ def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardVal
 def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
     """Convert a RoBERTa or BERT that answers by spans, and return what its card states."""
     with checkpoint(source) as whole:
-        published = read_published(whole)
+        published = read_tensors(whole)
         try:
             out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
         except BundleError as error:
@@ -294,14 +279,13 @@ def _convert_network(
 ) -> dict[str, CardValue]:
     """Convert an encoder with a small network on the vectors of two texts.
 
-    The weights of the network stand in ``network.safetensors`` under any names that begin with
-    ``network.``; its layers are told by their sizes. ``config.json`` may state ``pooling`` and
-    ``layer``, the layer it stands on.
+    The weights of the network begin with ``network.``; its layers are found by their sizes.
+    ``config.json`` may state ``pooling`` and ``layer``, the encoder layer it reads.
     """
     with checkpoint(source) as whole:
-        published = read_published(whole)
-        weights = {n: needed(published, n) for n in published.names if n.startswith("network.")}
-        size = int(published.config.get("hidden_size", 0))
+        config, published = read_config(whole), read_tensors(whole)
+        weights = {n: needed(published, n) for n in published if n.startswith("network.")}
+        size = int(config.get("hidden_size", 0))
         arrays: dict[str, Tensor] = {}
         if quadratic:
             matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
@@ -311,19 +295,19 @@ def _convert_network(
         layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
         for place, (weight, bias) in enumerate(layers):
             arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
-        layer = int(published.config.get("layer", -1))
+        layer = int(config.get("layer", -1))
         positions = convert_encoder(whole, target, drop=-1 - layer)
         np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
-        return {"max_tokens": positions, "pooling": str(published.config.get("pooling", "mean"))}
+        return {"max_tokens": positions, "pooling": str(config.get("pooling", "mean"))}
 
 
 WEIGHTS = ("weight", "bias")
 
 
-def _dense(published: Published) -> tuple[str, str]:
-    if "classifier.dense.weight" in published.names:
+def _dense(published: Tensors) -> tuple[str, str]:
+    if "classifier.dense.weight" in published:
         return "classifier.dense", "classifier.out_proj"
-    pooler = next((n for n in published.names if n.endswith("pooler.dense.weight")), None)
+    pooler = next((n for n in published if n.endswith("pooler.dense.weight")), None)
     return (pooler or "classifier.dense.weight").removesuffix(".weight"), "classifier"
 
 

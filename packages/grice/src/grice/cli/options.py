@@ -193,8 +193,8 @@ def _cache(scoring: Namespace) -> Path | None:
 
 def recommend_larger(metrics: Collection[str] = ()) -> None:
     """Name the gain of the largest preset, and the commands for it, if it changes a score."""
+    from grice.models.store.folders import find_stored
     from grice.models.store.index import known_models
-    from grice.models.store.places import find_stored
     from grice.scoring.presets import named_preset
 
     with suppress(GriceError):  # a finished run does not fail by a file of settings

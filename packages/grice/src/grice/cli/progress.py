@@ -1,25 +1,22 @@
-"""Progress bars with the time left: on a terminal, as lines of a log, or nothing in a pipe."""
+"""Progress bars with the time left on a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
 import sys
 import time
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rich.progress import (
     BarColumn,
-    DownloadColumn,
     ProgressColumn,
     TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
-    TransferSpeedColumn,
 )
 from rich.progress import Progress as Bar
 
-from grice.cli.streams import QUIET, note, warn
+from grice.cli.streams import QUIET
 from grice.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -30,11 +27,9 @@ if TYPE_CHECKING:
 
 SHORTEST = 0.3
 """Seconds of work without a bar, which would only flicker."""
-BETWEEN = 10
-"""Seconds between two lines of a log."""
 
 
-def _bar(*columns: ProgressColumn, clock: Callable[[], float] | None = None) -> Bar:
+def _bar(*columns: ProgressColumn) -> Bar:
     """Return a bar on standard error; in a pipe, and if quiet, it draws nothing."""
     out = console(stderr=True)
     return Bar(
@@ -44,7 +39,6 @@ def _bar(*columns: ProgressColumn, clock: Callable[[], float] | None = None) -> 
         disable=QUIET.get() or not out.is_terminal,
         transient=True,
         redirect_stdout=sys.stdout.isatty(),  # results stay out of standard error
-        get_time=clock,
     )
 
 
@@ -116,56 +110,3 @@ class Progress:
         read = sum(reading.position for reading in self._readings)
         done = self._conversations if self._sampled else read
         self._bar.update(self._task, completed=done, count=count, unit=unit)
-
-
-class Fetching:
-    """Report a download on standard error."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._bar: Bar | None = None
-        self._begun = self._said = 0.0
-        self._before = 0
-
-    def __enter__(self) -> Fetching:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-        if kind is KeyboardInterrupt:
-            warn("complete files are kept; the same command goes on")
-
-    say = staticmethod(note)
-
-    def begin(self, name: str, total: int | None, done: int) -> None:
-        """Start the bar of a model."""
-        self._begun = self._said = self._clock()
-        self._before = done
-        text = TextColumn("{task.description}")
-        columns = BarColumn(), TaskProgressColumn(), DownloadColumn(), TransferSpeedColumn()
-        self._bar = _bar(text, *columns, clock=self._clock)
-        self._bar.add_task(name, total=total, completed=done)
-        self._bar.start()
-
-    def received(self, done: int) -> None:
-        """Show how much of the model has arrived."""
-        if self._bar is None:
-            return
-        self._bar.update(self._bar.task_ids[0], completed=done)
-        if not self._bar.console.is_terminal and self._clock() - self._said >= BETWEEN:
-            self._said = self._clock()
-            task = self._bar.tasks[0]
-            of = f" of {task.total / 1e6:,.1f} MB ({done / task.total:.0%})" if task.total else ""
-            rest = f", {timedelta(seconds=task.time_remaining)} left" if task.time_remaining else ""
-            note(f"{task.description}: {done / 1e6:,.1f}{of or ' MB'}{rest}")
-
-    def end(self) -> None:
-        """Remove the bar and print the size and the time."""
-        if self._bar is None:
-            return
-        self._bar.stop()
-        task = self._bar.tasks[0]
-        took = timedelta(seconds=round(self._clock() - self._begun))
-        if fetched := task.completed - self._before:
-            note(f"{task.description}: {fetched / 1e6:,.1f} MB fetched in {took}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from grice.integrations.engines import ENGINES, score_on
-from grice.integrations.shards import Grading, Shard
+from grice.integrations.engines import ENGINES, Grading, Shard, score_on
 
 __all__ = ["ENGINES", "Grading", "Shard", "score_on"]

@@ -1,24 +1,42 @@
-"""Engines that run on many machines: each scores files into shards of Parquet."""
+"""Engines that score files on many machines, each file into a shard of Parquet.
+
+A worker of any engine gets one task, a file, and scores it with one thread. A shard is named by a
+hash of its input and of the settings, so that a repeated run skips the shards that are there.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import socket
 import sys
+from collections import Counter
+from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+import msgspec
+
+from grice import __version__
 from grice.errors import GriceError, InputError, did_you_mean, excerpt, os_reason
-from grice.integrations.shards import Grading, Shard, planned, score_encoded, shard_of
+from grice.files import make_folder, renaming
+from grice.readers import check_arrow, files_of, from_file, read
 from grice.records import json_line
+from grice.scoring.api import load
+from grice.scoring.arrow import score_records, write_lines_as
+from grice.scoring.presets import SMALL
+from grice.stores import files_under, is_url, version_of, writing_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow
+
+    from grice.records import Score
+    from grice.scoring.api import Grader
 
 PATIENCE = 10
 """Seconds that a cluster may take to answer."""
@@ -27,16 +45,63 @@ DASK = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
 }
-"""By default every large array is given back to the system at once, which doubles the cost
-of scoring, threads are looked at a hundred times a second, and the event loop wakes fifty times."""
+"""By default every large array is given back to the system at once, which doubles the cost of
+scoring, threads are profiled a hundred times a second, and the event loop wakes fifty times."""
 SHARE = 0.5
-"""Part of a core that an actor of Ray reserves. It uses a whole one; were all reserved, the tasks
-that hand it its input would wait for ever."""
+"""Part of a core that an actor of Ray reserves. It uses a whole one, but if all were reserved, the
+tasks that hand it its input would wait for ever."""
 SPARK = {
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+
+class Grading(msgspec.Struct, frozen=True):
+    """Settings of every worker; see :func:`grice.load` and :func:`grice.read`.
+
+    Attributes:
+        version: The version of grice that started the run; workers with another one refuse.
+    """
+
+    metrics: tuple[str, ...] = ()
+    options: dict[str, dict[str, Any]] = {}
+    speakers: tuple[str, ...] = ()
+    mode: Literal["fast", "exact"] = "fast"
+    plugins: tuple[str, ...] = ()
+    models: str = SMALL
+    format: str | None = None
+    columns: dict[str, str] = {}
+    version: str = __version__
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A file to score into a shard; ``named`` adds the file to the meta of its conversations."""
+
+    source: str
+    shard: str
+    grading: Grading
+    named: bool
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """A file that was scored.
+
+    Attributes:
+        source: The file as it was named.
+        shard: The file of its scores.
+        scores: Number of scores; None if an earlier run has written them.
+        failed: Number of failed scores and of records that could not be read.
+        problem: Why the file could not be scored; None if it was.
+        worker: The version of grice that scored it.
+    """
+
+    source: str
+    shard: str
+    scores: int | None = None
+    failed: int | None = None
+    problem: str | None = None
+    worker: str = ""
 
 
 def score_on(
@@ -49,15 +114,12 @@ def score_on(
 ) -> Iterator[Shard]:
     """Score files on an engine into a folder of Parquet shards, and yield each as it is done.
 
-    One task scores one file with one thread. A shard is named by a hash of its input and of what
-    was computed: what an earlier run finished is not computed again.
-
     Args:
         engine: ``ray``, ``dask`` or ``spark``.
         paths: Files, or folders of files, that every worker can read.
-        folder: Where shards are written, which every worker can write.
+        folder: The folder of the shards, which every worker can write.
         grading: The metrics.
-        address: Of a cluster that runs; by default workers are started here, one a core.
+        address: Of a running cluster; by default workers are started here, one a core.
 
     Raises:
         InputError: If the engine is unknown or not installed, the address does not answer, a worker
@@ -89,16 +151,16 @@ def score_on(
 
 
 def _check_listens(address: str) -> None:
-    """Refuse an address at which nobody listens: Ray and Spark try it again for minutes.
+    """Refuse an address that does not answer: Ray and Spark try it again for minutes.
 
-    Of several places, as Spark has them for masters that stand by, it is enough that one listens.
+    Of several places, as Spark has them for standby masters, one is enough.
     """
     problems = []
     for text in address.rpartition("//")[2].split(","):
         try:
             parts = urlsplit(f"//{text}")
             if parts.hostname is None or parts.port is None:
-                return  # the engine knows what it names
+                return  # such as auto or local[2]
         except ValueError:
             return
         try:
@@ -111,6 +173,110 @@ def _check_listens(address: str) -> None:
         f"{address}: nobody listens here: {problems[0]}; start the cluster, or leave out "
         "--address for workers on this machine"
     )
+
+
+# Tasks and shards.
+
+
+def planned(
+    paths: Sequence[str | Path], folder: str | Path, grading: Grading
+) -> tuple[list[Task], list[Shard]]:
+    """Return the files to score, and those whose shards are in the folder."""
+    check_arrow()
+    files = [file for path in paths for file in files_of(str(path))]
+    if is_url(str(folder)):
+        target = str(folder).rstrip("/")
+        present = {_name(url) for url in files_under(target) if url.endswith(".parquet")}
+    else:  # a name that begins with a dot is of a worker that was killed
+        make_folder(Path(folder))
+        target = str(Path(folder).absolute())
+        present = {path.name for path in Path(folder).glob("[!.]*.parquet")}
+    tasks = [
+        Task(file, f"{target}/{_digest(file, grading)}.parquet", grading, len(files) > 1)
+        for file in files
+    ]
+    if others := present - {_name(task.shard) for task in tasks}:
+        raise InputError(
+            f"{folder}: holds {min(others)}, which is of other inputs or metrics; name a folder "
+            "of its own for each run"
+        )
+    there = [task for task in tasks if _name(task.shard) in present]
+    finished = [Shard(task.source, task.shard, worker=__version__) for task in there]
+    return [task for task in tasks if task not in there], finished
+
+
+def _name(shard: str) -> str:
+    return shard.rpartition("/")[2]
+
+
+def _digest(file: str, grading: Grading) -> str:
+    """Return the hash of a file, its name and the settings; a store states its own hash or time."""
+    digest = hashlib.blake2b(json_line([grading, file]), digest_size=16)
+    if is_url(file):
+        digest.update(version_of(file).encode())
+        return digest.hexdigest()
+    with Path(file).open("rb") as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def score_encoded(task: bytes) -> bytes:
+    """Score a file as :func:`score_shard` does; task and shard are JSON.
+
+    A worker with another version of grice scores nothing and returns its version.
+    """
+    stated = msgspec.json.decode(task)
+    if stated["grading"]["version"] != __version__:
+        return json_line(Shard(stated["source"], stated["shard"], worker=__version__))
+    return json_line(score_shard(msgspec.json.decode(task, type=Task)))
+
+
+def shard_of(answer: bytes) -> Shard:
+    """Return the shard that a worker answers with; refuse another version of grice."""
+    shard = msgspec.json.decode(answer, type=Shard)
+    if shard.worker != __version__:
+        theirs = shard.worker or "of an earlier version, which does not say its number"
+        raise InputError(
+            f"a worker has grice {theirs}, this command is of grice {__version__}: install one "
+            "version everywhere; shards that were written are kept"
+        )
+    return shard
+
+
+def score_shard(task: Task) -> Shard:
+    """Score a file into its shard, which appears when it is complete; return an error of it."""
+    grading, statuses = task.grading, Counter[str]()
+
+    def lines(scores: Iterable[Score]) -> Iterator[bytes]:
+        for score in scores:
+            statuses[score.status] += 1
+            yield json_line(score) + b"\n"
+
+    try:
+        with read(task.source, format=grading.format, columns=grading.columns) as reading:
+            records = from_file(reading) if task.named else reading
+            judged = lines(score_records(_grader(json_line(grading)).scorer, records))
+            if is_url(task.shard):
+                with writing_url(task.shard) as file:
+                    write_lines_as(".parquet", judged, file)
+            else:
+                with renaming(Path(task.shard)) as fresh, fresh.open("wb") as file:
+                    write_lines_as(".parquet", judged, file)
+    except GriceError as error:
+        return Shard(task.source, task.shard, problem=str(error), worker=__version__)
+    scores, failed = statuses.total(), statuses["failed"]
+    return Shard(task.source, task.shard, scores, failed, worker=__version__)
+
+
+@cache  # a worker process loads models once
+def _grader(grading: bytes) -> Grader:
+    chosen = msgspec.json.decode(grading)
+    del chosen["format"], chosen["columns"], chosen["version"]
+    return load(*chosen.pop("metrics"), workers=1, **chosen)
+
+
+# Engines.
 
 
 def _on_dask(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What every integration does: messages of any tool in, evaluations out."""
+"""Evaluations of messages of any tool, for all integrations."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from grice.scoring import Grader
 
 METRICS = "relevance,repetition"
-"""What is evaluated where nothing is named: what says most about a single reply."""
+"""The default metrics: those that say most about a single reply."""
 
 
 class Evaluation(NamedTuple):
-    """What one metric says of a reply or of a conversation.
+    """Result of one metric for a reply or a conversation.
 
     Attributes:
         metric: Its name.
@@ -33,7 +33,7 @@ class Evaluation(NamedTuple):
             abstained or failed for all of them.
         passed: Whether the value reaches the minimum; None without a minimum, or without a value.
         reason: The shortest reason, or why there is no value.
-        signature: What exactly was computed.
+        signature: Version, options and models of the metric.
     """
 
     metric: str
@@ -48,8 +48,8 @@ class Evaluator:
 
     Args:
         metrics: Their names, comma-separated.
-        minimum: The least value that passes, of all metrics or by name; without it, nothing is
-            said to pass or fail.
+        minimum: The least value that passes, of all metrics or by name; without it, nothing
+            passes or fails.
         models: A preset, or an endpoint, as ``grice score --models`` takes it.
 
     Raises:
@@ -126,10 +126,7 @@ def _grader(metrics: tuple[str, ...], models: str | None) -> Grader:
 
 @contextmanager
 def of_library(package: str, written_for: str) -> Iterator[None]:
-    """Say what to do where a library is missing, or has moved what an integration stands on.
-
-    InputError names the version that is installed and that which the integration was tested with.
-    """
+    """Turn a failed import of a library into InputError, with the version it was tested with."""
     try:
         yield
     except (ImportError, AttributeError) as error:
@@ -145,7 +142,7 @@ def of_library(package: str, written_for: str) -> Iterator[None]:
 
 
 def scores_to_write(file: str | Path) -> Iterator[tuple[str, Score]]:
-    """Yield each score that has a value, with a key that is the same whenever it is read.
+    """Yield each score that has a value, with a key that does not change.
 
     Raises:
         InputError: If the file holds none.

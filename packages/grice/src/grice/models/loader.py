@@ -64,8 +64,7 @@ MODEL_TYPES = {
     "onnx-classifier": "grice.models.pretrained:onnx_classifier",
     "onnx-encoder": "grice.models.pretrained:onnx_encoder",
     "onnx-nli": "grice.models.pretrained:onnx_nli",
-    "openai-chat": "grice.models.endpoint.models:endpoint_chat",
-    "openai-logprobs": "grice.models.endpoint.models:endpoint_likelihood",
+    "openai-chat": "grice.models.endpoint.chat:endpoint_chat",
     "own-triples": "grice.knowledge.own:own_triples",
     "pair-head": "grice.metrics.relevance:pair_head",
     "reply-head": "grice.metrics.engagement:reply_head",
@@ -81,10 +80,9 @@ MODEL_TYPES = {
 SCHEMES = {
     "bundle": "grice.models.bundle:shipped_model",
     "file": "grice.knowledge.own:own_model",
-    "hf": "grice.models.store.hub:hub_model",
-    "model": "grice.models.store.places:stored_model",
-    "openai": "grice.models.endpoint.models:openai_model",
-    "openai-logprobs": "grice.models.endpoint.models:openai_logprobs_model",
+    "hf": "grice.models.store.folders:hub_model",
+    "model": "grice.models.store.folders:stored_model",
+    "openai": "grice.models.endpoint.chat:openai_model",
 }
 
 MAX_DEPTH = 8

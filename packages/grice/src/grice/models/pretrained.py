@@ -21,7 +21,7 @@ from grice.models.causal import MIN_TOKENS, CausalSettings
 from grice.models.decoding import WindowedLM
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import CausalLM, Encoder, PairClassifier
-from grice.models.store.places import copy_files
+from grice.models.store.folders import copy_files
 from grice.models.tokenization import CHARACTERS, beginning, ending, open_tokenizer
 from grice.numeric import sigmoid, softmax
 

@@ -18,7 +18,7 @@ from grice import distributions
 from grice.errors import BundleError, GriceError, plural
 from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.cache import cache_files
-from grice.models.store.places import stored_models
+from grice.models.store.folders import stored_models
 from grice.records import Conversation, Score, Turn
 from grice.scoring.api import load_from
 

@@ -222,15 +222,9 @@ def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoa
         return
     wanted = metric.accepts.get(parameter) or (models.task(default),)
     if (answered := models.task(reference)) not in wanted:
-        hint = ""
-        if answered == "chat" and "likelihood" in wanted:
-            hint = (
-                "; a server that returns log probabilities of the prompt, as few do, is "
-                f"openai-logprobs:{reference.partition(':')[2]}"
-            )
         raise ModelError(
             f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
-            f"{' or '.join(wanted)} is needed, such as {default}" + hint
+            f"{' or '.join(wanted)} is needed, such as {default}"
         )
 
 

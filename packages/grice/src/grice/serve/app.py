@@ -1,4 +1,4 @@
-"""The application: what each path answers. It is an ASGI application like any other."""
+"""The ASGI application: the paths of the service and their answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ JSON = "application/json"
 
 
 class Service:
-    """The answers of all paths, and what they share."""
+    """The answers of all paths."""
 
     def __init__(self, grader: Grader, limits: Limits, key: str | None) -> None:
         self.limits = limits
@@ -53,7 +53,7 @@ class Service:
         self.metrics = list(grader.signatures)
         self.under_way = 0
         self.counts = CollectorRegistry()
-        self.engine = Engine(grader.scorer, limits, self.counts)
+        self.engine = Engine(grader.scorer, limits.seconds, self.counts)
         labels, about = ("path", "status"), "Requests by path and status."
         self._requests = Counter("grice_requests", about, labels, registry=self.counts)
         about = "Seconds until the answer."
@@ -106,7 +106,7 @@ class Service:
         return _json(result)
 
     async def live(self) -> dict[str, object]:
-        """Return that the process answers."""
+        """Return that the process is alive."""
         return {"live": True}
 
     async def ready(self, response: Response) -> dict[str, object]:
@@ -120,7 +120,7 @@ class Service:
         return Response(prometheus_text(self.counts), media_type="text/plain; version=0.0.4")
 
     async def answered(self, path: str, answer: Answer, kind: Kind, request: Request) -> Response:
-        """Return the answer of a path to a body of a kind, or why there is none."""
+        """Return the answer of a path to a body, or a refusal."""
         started = time.perf_counter()
         self.under_way += 1
         try:
@@ -135,7 +135,7 @@ class Service:
         return response
 
     async def _record(self, request: Request) -> dict[str, Any]:
-        """Return the JSON object that a request holds, which must be short and not slow."""
+        """Read the JSON object of a request, within the limits of size and time."""
         data, size, limits = bytearray(), 0, self.limits
         try:
             async with asyncio.timeout(limits.body_seconds):
@@ -143,8 +143,8 @@ class Service:
                     size += len(part)
                     if size <= limits.body:
                         data += part
-                    elif size > 8 * limits.body:  # what is too long is taken in up to here, so
-                        break  # that the answer is read; then the connection is cut
+                    elif size > 8 * limits.body:  # the rest up to here is read, so that the
+                        break  # client reads the answer; then the connection is closed
         except TimeoutError:
             what = f"the body did not come within {limits.body_seconds:g} seconds"
             raise Refused(408, what, where="body", do="send it at once") from None
@@ -164,12 +164,9 @@ class Service:
         if self.under_way > self.limits.concurrency:
             do = "ask again after the seconds of Retry-After"
             raise Refused(429, "too many requests are under way", do=do, retry=1)
-        if sum(len(name) + len(value) for name, value in request.headers.raw) > self.limits.head:
-            what, do = f"headers of more than {self.limits.head:,} bytes", "send fewer"
-            raise Refused(431, what, where="header", do=do)
         self._check_key(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != JSON:  # which a page of another site cannot send without being allowed to
+        if kind != JSON:  # a page of another site cannot send it without permission
             do = f"send Content-Type: {JSON}"
             raise Refused(415, f"content of type {kind[:80] or 'none'}", where="header", do=do)
 
@@ -185,7 +182,7 @@ class Service:
 
 
 class _Route(APIRoute):
-    """A path of a service, which reads bodies by its own limits and refuses in its own words."""
+    """A path whose body is read within the limits of the service."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         service: Service = self.endpoint.__self__  # type: ignore[attr-defined] # a method of it
@@ -254,7 +251,7 @@ def application(
 
 
 def _page(name: str, loaded: str) -> Callable[[], Awaitable[Response]]:
-    """Return what answers with a page, which asks nobody but the service that it came from."""
+    """Return an endpoint for a page that makes requests to this service alone."""
     assets = resources.files("grice.serve") / "assets"
     style, script, body = (
         (assets / f"{name}.{kind}").read_text("utf-8") for kind in ("css", "js", "html")

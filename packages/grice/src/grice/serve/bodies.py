@@ -1,4 +1,4 @@
-"""Bodies of requests and answers: what is posted, what it gives, and why it is refused."""
+"""Bodies of requests and answers, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests scored together: what came while others were computed is one batch.
+"""Requests in batches: those that arrive during a computation are scored together in the next one.
 
 One thread computes, with as many workers as the models have. Batching does not change scores.
 """
@@ -6,16 +6,12 @@ One thread computes, with as many workers as the models have. Batching does not 
 from __future__ import annotations
 
 import asyncio
-import math
-import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prometheus_client import Counter, Gauge
 
-from grice.errors import plural
 from grice.serve.bodies import Refused
 
 if TYPE_CHECKING:
@@ -25,21 +21,16 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation, Score
     from grice.scoring.run import Scorer
-    from grice.serve import Limits
 
 BATCH_TURNS = 512
-"""Turns of a batch, at which no more requests are added to it."""
-BATCH_SECONDS = 2.0
-"""How long a batch may take, as far as it is known before: nobody can end one that has begun."""
-HALF_LIFE = 2.0
-"""Seconds of scoring after which what was measured before counts half."""
+"""Turns of a batch at which no more requests are added."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request that waits: for scores of conversations, or for what a call returns."""
+    """A request for scores of conversations, or for the result of a call."""
 
     turns: int
     conversations: Sequence[Conversation] = ()
@@ -49,23 +40,15 @@ class _Job:
 
 
 class Engine:
-    """Scores what requests ask for, a batch at a time.
+    """Scores requests, a batch at a time."""
 
-    Attributes:
-        scorer: The loaded metrics.
-    """
-
-    def __init__(self, scorer: Scorer, limits: Limits, counts: CollectorRegistry) -> None:
+    def __init__(self, scorer: Scorer, seconds: float, counts: CollectorRegistry) -> None:
         self.scorer = scorer
-        self._limits = limits
+        self._seconds = seconds
         self._waiting = 0
-        self._jobs: deque[_Job] = deque()
-        self._come: asyncio.Event
-        self._thread: ThreadPoolExecutor
+        self._jobs: asyncio.Queue[_Job | None]
         self._task: asyncio.Task[None] | None = None
         self._open = False
-        self._turns_per_second = 200.0  # until it is measured
-        self._together = 1
         self._batches = Counter("grice_batches", "Batches scored.", registry=counts)
         self._batched = Counter("grice_batched_requests", "Requests in them.", registry=counts)
         self._turns = Counter("grice_turns", "Turns in them.", registry=counts)
@@ -79,29 +62,27 @@ class Engine:
 
     def start(self) -> None:
         """Begin to score, in the running event loop."""
-        self._come = asyncio.Event()
-        self._thread = ThreadPoolExecutor(1, "grice-score")
+        self._jobs = asyncio.Queue()
         self._open = True
         self._task = asyncio.create_task(self._work())
 
     async def close(self) -> None:
-        """Finish all that was accepted, and take nothing more."""
+        """Finish all accepted requests, and take no more."""
         if self._task is not None:
             self._open = False
-            self._come.set()
+            self._jobs.put_nowait(None)
             await self._task
-            self._thread.shutdown()
 
     async def score(
         self, conversations: Sequence[Conversation], metrics: tuple[str, ...]
     ) -> list[list[Score]]:
-        """Return the scores of each conversation; Refused is raised if too much waits."""
+        """Return the scores of each conversation."""
         turns = sum(len(conversation.turns) for conversation in conversations)
         scores: list[list[Score]] = await self._done(_Job(turns, conversations, metrics))
         return scores
 
     async def call(self, turns: int, function: Callable[[], Result]) -> Result:
-        """Return what a function returns that scores so many turns by itself."""
+        """Return the result of a function that scores so many turns by itself."""
         result: Result = await self._done(_Job(turns, call=function))
         return result
 
@@ -111,72 +92,44 @@ class Engine:
         return self.scorer._replace(metrics=chosen)
 
     async def _done(self, job: _Job) -> Any:  # noqa: ANN401 - of any job
-        waiting, seconds = self._waiting, self._limits.seconds
-        retry = max(1, math.ceil(waiting / self._turns_per_second))
         if not self.ready:
             raise Refused(503, "the service is ending", do="ask another one", retry=1)
-        if waiting and waiting + job.turns > self._turns_per_second * seconds:
-            what = f"{plural(waiting, 'turn')} wait to be scored already"
-            raise Refused(429, what, do="ask again after the seconds of Retry-After", retry=retry)
         self._waiting += job.turns
-        self._jobs.append(job)
-        self._come.set()
+        self._jobs.put_nowait(job)
         try:
-            return await asyncio.wait_for(job.done, seconds)
+            return await asyncio.wait_for(job.done, self._seconds)
         except TimeoutError:
-            what = f"not scored within {seconds:g} seconds"
+            what = f"not scored within {self._seconds:g} seconds"
             do = "ask for fewer turns at a time, or again later"
-            raise Refused(503, what, do=do, retry=retry) from None
+            raise Refused(503, what, do=do, retry=1) from None
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        while self._jobs or self._open:
-            if not self._jobs:
-                self._come.clear()
-                await self._come.wait()
-                continue
-            jobs = await self._gathered()
-            wanted = [job for job in jobs if not job.done.done()]  # nobody waits for the others
-            started = time.perf_counter()
-            results = await loop.run_in_executor(self._thread, self._computed, wanted)
-            for job, result in zip(wanted, results, strict=True):
-                if job.done.done():
-                    continue
-                if isinstance(result, Exception):
-                    job.done.set_exception(result)
-                else:
-                    job.done.set_result(result)
-            self._waiting -= sum(job.turns for job in jobs)
-            self._measured(wanted, max(time.perf_counter() - started, 1e-6))
-
-    def _measured(self, jobs: Sequence[_Job], seconds: float) -> None:
-        """Note how fast a batch was; one that was given up before it began says nothing."""
-        turns = sum(job.turns for job in jobs)
-        self._batches.inc()
-        self._batched.inc(len(jobs))
-        self._turns.inc(turns)
-        if turns:
-            part = 1 - 0.5 ** (seconds / HALF_LIFE)
-            self._turns_per_second += part * (turns / seconds - self._turns_per_second)
-
-    async def _gathered(self) -> list[_Job]:
-        """Take what waits already, and what comes in the next moments if many came before.
-
-        A request that comes alone does not wait for others.
-        """
-        most = min(BATCH_TURNS, BATCH_SECONDS * self._turns_per_second)
-        if self._together > 1 and self._waiting < most:
-            await asyncio.sleep(self._limits.gather_seconds)
-        batch = [self._jobs.popleft()]
-        turns = batch[0].turns
-        while self._jobs and turns < most:
-            batch.append(self._jobs.popleft())
-            turns += batch[-1].turns
-        self._together = len(batch)
-        return batch
+        with ThreadPoolExecutor(1, "grice-score") as thread:
+            while job := await self._jobs.get():
+                jobs, turns = [job], job.turns
+                while turns < BATCH_TURNS and not self._jobs.empty():
+                    if (further := self._jobs.get_nowait()) is None:
+                        self._jobs.put_nowait(None)
+                        break
+                    jobs.append(further)
+                    turns += further.turns
+                wanted = [job for job in jobs if not job.done.done()]  # others have timed out
+                results = await loop.run_in_executor(thread, self._computed, wanted)
+                for job, result in zip(wanted, results, strict=True):
+                    if job.done.done():
+                        continue
+                    if isinstance(result, Exception):
+                        job.done.set_exception(result)
+                    else:
+                        job.done.set_result(result)
+                self._waiting -= turns
+                self._batches.inc()
+                self._batched.inc(len(wanted))
+                self._turns.inc(sum(job.turns for job in wanted))
 
     def _computed(self, jobs: Sequence[_Job]) -> list[object]:
-        """Return the result of each job, or the error that it ended with."""
+        """Return the result of each job, or its error."""
         results: dict[_Job, object] = {}
         for metrics, call in dict.fromkeys((job.metrics, job.call) for job in jobs):
             alike = [job for job in jobs if (job.metrics, job.call) == (metrics, call)]

@@ -1,55 +1,43 @@
-"""The process that listens: what is slow is cut off, and what was accepted is finished."""
+"""The server process, and requests to an application without a network."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
+import httpx2
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from grice.errors import InputError, os_reason
+from grice.records import json_line
+from grice.serve.bodies import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from starlette.types import ASGIApp
+    from starlette.applications import Starlette
 
     from grice.serve import Limits
 
-TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 BACKLOG = 2048
 IDLE_SECONDS = 15
 ENDING_SECONDS = 120
-"""How long what was accepted may take once the service is told to end."""
+"""How long accepted requests may take once the service is told to end."""
 
 
 def serve(
-    app: ASGIApp, *, host: str, port: int, limits: Limits, begun: Callable[[str], None]
+    app: Starlette, *, host: str, port: int, limits: Limits, begun: Callable[[str], None]
 ) -> None:
-    """Serve until a signal says to end; requests that were accepted are answered before.
+    """Serve until a signal says to end; accepted requests are answered before.
 
     Port 0 is any that is free; ``begun`` gets the address once requests to it are answered.
-    InputError is raised if nobody can listen there.
+    InputError is raised if the address cannot be used.
     """
 
-    class Patient(H11Protocol):
-        """The protocol, which closes a connection whose head does not come in time."""
-
-        def connection_made(self, transport: Any) -> None:  # noqa: ANN401 - as its parent has it
-            super().connection_made(transport)
-            asyncio.get_running_loop().call_later(limits.head_seconds, self._give_up)
-
-        def _give_up(self) -> None:
-            if self.cycle is None and not self.transport.is_closing():
-                if self.conn.trailing_data[0]:  # a part of the head has come
-                    self.transport.write(TOO_SLOW)
-                self.transport.close()
-
     class Server(uvicorn.Server):
-        """A server that says when it answers, and whose end by a signal is an end like any."""
+        """A server that announces its address, and ends normally by a signal."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)  # signals are caught by then
@@ -63,7 +51,7 @@ def serve(
 
     config = uvicorn.Config(
         app,
-        http=Patient,
+        http="h11",
         ws="none",
         lifespan="on",
         log_level="warning",
@@ -78,10 +66,52 @@ def serve(
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
         reason, do = os_reason(error), "name another with --port, or --host"
-        raise InputError(f"{host}:{port}: nobody can listen here: {reason}; {do}") from None
-    # asyncio sets it on none of the connections of a socket that it did not make itself: head and
-    # body of an answer would be 40 ms apart.
+        raise InputError(f"{host}:{port}: cannot be listened on: {reason}; {do}") from None
+    # asyncio does not set it on connections of a socket made elsewhere: the head and the body of an
+    # answer would be 40 ms apart.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     shown, bound = listening.getsockname()[:2]
     with listening:
         Server(config).run([listening])
+
+
+class Request(NamedTuple):
+    """A request to an application."""
+
+    method: str
+    path: str
+    body: bytes = b""
+    headers: Mapping[str, str] = {"content-type": "application/json"}
+
+
+class Reply(NamedTuple):
+    """The answer to a request."""
+
+    request: Request
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def check(app: Starlette) -> list[Reply]:
+    """Return the answers of an application to an example of each path."""
+    posts = [Request("POST", path, json_line(example)) for path, example in EXAMPLES.items()]
+    others = ("/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/")
+    return asyncio.run(exchange(app, [*posts, *(Request("GET", path) for path in others)]))
+
+
+async def exchange(app: Starlette, requests: Sequence[Request]) -> list[Reply]:
+    """Return the answers to concurrent requests; the application starts and ends here."""
+    transport = httpx2.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+
+        async def ask(request: Request) -> Reply:
+            answer = await client.request(
+                request.method, request.path, content=request.body, headers=request.headers
+            )
+            return Reply(request, answer.status_code, answer.headers, answer.content)
+
+        return list(await asyncio.gather(*map(ask, requests)))

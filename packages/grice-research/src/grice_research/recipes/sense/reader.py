@@ -2,22 +2,24 @@
 
     python -m grice_research.recipes.sense.reader SmolLM2-135M-Instruct.Q4_1.gguf
 
-The file is the one that the index of models names for ``medium``, out of its wheel. Of its 30
-layers 12 are kept and of its 49,152 tokens those of the first pairs. Weights stay int8, which the
-run-time format needs, but take 33 values of a row: the wheel, whose files are compressed, holds
-them in under five bits each, about what the source has.
+The file is that of ``medium`` in the index of models. Of its 30 layers 12 are kept, and of its
+49,152 tokens the first 24,576. Weights stay int8, which the run-time format needs, but take 33
+values of a row: a compressed wheel stores them in under five bits each.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+from ctranslate2.specs import ModelSpec
 from numpy.typing import NDArray
 
+from grice.errors import BundleError
 from grice.models.bundle import write_card
-from grice.models.conversion import convert_states
-from grice.models.conversion.convert import INT8, variables
+from grice.models.conversion.checkpoint import EMBEDDING, HEAD, Checkpoint, read_checkpoint
+from grice.models.conversion.convert import desaturate, int8_matrices, state_network, write_network
 from grice.models.store.get import MIDDLE, WINDOW
 from grice.models.store.index import known_models
 from grice_research.places import MODELS
@@ -43,29 +45,40 @@ def coarse(weights: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.floa
         levels = np.clip(np.rint(exact / step[:, None]), -LEVELS, LEVELS)
         off = np.square(levels * step[:, None] - exact).sum(axis=1)
         better = off < error
-        error[better], best[better], factors[better] = (
-            off[better],
-            levels[better],
-            STEP / step[better],
-        )
+        error[better], best[better] = off[better], levels[better]
+        factors[better] = STEP / step[better]
     return (best * STEP).astype(np.int8), factors
 
 
-def coarsen(path: Path) -> None:
-    """Rewrite the int8 matrices of a ``model.bin`` in place."""
-    content = bytearray(path.read_bytes())
-    arrays = variables(content)
-    for array in arrays.values():
-        scale = arrays.get(f"{array.name}_scale")
-        if array.type != INT8 or scale is None:
-            continue
-        weights = np.frombuffer(content, np.int8, array.size, array.start).reshape(array.shape)
-        scales = np.frombuffer(content, np.float32, scale.size // 4, scale.start)
-        written, factors = coarse(weights)
-        multiplied = (scales * factors).astype(np.float32).tobytes()
-        content[array.start : array.start + array.size] = written.tobytes()
-        content[scale.start : scale.start + scale.size] = multiplied
-    path.write_bytes(content)
+def coarsen(spec: ModelSpec) -> None:
+    """Change the int8 matrices of a network in place."""
+    desaturate(spec)
+    for weights, scales in int8_matrices(spec):
+        weights[:], factors = coarse(weights)
+        scales *= factors
+
+
+def with_first_tokens(checkpoint: Checkpoint, count: int) -> Checkpoint:
+    """Return a decoder with the first tokens of its vocabulary: bytes, then pairs in order."""
+    tokenizer = json.loads(checkpoint.tokenizer)
+    model = tokenizer["model"]
+    kept = {token: number for token, number in model["vocab"].items() if number < count}
+    merges = [pair for pair in model["merges"] if {*pair, "".join(pair)} <= kept.keys()]
+    whole = all(len(token) > 1 or token in kept for token in model["vocab"])
+    if not whole or merges != model["merges"][: len(merges)]:
+        raise BundleError(f"the first {count} tokens are no vocabulary of byte pairs")
+    model["vocab"], model["merges"] = kept, merges
+    tokenizer["added_tokens"] = [one for one in tokenizer["added_tokens"] if one["id"] < count]
+    tensors = {
+        name: (lambda read=read: read()[:count]) if name in (EMBEDDING, HEAD) else read
+        for name, read in checkpoint.tensors.items()
+    }
+    return checkpoint._replace(
+        shape=checkpoint.shape._replace(vocabulary=count),
+        tensors=tensors,
+        tokens=checkpoint.tokens[:count],
+        tokenizer=json.dumps(tokenizer, ensure_ascii=False),
+    )
 
 
 def main() -> None:
@@ -77,8 +90,9 @@ def main() -> None:
     out = MODELS / NAME
     out.mkdir(parents=True, exist_ok=True)
     exponents = [int(digit) - MIDDLE for digit in scale]
-    convert_states(given.source, out, LAYERS, exponents, vocabulary=VOCABULARY)
-    coarsen(out / "model.bin")
+    checkpoint = with_first_tokens(read_checkpoint(given.source), VOCABULARY)
+    spec = state_network(checkpoint, LAYERS, exponents)
+    write_network(spec, checkpoint.tokenizer, out, finish=coarsen)
     facts = {
         "name": NAME,
         "kind": "causal-states",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.errors import BundleError, InputError, ModelError
 from grice.models.batching import groups
-from grice.models.conversion.checkpoint import FAMILIES
-from grice.models.conversion.huggingface import read_config
+from grice.models.conversion.checkpoint import FAMILIES, read_config
 from grice.models.pretrained import quiet
 from grice_research.published_models.convert import SEPARATOR
 

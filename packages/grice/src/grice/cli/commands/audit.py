@@ -165,8 +165,7 @@ def _view(result: AuditResult) -> View:
     for usage in result.usage:
         yield Lines(_usage_lines([usage], planned=False))
         if usage.requests:
-            took = usage.seconds * usage.concurrency / usage.requests
-            yield Lines([f"{took:.2f} s a request, {usage.concurrency:.1f} under way at a time"])
+            yield Lines([f"{usage.seconds / usage.requests:.2f} s a request"])
     yield Lines(["", *result.verdicts.values()], style="bold")
 
 

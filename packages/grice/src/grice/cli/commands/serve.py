@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.cli.derive import Count, Scoring
-    from grice.serve.check import Reply
+    from grice.serve.server import Reply
 
 EXTRAS = ("serve",)
 KEY = "GRICE_SERVE_KEY"
@@ -40,7 +40,7 @@ def run(
 
     check_installed()
     from grice.serve.app import application
-    from grice.serve.check import check as replies_of
+    from grice.serve.server import check as replies_of
     from grice.serve.server import serve
 
     check_options(scoring)

@@ -1,6 +1,6 @@
 """Published causal language models, converted to the run-time format with numpy alone.
 
-Sources are one GGUF file, or a folder in the layout of Hugging Face: ``config.json``,
+A source is one GGUF file, or a folder in the layout of Hugging Face: ``config.json``,
 ``*.safetensors``, ``tokenizer.json``. Families: Llama (SmolLM2 too), Qwen2 and Qwen3.
 """
 

@@ -1,9 +1,8 @@
-"""Read the record that a chat model was asked for out of the text that it wrote.
+"""Parser of the record that a chat model was asked for.
 
 A model may reason first, put its JSON in a fence, write a sentence before or after it, add fields,
-or write ``4.0`` and ``"4"`` for 4. All of that is read. A text that leaves open which record is the
-answer is not: two different ones, one that is cut off, one that only the reasoning holds, or one
-that stands in the judged text and is quoted.
+or write ``4.0`` and ``"4"`` for 4. A text is refused if it is not clear which record is the answer:
+two different ones, a truncated one, one in the reasoning only, or a quotation of the judged text.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 _PART = re.compile(r'<(/?)(?:think|thinking|reasoning)\s*>|\{\s*"', re.IGNORECASE)
-"""Begins or ends reasoning, or begins an object; nothing in it can be matched in two ways."""
+"""A tag of reasoning, or the beginning of an object; no backtracking is possible."""
 _FENCE = re.compile(r"(?:[`~]{3,}[ \t]*\w*)?")
 _NUMBER = re.compile(r"([0-9]{1,9})(?:\.0{1,9})?(?:\s*/\s*([0-9]{1,9}))?")
-LONGEST = 120
-"""Characters of what is wrong with a record: a value that is no choice may be long."""
-MOST_BROKEN = 32
-"""Objects that cannot be read, after which a text is given up: each costs time of its length."""
+MAX_PROBLEM = 120
+"""Characters of a problem that are quoted."""
+MAX_BROKEN = 32
+"""Broken objects, after which a text is refused: each costs time proportional to its length."""
 
 
 class UnreadableError(Exception):
-    """A text that is not, or not beyond doubt, the record that was asked for."""
+    """A text that is not clearly the record that was asked for."""
 
 
 class _Part(NamedTuple):
@@ -101,7 +100,7 @@ class RecordReader(Generic[Record]):
         try:
             return msgspec.convert(values, self._form)
         except msgspec.ValidationError as error:
-            raise UnreadableError(shortened(str(error), LONGEST)) from None
+            raise UnreadableError(shortened(str(error), MAX_PROBLEM)) from None
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -117,7 +116,7 @@ def _parts(text: str) -> Iterator[_Part]:
             fields, place = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             broken += 1
-            if broken > MOST_BROKEN:
+            if broken > MAX_BROKEN:
                 raise UnreadableError("many objects that are broken") from None
             place = start + 1
             yield _Part("broken", start, place)

