@@ -270,7 +270,7 @@ TYPES: dict[str, dict[str, Any]] = {
 
 
 def named_number(
-    option: str, text: str, form: str = "METRIC=VALUE", between: str = "="
+    option: str, text: str, form: str = "METRIC=VALUE, such as relevance=0.6", between: str = "="
 ) -> tuple[str, float]:
     """Split ``NAME=NUMBER``; the name may be missing where the form has it in brackets."""
     name, _, number = text.rpartition(between)
@@ -279,7 +279,7 @@ def named_number(
             return name, float(number)
     except ValueError:
         raise InputError(f"{option} {text}: {number!r} is not a number") from None
-    raise InputError(f"{option} {text}: write {form}, such as relevance=0.6")
+    raise InputError(f"{option} {text}: write {form}")
 
 
 def names(listed: str | None) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grice.evaluation.gate import ShareBelow
 
 STYLES = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}
-SHARE_BELOW = "METRIC:VALUE=SHARE"
+SHARE_BELOW = "METRIC:VALUE=SHARE, such as relevance:0.3=0.1"
 
 
 def run(
@@ -56,7 +56,7 @@ def run(
     from grice.report.exports import markdown as markdown_of
 
     wanted = Rules(
-        _by_metric("--min", min_, "METRIC=VALUE"),
+        _by_metric("--min", min_, "METRIC=VALUE, such as relevance=0.6"),
         tuple(map(_share_below, max_share_below)),
         _by_metric("--max-failed", max_failed, "[METRIC=]SHARE"),
         _by_metric("--max-abstained", max_abstained, "[METRIC=]SHARE"),
