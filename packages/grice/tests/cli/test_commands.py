@@ -337,6 +337,14 @@ def test_explain_finds_a_reply_in_a_file(chat, capsys):
     assert (score["conversation"], score["turn"]) == ("t0", 1)
 
 
+def test_perturb_without_a_file_lists_the_kinds(capsys):
+    assert main(["perturb", "--json"]) == 0
+    kinds = {row["name"] for row in scores_in(capsys.readouterr().out)}
+    assert {"turn-order", "deam"} <= kinds
+    assert main(["perturb", "list"]) == 0
+    assert "turn-order" in capsys.readouterr().out
+
+
 def test_list_names_metrics_and_formats(capsys):
     assert main(["list"]) == 0
     shown = capsys.readouterr().out

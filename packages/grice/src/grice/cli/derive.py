@@ -211,10 +211,12 @@ def add(
         settings = {"choices": ast.literal_eval(kind.removeprefix("Literal"))}
     else:
         settings |= TYPES[kind]
+    if repeated and not required:
+        default = list(default)  # type: ignore[call-overload] # a sequence
     if option:
         settings["required"] = required
         if repeated:
-            settings["action"], default = "append", list(default or ())  # type: ignore[call-overload]
+            settings["action"] = "append"
     elif repeated:
         settings["nargs"] = "+" if required else "*"
     elif not required:
