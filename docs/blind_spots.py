@@ -1,4 +1,4 @@
-"""Writes ``docs/what-it-cannot-see.md``: what metrics miss, in plain words, from recorded figures.
+"""Write ``docs/what-it-cannot-see.md``: the flaws that metrics miss, from recorded figures.
 
 The figures are those of :mod:`grice_research.comparisons`, from which pages of metrics have
 their sentences, too. The words for flaws and baselines stand here.
@@ -18,63 +18,60 @@ if TYPE_CHECKING:
     from grice_research.comparisons import Comparison, Recorded
 
 FLAWS = {
-    "self contradiction": "contradicts what its speaker said before",
-    "partner contradiction": "contradicts, or forgets, what the other said",
-    "commonsense contradiction": "goes against what everybody knows",
-    "redundant": "says again what was said",
-    "ignore": "ignores what the other said",
+    "self contradiction": "contradicts its speaker's earlier turns",
+    "partner contradiction": "contradicts or forgets the partner's turns",
+    "commonsense contradiction": "contradicts common sense",
+    "redundant": "repeats earlier content",
+    "ignore": "ignores the partner's turn",
     "irrelevant": "is off topic",
     "incorrect fact": "states something false",
     "lack of empathy": "lacks empathy",
     "any of six flaws": "has any of the first six of these flaws",
     "RGM": "contradicts an earlier turn of the chatbot (RGM)",
     "DECODE": "contradicts an earlier turn of the chatbot (DECODE)",
-    "breakdown": "breaks the conversation: one does not know how to go on",
+    "breakdown": "breaks the conversation down",
 }
 RULES = {
-    "cosine_last_turn": "the more alike the turn before, the better",
-    "cosine_own_turns": "the less alike what its speaker said before, the better",
+    "cosine_last_turn": "the more similar to the turn before, the better",
+    "cosine_own_turns": "the less similar to its speaker's earlier turns, the better",
     "log_length": "the longer, the better",
     "position": "the earlier, the better",
-    "mean_adjacent_cosine": "the more alike neighbouring turns are, the better",
-    "mean_cosine_to_user": "the more alike the bot's turns are to the user's, the better",
+    "mean_adjacent_cosine": "the more similar neighbouring turns are, the better",
+    "mean_cosine_to_user": "the more similar the bot's turns are to the user's, the better",
     "mean_system_words": "the more the bot says, the better",
     "mean_user_words": "the more the user says, the better",
     "turn_count": "the more turns, the better",
 }
 TITLE = "# What it cannot see\n\n"
 HEAD = """\
-A score is what a small model makes of a text. This page says what the metrics miss, in plain words.
-Every figure on it is a recorded measurement (`make docs` writes the page from `docs/results`);
-the [pages of the metrics](metrics) have the same with all intervals. It is
-about the models that a metric has by itself; what larger ones see stands on
-[a page of their own](presets.md).
+This page lists the flaws that the metrics miss. Every figure is a recorded measurement (`make docs`
+writes the page from `docs/results`); the [pages of the metrics](metrics) give all intervals. The
+figures are those of the default models; [presets](presets.md) has those of larger ones.
 
-**How to read it.** People marked replies of chatbots that have a flaw. Take one marked reply and
-one that is not: a metric that sees the flaw scores the marked one lower. *69 of 100* means that it
-does so in 69 of 100 such pairs; who guesses has 50. Beside it stands the best *simple rule*, such
-as "the more alike the turn before, the better": a metric that is no better shows nothing that the
-rule would not.
+**How to read it.** Annotators marked flawed replies of chatbots. In pairs of one marked and one
+unmarked reply, a metric that detects the flaw scores the marked reply lower. *69 of 100* means that
+it does so in 69 of 100 pairs; chance is 50. The best *trivial baseline*, such as "the more similar
+to the turn before, the better", stands beside it: a metric that is not better adds nothing to it.
 
 ## The flaws of a reply
 
 """
 COLUMNS = (
     "the reply …",
-    "seen, better than by a simple rule",
-    "seen, no better than by the best simple rule",
-    "not seen",
+    "detected, better than by a trivial baseline",
+    "detected, not better than by the best trivial baseline",
+    "not detected",
     "misled",
 )
 UNSEEN = 2
 """Which of these columns, the flaw left out, has what is not seen."""
 FOOT = """\
-## What no figure says
+## Limits without a figure
 
-- The models read English. Other languages are recognised and not judged.
-- A metric sees the words of a conversation, not the world: not whether an order was placed, a price
-  is right, or the user got what was wanted.
-- The figures are those of other chatbots than yours. [`grice perturb --score METRICS`](commands/perturb.md)
+- The models read English. Other languages are recognised; metrics abstain on them.
+- A metric reads only the conversation: it cannot check whether an order was placed, a price is right,
+  or the user got the result they wanted.
+- The figures were measured on other chatbots than yours. [`grice perturb --score METRICS`](commands/perturb.md)
   breaks conversations of your own file and shows what a metric does not notice, and fifty ratings say what it is
   worth: [from 50 ratings to a trusted mean](tutorials/ratings-to-mean.md).
 """
@@ -142,14 +139,14 @@ def _in_short(
         if any(_column(each) == 0 for each in by_metric.values())
     ]
     count = f"{len(beaten)} of {len(by_flaw)} kinds"
-    yield f"- A metric is better than every simple rule for {count}: {_in_words(beaten)}.\n"
+    yield f"- A metric is better than every trivial baseline for {count}: {_in_words(beaten)}.\n"
     missed = [
         flaw
         for flaw, by_metric in by_flaw.items()
         if all(name in by_metric and _column(by_metric[name]) >= UNSEEN for name in defaults)
     ]
     listed = ", ".join(f"`{name}`" for name in defaults)
-    yield f"- What runs by default ({listed}) does not see at all: {_in_words(missed)}.\n"
+    yield f"- The default metrics ({listed}) do not detect: {_in_words(missed)}.\n"
     turned: dict[str, list[str]] = {}
     for flaw, by_metric in by_flaw.items():
         for metric, comparison in by_metric.items():
@@ -172,7 +169,7 @@ def _flaw_row(flaw: str, by_metric: Mapping[str, Comparison]) -> str:
 
 
 def _column(comparison: Comparison) -> int:
-    """Return in which of the four columns a metric stands: 0 is seen best, 3 misled."""
+    """Return the column of a metric: 0 detected best, 3 misled."""
     if comparison.high < comparison.chance:
         return UNSEEN + 1
     if comparison.low <= comparison.chance:
@@ -196,10 +193,10 @@ def _ratings(known: Recorded) -> Iterator[str]:
             above = sum(comparison.is_above for comparison in each)
             rows.append(_row((f"`{metric}`", RULES.get(baseline, baseline), above, len(each))))
     if rows:
-        columns = ("metric", "simple rule", "sets on which it is surely better", "of")
+        columns = ("metric", "trivial baseline", "sets on which it is significantly better", "of")
         yield (
-            "## How good people found it\n\nWhere people gave marks instead, a metric should rank "
-            "replies, or\nconversations, more as they do than a simple rule does.\n\n"
+            "## Ratings\n\nOn rated sets, a metric should correlate with the ratings "
+            "more than a trivial\nbaseline does.\n\n"
         )
         yield "\n".join([_row(columns), "|---|---|---|---|", *rows]) + "\n\n"
         rated = (
@@ -220,14 +217,14 @@ def _conversations(known: Recorded) -> Iterator[str]:
     }
     if not damaged:
         return
-    yield "## Conversations that were damaged on purpose\n\n"
+    yield "## Perturbed conversations\n\n"
     for metric, comparison in damaged.items():
         low, high = _hundredths(comparison.low), _hundredths(comparison.high)
-        verdict = "surely better" if comparison.is_above else "not surely better"
+        verdict = "significantly better" if comparison.is_above else "not significantly better"
         yield (
-            f"`{metric}` scores the original above its damaged version in "
+            f"`{metric}` scores the original above its perturbed version in "
             f"{_hundredths(comparison.value)} of 100\npairs (between {low} and {high}), {verdict} "
-            f"than the simple rule *{RULES.get(comparison.baseline, comparison.baseline)}*\nwith "
+            f"than the trivial baseline *{RULES.get(comparison.baseline, comparison.baseline)}*\nwith "
             f"{_hundredths(comparison.of_baseline)}. "
         )
     yield f"Measured by {_commands(damaged.values())}.\n\n"
@@ -237,7 +234,7 @@ def _unmeasured(known: Recorded, metrics: Mapping[str, Metric]) -> Iterator[str]
     names = [f"`{name}`" for name in metrics if summed_up(name, known) == NOT_MEASURED]
     if names:
         yield (
-            "## What nobody has held against a simple rule\n\n"
+            "## Metrics without a comparison\n\n"
             f"{', '.join(names)}: no recorded figure says what they miss.\n\n"
         )
 

@@ -1,4 +1,4 @@
-"""Write ``docs/support-bot.md``: what of the flaws in a support bot's log is found, and what not.
+"""Write ``docs/support-bot.md``: the ranks of planted flaws in a support bot's log.
 
     GRICE_MODELS=FOLDER python docs/support_bot.py
 
@@ -42,25 +42,24 @@ RUNS = {
 }
 """What is run, by its name in the table."""
 
-HEAD = f"""# A support bot's log, and what is found in it
+HEAD = f"""# Planted flaws in a support bot's log
 
-Written by `python docs/support_bot.py`; see there. `examples/support-bot.jsonl` is a log as a
-support bot leaves one: messages with roles, a system prompt, calls of tools and their answers.
-It was written for this page. {{flaws}} of its {{replies}} replies have a planted flaw, each in
-`examples/support-bot-flaws.csv`; the others were written to be sound. One log of {{talks}}
-conversations tells how things look, not how good a metric is: for that see `docs/results.md`.
+Written by `python docs/support_bot.py`. `examples/support-bot.jsonl` has the form of a real log:
+messages with roles, a system prompt, tool calls and their results. It was written for this page. {{flaws}} of its {{replies}} replies have a planted flaw, listed in
+`examples/support-bot-flaws.csv`; the others were written without flaws. One log of {{talks}}
+conversations is an illustration, not a measurement: for figures see `docs/results.md`.
 
 ```console
 $ grice score examples/support-bot.jsonl -m {FLAWS} -o out.jsonl
 $ grice review out.jsonl examples/support-bot.jsonl --top 5
 ```
 
-## What is found
+## Ranks of the planted flaws
 
-The rank of each planted flaw in `grice review`, of {{replies}} replies: *default* is what
-`grice score` runs unless told otherwise, *small* what ships, by
+The rank of each planted flaw in `grice review`, of {{replies}} replies: *default* is
+`grice score` without options, *small* the shipped models with
 `-m {FLAWS}`, *medium* and *large* the presets of these names. Bold: among
-the first {{flaws}}, where all planted flaws would stand if nothing else did.
+the first {{flaws}}, the ranks of a perfect order.
 
 """
 
@@ -134,17 +133,17 @@ def cell(rank: int | None, first: int) -> str:
 
 
 def alarms(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> list[str]:
-    """Return what stands among the first without a planted flaw, and what is never among them."""
+    """Return the false alarms among the first, and the flaws that are never among them."""
     places, first = {flaw[:2] for flaw in flaws}, len(flaws)
     missed = [
         flaw
         for flaw in flaws
         if all(ranked(items).get(flaw[:2], first + 1) > first for items in orders.values())
     ]
-    lines = [f"\n## What no run has among the first {first}\n\n"]
+    lines = [f"\n## Flaws that no run ranks among the first {first}\n\n"]
     lines += [f"- {flaw.kind}, {flaw.conversation} #{flaw.turn}: {flaw.note}\n" for flaw in missed]
-    lines += [] if missed else ["Each is among them in one run at least.\n"]
-    lines += [f"\n## What is marked and was written to be sound, among the first {first}\n"]
+    lines += [] if missed else ["At least one run ranks each among them.\n"]
+    lines += [f"\n## False alarms among the first {first}\n"]
     for name, items in orders.items():
         lines.append(f"\n**{name}**\n\n")
         for item in items[:first]:
