@@ -16,7 +16,6 @@ from grice.evaluation.audit import (
     OrderBias,
     RepeatSpread,
     audit,
-    injections,
     rated_replies,
     verdict,
 )
@@ -178,13 +177,6 @@ def test_on_a_terminal_an_audit_asks(answer, is_sent, monkeypatch, capsys):
     assert "Send 510 requests to openai:stub@http://127.0.0.1" in capsys.readouterr().err
 
 
-def test_what_ships_is_audited_without_a_network(capsys):
-    assert main(["audit", "small", "-m", "relevance", "--items", "10"]) == 0
-    shown = capsys.readouterr().out
-    assert "relevance" in shown
-    assert "asks for five" in shown
-
-
 def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch, capsys):
     (tmp_path / "presets").mkdir()
     text = 'summary = "Short histories."\n[options.relevance]\nhistory = 1\n'
@@ -311,14 +303,3 @@ def test_an_injection_that_raises_no_more_than_harmless_words_deceives_nobody():
     raised = estimate(0.3, 0.2, 0.4)
     assert "injections" in verdict_of(injection=raised, control=0.19)
     assert "injections" not in verdict_of(injection=raised, control=0.2)
-
-
-def test_the_trivial_baseline_is_named_as_such(capsys):
-    assert main(["audit", "small", "-m", "log_length", "--items", "10"]) == 0
-    assert "log_length is the trivial baseline" in capsys.readouterr().out
-
-
-def test_injections_are_as_many_kinds_of_text():
-    kinds = [injection for injection in injections() if not injection.control]
-    assert len(kinds) >= 20
-    assert all(injection.applied("x") != "x" for injection in kinds)

@@ -30,13 +30,6 @@ def test_only_the_last_turn_of_a_reply_is_judged_and_only_system_turns_of_a_dial
     assert [dialogue.turns[i].speaker for i in dialogue.targets] == ["system", "system"]
 
 
-def test_turns_of_one_dialogue_share_a_group(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    rated = load_rated(known_sets()["fed_turn"], tmp_path)
-    assert rated.grouped
-    assert len({item.group for item in rated.items}) == 20
-
-
 def test_records_of_other_kinds_do_not_count_and_means_of_aspects_need_all_of_them(tmp_path):
     sliders = ["robotic", "interesting", "fun", "consistent", "fluent", "repetitive", "topic"]
     turns = [{"speaker": "user", "text": "Hi"}, {"speaker": "system", "text": "Hello"}]
@@ -69,13 +62,6 @@ def test_an_unknown_set_or_aspect_names_the_nearest(tmp_path):
         wanted_sets(["fed_turn:relevent"])
 
 
-def test_all_asks_for_every_set_and_all_aspects_for_every_aspect():
-    assert len(wanted_sets(["all"])) == len(known_sets())
-    (wanted,) = wanted_sets(["fed_turn:all"])
-    assert "specific" in wanted.aspects
-    assert len(wanted.aspects) == 9
-
-
 def test_a_file_of_ones_own_says_its_level_by_its_targets(tmp_path):
     turns = [{"speaker": "A", "text": "Hi"}, {"speaker": "B", "text": "Hello"}]
     whole = made_sets.write(tmp_path / "whole.jsonl", [{"turns": turns, "ratings": 3}])
@@ -84,13 +70,6 @@ def test_a_file_of_ones_own_says_its_level_by_its_targets(tmp_path):
     )
     assert load_rated(whole, None).set.level == "dialogue"
     assert load_rated(reply, None).set.level == "turn"
-
-
-def test_a_file_without_ratings_says_what_is_expected(tmp_path):
-    path = tmp_path / "plain.jsonl"
-    path.write_text(json.dumps({"context": ["Hi"], "response": "Hello"}) + "\n")
-    with pytest.raises(InputError, match="found no field; understood is `rating`"):
-        load_rated(path, None)
 
 
 def test_a_broken_record_is_told_and_the_others_count(tmp_path):

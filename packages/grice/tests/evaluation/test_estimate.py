@@ -47,14 +47,6 @@ def test_a_good_metric_saves_labels_and_the_bias_of_the_metric_does_not_matter(t
     assert "is worth" in metric.says[0]
 
 
-def test_a_useless_metric_saves_nothing_and_says_so(tmp_path):
-    ratings, scores = world()
-    mixed = [scores[i] for i in np.random.default_rng(1).permutation(len(scores))]
-    [metric] = estimate(*files(tmp_path, ratings, mixed, range(50))).metrics
-    assert abs(metric.weight) < 1.5
-    assert metric.labels_saved < 5
-
-
 def test_intervals_hold_the_mean_of_all(tmp_path):
     """95 % intervals of 40 random labels of 200."""
     inside, runs = 0, 80
@@ -87,23 +79,6 @@ def test_replies_of_one_conversation_count_as_one_cluster(tmp_path):
     assert result.metrics[0].mean.groups == 20
 
 
-def test_intervals_stay_on_the_scale_of_the_ratings(tmp_path):
-    """All but one of 0 and 1 are 1, so that Student's interval reaches beyond."""
-    marks = [0.0] + [1.0] * 99
-    scores = [[0.2 + 0.7 * mark + 0.001 * c] for c, mark in enumerate(marks)]
-    labels, out = files(tmp_path, marks, scores, range(20))
-    result = estimate(labels, out)
-    assert "the scale is taken to be 0 to 1" in " ".join(result.remarks)
-    wide = estimate(labels, out, scale=(-10, 10))
-    assert not wide.remarks
-    for interval, free in (
-        (result.labels_only, wide.labels_only),
-        (result.metrics[0].mean, wide.metrics[0].mean),
-    ):
-        assert free.high > 1
-        assert 0 <= interval.low < interval.value <= interval.high <= 1
-
-
 def test_a_scale_is_assumed_only_where_all_ratings_lie_from_0_to_1(tmp_path):
     ratings, scores = world()
     labels, out = files(tmp_path, ratings, scores, range(50))
@@ -122,13 +97,6 @@ def test_failed_and_abstained_items_still_count(tmp_path):
     assert (result.labelled, result.unlabelled) == (30, 70)
     assert result.metrics[0].mean.n == 30
     assert any("1 item on which relevance failed" in says for says in result.metrics[0].says)
-
-
-def test_a_constant_metric_is_of_no_use_but_breaks_nothing(tmp_path):
-    ratings, _ = world(60)
-    [metric] = estimate(*files(tmp_path, ratings, [[0.5]] * 60, range(20))).metrics
-    assert metric.weight == 0
-    assert metric.labels_saved <= 0
 
 
 @pytest.mark.parametrize(

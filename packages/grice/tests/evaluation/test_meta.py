@@ -149,12 +149,6 @@ def test_what_is_left_without_length_is_nothing_of_length_and_all_of_something_e
     }
 
 
-def test_the_ceiling_is_the_root_of_the_reliability_of_the_judges(turns):
-    block = evaluated(turns, column("length", lengths(turns)))
-    assert 0.9 < block.ceiling.value <= 1
-    assert block.judge.value > 0.8
-
-
 def test_two_systems_are_not_taken_for_a_correlation(dialogues):
     values = [float(len(item.conversation.turns[0].text)) for item in dialogues.items]
     block = evaluated(dialogues, column("m", values))
@@ -165,19 +159,6 @@ def test_two_systems_are_not_taken_for_a_correlation(dialogues):
     *_, line = csv.DictReader(io.StringIO(as_csv([block])))
     assert line["level"] == "system"
     assert float(line["accuracy"]) == system_row.accuracy.value
-
-
-def test_order_of_the_items_changes_nothing(turns):
-    values = lengths(turns)
-    block = evaluated(turns, column("length", values), column("noise", list(range(40))))
-    turned = turns._replace(items=tuple(reversed(turns.items)))
-    again = evaluated(
-        turned, column("length", values[::-1]), column("noise", list(range(40))[::-1])
-    )
-    for name in ("length", "noise"):
-        first, second = row(block, name), row(again, name)
-        assert first.spearman == second.spearman
-        assert first.versus == second.versus
 
 
 def test_sets_that_share_conversations_are_named():
@@ -223,13 +204,6 @@ def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeyp
     assert rows["log_length"]["versus"]["low"] > 0
     assert rows["log_length"]["signature"] == "log_length:2"
     assert "<svg" in html.read_text()
-
-
-def test_without_names_the_default_metrics_are_judged(tmp_path, capsys):
-    made_sets.fed_turn(tmp_path)
-    assert main(["meta-eval", "--on", "fed_turn", "--data", str(tmp_path), "--json"]) == 0
-    (block,) = json.loads(capsys.readouterr().out)
-    assert {"relevance", "repetition"} <= {row["metric"] for row in block["rows"]}
 
 
 def test_a_file_without_on_is_named_with_it(tmp_path, capsys):

@@ -68,10 +68,6 @@ def order(grader, *candidates, **blend):
     return [candidate.index for candidate in ranked(grader, *candidates, **blend).candidates]
 
 
-def test_the_highest_mean_comes_first(grader):
-    assert order(grader, "0.2 0.2", "0.9 0.5", "0.5 0.6") == [1, 2, 0]
-
-
 @pytest.mark.parametrize(
     ("blend", "first"),
     [
@@ -123,10 +119,6 @@ def test_scores_carry_the_id_of_the_context_and_fields_are_kept(grader):
     item = ranked(grader, "0.1 0.2")
     assert [score.conversation for score in item.best.scores] == ["c", "c"]
     assert item.meta == {"kept": 1}
-
-
-def test_candidates_may_be_messages(grader):
-    assert ranked(grader, {"role": "assistant", "content": "0.1 0.2"}).best.text == "0.1 0.2"
 
 
 @pytest.mark.parametrize("turns", [("Hello.",), ("Hello.", "0 0"), ("a", "b", "c")])
@@ -235,12 +227,6 @@ def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, wh
     refused = Counter()
     assert not list(preferences([ranking(*candidates)], filters, refused))
     assert refused == {why: 1}
-
-
-def test_a_vetoed_candidate_may_be_rejected():
-    vetoed = candidate("Two words.", 0.5, vetoed=("one",), one=0.5)
-    [pair] = preferences([ranking(GOOD, vetoed)], Filters(), Counter())
-    assert pair.rejected[0]["content"] == "Two words."
 
 
 @pytest.mark.parametrize("filters", [{"margin": -1.0}, {"length_ratio": 0.5}])

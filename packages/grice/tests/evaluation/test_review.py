@@ -72,16 +72,6 @@ def test_every_empty_reply_comes_before_all_probabilities_also_without_texts():
     assert [item.flaw for item in reviewed(*scores, top=1).items] == ["empty reply"]
 
 
-def test_a_reply_that_no_metric_could_judge_is_listed():
-    result = reviewed(empty(1, status="abstained"), scored(3, "relevance", 0.1))
-    assert [(item.turn, item.flaw) for item in result.items] == [
-        (1, "empty reply"),
-        (3, "irrelevant"),
-    ]
-    assert (result.items[0].metric, result.items[0].value) == (None, None)
-    assert result.turns == 1
-
-
 def texted(*replies):
     """Return a conversation of one user and their bot, and a score of each reply."""
     turns = [turn for text in replies for turn in (Turn("user", "Go on?"), Turn("bot", text))]
@@ -125,13 +115,6 @@ def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
     assert len(certain) == listed
     assert ("as in 9 other replies" in certain[0].reason) is (listed == 1)
     assert result.certain == {"raw-json": 10}
-
-
-def test_a_reply_with_two_flaws_is_listed_once_and_counted_twice():
-    talk, scores = texted("<think>Hm.</think>{{name}}, click on the")
-    result = reviewed(*scores, talk=talk)
-    assert [len(item.findings) for item in result.items] == [3]
-    assert result.certain == {"template-left-in": 1, "leaked-tokens": 1, "cut-off": 1}
 
 
 def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
@@ -186,13 +169,6 @@ def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_na
     assert second.effects["friction"] < 0 < first.effects["friction"]
 
 
-def test_metrics_that_do_not_count_are_named():
-    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
-    alone, beside = reviewed(RELEVANT), reviewed(RELEVANT, whole)
-    assert beside.items == alone.items
-    assert (alone.unused, beside.unused) == ((), ("coherence",))
-
-
 @pytest.mark.parametrize(
     ("nonsense", "dull", "flaw"),
     [(0.1, 0.9, "dull"), (0.7, 0.8, "senseless"), (0.9, 0.1, "senseless")],
@@ -229,13 +205,6 @@ def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
     result = reviewed(scored(3, "relevance", 0.4), nonsense)
     assert result.stack.startswith(f"review-{size}@")
     assert result.items[0].flaw == "senseless"
-
-
-def test_a_metric_with_a_model_that_no_weights_were_fitted_to_says_nothing():
-    alone = reviewed(scored(3, "relevance", 0.4))
-    beside = reviewed(scored(3, "relevance", 0.4), scored(3, "sense", 0.05, model="my-own"))
-    assert beside.stack == alone.stack
-    assert beside.items[0].probability == alone.items[0].probability
 
 
 def test_only_the_first_are_kept_and_of_equals_the_earlier():

@@ -66,19 +66,6 @@ def test_a_file_without_such_a_column_of_scores_is_refused(tmp_path, content, co
         scores(f"{path}#{column}")
 
 
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        (score_files.line("a", -1, 0.5), "turn: a turn is counted from 0"),
-        (score_files.line("a", 0, None), 'status "ok" needs a value'),
-        ({"context": ["Hi"], "response": "Hello"}, "holds conversations"),
-    ],
-)
-def test_a_line_that_is_no_score_is_refused(tmp_path, row, problem):
-    with pytest.raises((InputError, RecordError), match=problem):
-        scores(score_files.write(tmp_path / "out.jsonl", [row]))
-
-
 def test_commands_take_the_scores_of_another_tool(tmp_path, capsys):
     table, labels = tmp_path / "judge.csv", tmp_path / "labels.jsonl"
     rows = [(f"c{n}", n % 5 + 1) for n in range(60)]

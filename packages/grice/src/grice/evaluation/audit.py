@@ -150,7 +150,7 @@ class InjectionRow(msgspec.Struct, frozen=True):
 
 
 class AuditResult(msgspec.Struct, frozen=True):
-    """Results of an audit; ``beside`` are shipped metrics and a trivial baseline."""
+    """An audit; ``beside`` are shipped metrics and a trivial baseline."""
 
     reference: str
     items: int

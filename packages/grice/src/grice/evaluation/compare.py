@@ -120,24 +120,11 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
 ) -> CompareResult:
-    """Compare two score files item by item.
+    """Compare two score files item by item; differences are second less first.
 
     Files without a common conversation are compared by their means over conversations.
-
-    Args:
-        baseline: The first file.
-        other: The second file; differences are second less first.
-        across_signatures: Compare scores of different signatures as well.
-        difference: The smallest difference worth finding, for the number of conversations that
-            would be needed; by default the one that was found.
-        moved: Number of conversations to name that moved most.
-        texts: File of the scored conversations, to show the text of what moved.
-        level: Confidence level.
-        seed: Of permutations and resamples.
-
-    Raises:
-        InputError: If the files share no metric, share conversations but no item of them, or have
-            different signatures.
+    ``difference`` is the smallest one worth finding, by default the one that was found; ``texts``
+    names the scored conversations, to show the text of what moved.
     """
     if "-" in (baseline, other):
         raise InputError("compare reads its files twice; standard input can be read once only")

@@ -65,17 +65,8 @@ def estimate(
     the interval valid for any metric; a good metric makes it shorter. Every item counts: an
     abstention with its neutral value, a failed score with the mean of the metric.
 
-    Args:
-        labels: Ratings; see :func:`grice.evaluation.table.align`.
-        scores: Scores of the same items and of many more.
-        metrics: Names of metrics; by default all that score the rated unit.
-        scale: Lowest and highest possible rating; intervals stay within. By default 0 to 1 if
-            every rating lies there, otherwise none.
-        level: Confidence level.
-
-    Raises:
-        InputError: If fewer than ten items are rated, all alike, one lies outside the scale, or
-            no others are scored.
+    Intervals stay within the lowest and highest possible rating, by default 0 to 1 if every rating
+    lies there.
     """
     aligned = align(labels, scores, metrics)
     rated = aligned.rated

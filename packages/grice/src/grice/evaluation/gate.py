@@ -96,11 +96,7 @@ def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResul
 
 
 def gate(scores: Iterable[Score], rules: Rules) -> GateResult:
-    """Check scores in memory, in any order.
-
-    Raises:
-        InputError: If a rule names a metric without scores.
-    """
+    """Check scores in memory, in any order."""
     return _gate(table_of(scores), rules, _named(rules))
 
 

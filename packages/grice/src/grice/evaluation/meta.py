@@ -175,21 +175,9 @@ def meta_evaluate(
 ) -> Results:
     """Correlate metrics with human ratings, beside the trivial baselines of each level.
 
-    Args:
-        metrics: Names of metrics; the trivial baselines are always added.
-        on: Rated sets, files of your own, or ``all``; aspects after a colon, as in
-            ``fed_turn:relevant,fluent``.
-        load: Loads metrics by name.
-        data: Folder of the rated sets; by default that of ``GRICE_DATA``.
-        scores: Score files whose values are used instead of computing them; ``SET=FILE`` if their
-            ids occur in several sets.
-        baseline: Baseline of differences; by default the cosine of the level.
-        seed: Of resamples.
-        report: Called with each table as soon as it is complete.
-        warn: Called with each record that could not be read.
-
-    Raises:
-        InputError: If a set is missing or unknown, or ids of a score file occur in several sets.
+    ``on`` names rated sets, files or ``all``, with aspects after a colon. ``scores`` are score
+    files used instead of computing, as ``SET=FILE`` if their ids occur in several sets. Each
+    complete table is passed to ``report``, each unreadable record to ``warn``.
     """
     wanted = wanted_sets(on)
     known = [want.set for want in wanted if isinstance(want.set, RatedSet)]
@@ -229,35 +217,30 @@ class _ScoreFiles:
     """Score files named as ``FILE`` or ``SET=FILE``."""
 
     def __init__(self, words: Iterable[str], names: Collection[str]) -> None:
-        parts = [(word.partition("="), word) for word in words]
-        self._files = [
-            (name, read_table(file)) if equals and name in names else ("", read_table(word))
-            for (name, equals, file), word in parts
-        ]
         self._claimed: dict[str, str] = {}
+        self._files: list[tuple[str, ScoreTable]] = []
+        for word in words:
+            name, equals, file = word.partition("=")
+            named = bool(equals) and name in names
+            self._files.append((name if named else "", read_table(file if named else word)))
 
     def columns(self, rated: Rated) -> dict[str, Column]:
         """Return the columns on a set by metric; of several files with one the first."""
         columns: dict[str, Column] = {}
+        own = rated.set.name
         for name, table in self._files:
-            for metric in table.metrics:
-                if metric not in columns and self._belongs(name, table, metric, rated):
-                    columns[metric] = table.column(metric, rated)
+            for metric in table.metrics if name in ("", own) else ():
+                column = table.column(metric, rated)
+                if metric in columns or (not name and column.missing == len(column.values)):
+                    continue
+                first = own if name else self._claimed.setdefault(table.source, own)
+                if first != own and first not in rated.set.overlaps:
+                    raise InputError(
+                        f"{table.source}: its ids occur in {first} and in {own}; name the set "
+                        f"with --scores {first}={table.source}"
+                    )
+                columns[metric] = column
         return columns
-
-    def _belongs(self, name: str, table: ScoreTable, metric: str, rated: Rated) -> bool:
-        """Return whether a file has scores of the set; refuse to guess between two sets."""
-        if name:
-            return name == rated.set.name
-        if not table.covers(metric, rated):
-            return False
-        first = self._claimed.setdefault(table.source, rated.set.name)
-        if first != rated.set.name and first not in rated.set.overlaps:
-            raise InputError(
-                f"{table.source}: its ids occur in {first} and in {rated.set.name}; name the set "
-                f"with --scores {first}={table.source}"
-            )
-        return True
 
 
 def shared_evidence(sets: Sequence[RatedSet]) -> list[str]:

@@ -229,10 +229,6 @@ class ScoreTable(NamedTuple):
             "mean" if reduced and rated.set.level == "dialogue" else "",
         )
 
-    def covers(self, metric: str, rated: Rated) -> bool:
-        """Return whether an item of a set has a score of the metric."""
-        return any(len(self._on(metric, item).items) for item in rated.items)
-
     def _on(self, metric: str, item: Item) -> MetricScores:
         """Return the scores of the rated reply, or of the judged turns, or of the whole."""
         scores = self.metrics.get(metric, NOTHING)
