@@ -94,7 +94,7 @@ def test_no_command_writes_over_what_it_reads(places, capsys, option):
 
 
 def test_files_that_cannot_be_used_are_named(places, tmp_path, capsys):
-    assert main(["situatedgen", "mark", "no.txt"]) == 2
+    assert main(["situatedgen", "build", "no.txt", "-o", str(tmp_path / "out")]) == 2
     assert "no.txt: cannot be read: No such file or directory\n" in capsys.readouterr().err
     odd, scores = tmp_path / "odd.csv", tmp_path / "s.jsonl"
     odd.write_text("ticket,what,who\nT-1,Is it far?,Ann\nT-1,Ten minutes.,Bo\n", "utf-8")

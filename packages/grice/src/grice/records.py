@@ -251,7 +251,7 @@ class Signature(NamedTuple):
 
     def __str__(self) -> str:
         parts = ((self.metric, self.version), *self.settings)
-        return "|".join(f"{name}:{value}" for name, value in parts)
+        return "|".join(f"{name}:{value}" if value else name for name, value in parts)
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):

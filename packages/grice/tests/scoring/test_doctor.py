@@ -77,7 +77,7 @@ def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
 def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
     assert main(["doctor", "--plugin", plugin, "-m", "log_length,crowd"]) == 1
     shown = capsys.readouterr().out
-    assert "The promise does not hold here for crowd." in shown
+    assert "The guarantee does not hold here for crowd." in shown
     row = next(line for line in shown.splitlines() if line.startswith(" crowd "))
     assert row.split() == ["crowd", "37", "37", "by", "0.3", "same", "same"]
     _, report = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
@@ -101,7 +101,7 @@ def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
     assert "\x1b[31m" not in shown
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines() if "  " in line.strip())
     assert rows["cache"].strip().startswith("data")
-    assert "The promise holds" in shown
+    assert "The guarantee holds" in shown
 
 
 def test_an_engine_that_cannot_start_is_what_is_told():

@@ -94,11 +94,11 @@ def _arrangement_rows(arrangements: Sequence[Arrangement]) -> list[list[str]]:
 
 def _verdict(diagnosis: Diagnosis) -> str:
     if diagnosis.holds:
-        return "The promise holds: the same bits in any batch, order and number of workers."
+        return "The guarantee holds: the same bits in any batch, order and number of workers."
     broken = dict.fromkeys(tried.metric for tried in diagnosis.arrangements if tried.differing)
     if not broken:
         return "The problems above keep grice from scoring as it should."
     return (
-        f"The promise does not hold here for {', '.join(broken)}. Report it with the output of "
+        f"The guarantee does not hold here for {', '.join(broken)}. Report it with the output of "
         "grice doctor --json."
     )
