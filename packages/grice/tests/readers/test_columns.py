@@ -275,3 +275,17 @@ class TestArrow:
             rows = type(table).from_pydict({"question": ["a\r" * number], "answer": ["b"]})
             [talk] = grice.read(parquet(rows))
             assert talk.targets is not None
+
+
+@pytest.mark.parametrize("text", ["Où est-elle ?", "é" * 40_000])
+def test_a_row_that_is_not_utf8_is_reported_and_the_others_are_read(tmp_path, text):
+    path = tmp_path / "log.csv"
+    rows = ["conversation_id;speaker;text", "1;Ann;Where is it?", "1;Bo;In the shop."]
+    broken = f"0;Ann;{text}".encode("latin-1")
+    head, *others = (row.encode() for row in rows)
+    path.write_bytes(b"\n".join([head, broken, *others]) + b"\n")
+    records = list(grice.read(path))
+    [error] = [record for record in records if isinstance(record, RecordError)]
+    assert "not UTF-8" in str(error)
+    [talk] = [record for record in records if isinstance(record, grice.Conversation)]
+    assert [turn.text for turn in talk.turns] == ["Where is it?", "In the shop."]

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from grice.records import Conversation
 
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(")?|[\[\]{}]', re.DOTALL)
-_STRING_REST = re.compile(rb'(?:[^"\\]++|\\.)*+(")?', re.DOTALL)
+_TOKEN = re.compile(rb'["\[\]{}]')
+_STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+(")?', re.DOTALL)
 _BETWEEN = b", \t\r\n"
 _GAP = 1 << 10
 _ARRAY = re.compile(rb"\s*\[\s*[{\[\]]")
@@ -72,16 +72,21 @@ def values(
         data, place, counted, begin = carried + block, 0, 0, 0
         carried = b""
         while place < len(data):
-            token = (_STRING_REST.match if in_string else _TOKEN.search)(data, place)
-            if token is None:
-                break
-            place = token.end()
-            mark = token[0][:1]
-            if in_string or mark == b'"':
-                in_string = token[1] is None
+            if in_string:
+                string = _STRING_REST.match(data, place)
+                assert string is not None  # it matches no character, too
+                place = string.end()
+                in_string = string[1] is None
                 if in_string:  # it goes on in the next block
                     carried = data[place:]  # at most a backslash, whose character follows
                     break
+            token = _TOKEN.search(data, place)
+            if token is None:
+                break
+            place = token.end()
+            mark = token[0]
+            if mark == b'"':
+                in_string = True
             elif mark in b"[{":
                 if start is None:
                     line += data.count(b"\n", counted, token.start())

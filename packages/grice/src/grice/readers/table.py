@@ -402,9 +402,11 @@ def _sniff(prefix: bytes) -> float:
     if not lines:
         return 0.0
     try:
-        first, *others = (line.decode().rstrip("\r") for line in lines)
+        first = lines[0].decode().rstrip("\r")
     except UnicodeDecodeError:
         return 0.0
+    # The second line may be cut inside a character, or be a broken row that reading reports.
+    others = [line.decode("utf-8", "replace").rstrip("\r") for line in lines[1:]]
     header = _best_header(first, None)
     names = header.names
     if header.kind or len(names) < 2:

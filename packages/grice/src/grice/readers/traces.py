@@ -140,19 +140,20 @@ def _with_messages(
 
 def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the value at a path, whose fields may be JSON in a text; None if there is none."""
-    *outer, last = path.split("/")
-    for name in outer:
-        inner = json_of(item.get(name))
+    while "/" in path:
+        name, _, path = path.partition("/")
+        inner = item.get(name)
+        inner = json_of(inner) if isinstance(inner, str) else inner
         if not isinstance(inner, dict):
             return None
         item = inner
-    return item.get(last)
+    return item.get(path)
 
 
 def _first(item: dict[str, Any], *paths: str) -> str:
     """Return the first value at some paths that is a text or a number, as a text; else nothing."""
     for path in paths:
-        value = _at(item, path)
+        value = _at(item, path) if "/" in path else item.get(path)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value):
             return str(value)
     return ""
