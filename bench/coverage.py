@@ -95,7 +95,7 @@ TABLE = (
 
 
 class Coverage(NamedTuple):
-    """What the intervals of one row did, each a share of the runs but for width and runs.
+    """Coverage of the intervals of one row, as shares of the runs; and their width.
 
     Attributes:
         below: Intervals that lie below the truth.

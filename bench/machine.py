@@ -37,7 +37,7 @@ REPORT = "import ctranslate2; ctranslate2.Encoder('')"
 
 
 class Machine(NamedTuple):
-    """What decides the last bits of a score: names of kernels are by library."""
+    """Facts that decide the last bits of a score; names of kernels are by library."""
 
     processor: str
     system: str

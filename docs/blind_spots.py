@@ -64,7 +64,7 @@ COLUMNS = (
     "misled",
 )
 UNSEEN = 2
-"""Which of these columns, the flaw left out, has what is not seen."""
+"""Index of the column of undetected flaws, without the column of flaws."""
 FOOT = """\
 ## Limits without a figure
 

@@ -47,14 +47,14 @@ OF_LARGE = ("large", "large-states")
 STATUS = ["echo", "$?"]
 SILENTLY = [">", "/dev/null"]
 OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
-"""Which pages show a cache, and so have one of their own."""
+"""Pages that show a cache, and have one of their own."""
 FOLDER = "/home/you"
-"""What stands for the folder in which the commands run."""
+"""Placeholder of the folder in which the commands run."""
 
 COUNTED = re.compile(r"\d+(?= replies at )")
 """A count of replies above a threshold: on another processor one more may lie above it."""
 TOLERANCE = 0.02
-"""What a figure may differ by from one processor to another, as a fraction; hashes may not."""
+"""Tolerance of figures between processors, as a fraction; hashes have none."""
 MANY, FEW_OF_MANY = 100, 0.01
 """From so many on, a count may differ by this part of it: of what lies beyond a threshold."""
 NUMBER = re.compile(r"(?<![\w@.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)%?")

@@ -40,7 +40,7 @@ RUNS = {
     "medium": ("--models", "medium"),
     "large": ("--models", "large"),
 }
-"""What is run, by its name in the table."""
+"""Options of the runs, by their name in the table."""
 
 HEAD = f"""# Planted flaws in a support bot's log
 

@@ -1,4 +1,4 @@
-"""Who is given which task, and what is kept of their answers: the same in every database."""
+"""Assignment of tasks and storage of answers, the same in every database."""
 
 from __future__ import annotations
 

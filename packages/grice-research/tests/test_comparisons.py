@@ -1,4 +1,4 @@
-"""What is said of a metric's limits follows from the recorded figures, and from nothing else."""
+"""Stated limits of metrics follow from the recorded figures alone."""
 
 from __future__ import annotations
 

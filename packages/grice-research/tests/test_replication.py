@@ -1,4 +1,4 @@
-"""What is said of a figure beside a printed one, and that every recorded row says it."""
+"""Notes on figures beside printed ones; every recorded row has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What grice_research takes from grice is there, and private names come through one file."""
+"""Names that grice_research imports from grice exist; private ones come through one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may import what, and what an import may cost."""
+"""Layers of imports, and the cost of an import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where outputs go: complete or not there, through devices, never through a planted link."""
+"""Output files: complete or absent, through devices, never through a planted link."""
 
 from __future__ import annotations
 

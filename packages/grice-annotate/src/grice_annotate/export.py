@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
 
 class JudgeProgress(msgspec.Struct, frozen=True):
-    """Progress of one judge.
-
-    Attributes:
-        answers: Answers that count.
-        set_aside: Answers that count no longer.
-        checks: Attention checks answered.
-        passed: Of these, as expected.
-        seconds: Median time for a task; None before the first.
-    """
+    """Counts of one judge, and the median seconds of a task; None before the first."""
 
     id: int
     name: str

@@ -47,7 +47,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A task on one page.
 
     Attributes:
-        id: Number in the study; 0 before it is kept.
         key: Names what is judged, as the input does.
         group: The conversation (cluster) it belongs to.
         content: What the page shows, in the template's own form.
@@ -79,10 +78,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of a judge to a task.
 
     Attributes:
-        task: Number of the task.
-        judge: Number of the judge.
-        value: The answer, in the template's own form.
-        seconds: From the page to the answer.
         saved: When, in seconds since 1970.
         proposed: Whether the judge was shown a proposal.
         set_aside: Whether it counts no longer: the judge failed an attention check, or the owner

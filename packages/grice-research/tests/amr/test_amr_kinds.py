@@ -159,7 +159,7 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
 
 
 class FakeParser:
-    """What amrlib's ``load_stog_model`` gives, of amrlib 0.7: graphs begin with metadata."""
+    """Stub of amrlib 0.7's ``load_stog_model``: graphs begin with metadata."""
 
     def parse_sents(self, sents, add_metadata=True, disable_progress=True):
         return [f"# ::snt {text}\n{GRAPHS[text]}" if text in GRAPHS else None for text in sents]

@@ -1,4 +1,4 @@
-"""What is refused before anything is trained, and what is made of good data."""
+"""Training data: refused input, and the result of good data."""
 
 from __future__ import annotations
 

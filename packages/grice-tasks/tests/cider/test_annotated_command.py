@@ -9,7 +9,7 @@ from grice.cli import main
 from grice_tasks.cider.files import (
     Annotated,
     Dialogue,
-    write_dialogues,
+    dump_dialogue,
 )
 
 TEXT = "A: I missed the bus    B: So you are late"
@@ -26,7 +26,7 @@ def annotated(tmp_path):
         ),
     )  # fmt: skip
     path = tmp_path / "mine.jsonl.gz"
-    write_dialogues(path, [dialogue])
+    path.write_bytes(gzip.compress(dump_dialogue(dialogue).encode() + b"\n"))
     return path
 
 

@@ -29,7 +29,7 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 NOCTTY = getattr(os, "O_NOCTTY", 0)
 BINARY = getattr(os, "O_BINARY", 0)
-"""What a system does not have is not asked for: Windows has neither such links nor pipes."""
+"""Flags of ``os.open``; 0 on systems without them (Windows)."""
 
 STDOUT = 1
 """Its descriptor."""

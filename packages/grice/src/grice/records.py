@@ -145,7 +145,7 @@ class TripleEvidence(
 
 
 class TurnEvidence(msgspec.Struct, frozen=True, tag="turn", tag_field="kind"):
-    """What one earlier turn does to the score.
+    """Contribution of one earlier turn to the score.
 
     Attributes:
         turn: Index of the turn in the conversation.
@@ -175,11 +175,11 @@ class FeatureEvidence(
 
 
 Evidence: TypeAlias = TripleEvidence | TurnEvidence | FeatureEvidence
-"""What a person needs to check a score; each kind names itself in the field ``kind``."""
+"""Evidence of a score; the field ``kind`` names its kind."""
 
 
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a metric returns for one item.
+    """Result of a metric for one item.
 
     Attributes:
         value: The score; None if it failed.

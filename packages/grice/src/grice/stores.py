@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ATOMIC = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci"})
 """Stores in which an object is there whole or not at all, and a rename would be a copy."""
 TAGS = ("ETag", "etag", "md5Hash", "content_md5", "checksum")
-"""What stores call the hash of an object."""
+"""Names of the hash of an object, by store."""
 
 
 def is_url(place: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an audit says of judges: one that is right, one that is deceived, one that is silent."""
+"""Audits of judges: a right one, a deceived one, a silent one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of models that are fetched share."""
+"""Fixtures of tests of fetched models."""
 
 from __future__ import annotations
 

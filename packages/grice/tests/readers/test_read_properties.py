@@ -1,4 +1,4 @@
-"""What holds for every input."""
+"""Properties of every input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tracers of today wrote of one conversation, and what they write when half is missing."""
+"""Traces of one conversation by current tracers, whole and with parts missing."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the report opens on: replies to look at first, reasons, what a conversation is known by."""
+"""The first screen of the report: replies to check first, reasons, names of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model may stand where, and what is refused before a run begins."""
+"""Types of models by option; unsuitable ones are refused before a run."""
 
 from __future__ import annotations
 

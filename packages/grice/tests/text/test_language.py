@@ -1,4 +1,4 @@
-"""Which other language a reply is in, and that English ones are in none."""
+"""Detection of other languages; none for English replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads of a turn that holds Markdown, tags and thinking."""
+"""Visible text of turns with Markdown, tags and reasoning."""
 
 import time
 

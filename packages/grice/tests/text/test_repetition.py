@@ -1,4 +1,4 @@
-"""What a reply adds: repeated sentences and begging for marks do not count."""
+"""New content of a reply: repeated sentences and requests for marks do not count."""
 
 from __future__ import annotations
 

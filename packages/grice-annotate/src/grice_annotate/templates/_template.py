@@ -71,8 +71,6 @@ class Template(NamedTuple):
     """A kind of task for people.
 
     Attributes:
-        name: Its name, and that of its page.
-        about: One line for the command line.
         read: Gives the tasks of files in order; raises InputError for a file that does not fit,
             RecordError for such a record.
         answer: Gives the answer of a submitted page; raises AnswerError for one that cannot be

@@ -7,20 +7,18 @@ A file is JSON lines, gzipped or not, with ``id, source, fold, utterances, conte
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from grice.errors import RecordError, did_you_mean
-from grice.files import write_bytes
 from grice.knowledge.schema import load_schema
 from grice.records import to_json
 from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from grice.knowledge.schema import Schema
 
@@ -232,12 +230,6 @@ def dump_dialogue(dialogue: Dialogue) -> str:
         ],
     }
     return to_json(record)
-
-
-def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues in the released form; gzipped if the name ends in ``.gz``."""
-    content = b"".join(dump_dialogue(dialogue).encode() + b"\n" for dialogue in dialogues)
-    write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def read_annotated(

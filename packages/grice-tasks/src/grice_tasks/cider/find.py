@@ -84,7 +84,7 @@ class Found(NamedTuple):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which links of a conversation are returned.
+    """Conditions on the returned links.
 
     Attributes:
         least: Confidence at least; None: over 0.5, the models' own level.
@@ -105,7 +105,7 @@ DEFAULT = Wanted()
 def find_links(
     conversation: Conversation, models: TripletModels, wanted: Wanted = DEFAULT
 ) -> list[Link]:
-    """Return the surest links of a conversation, in the order in which their heads were said.
+    """Return the links of highest confidence, in the order in which their heads were said.
 
     The conversation is read once; a pair of spans costs a small product.
     """
@@ -170,8 +170,8 @@ def _links(
         if (link.explicit or wanted.implicit)
         and (not wanted.relations or link.relation in wanted.relations)
     ]
-    surest = sorted(links, key=lambda link: -link.confidence)
-    chosen = _distinct(surest, each=wanted.each)[: wanted.most]
+    ranked = sorted(links, key=lambda link: -link.confidence)
+    chosen = _distinct(ranked, each=wanted.each)[: wanted.most]
     return sorted(chosen, key=lambda link: (link.head_span.turn, link.head_span.start))
 
 
@@ -313,7 +313,7 @@ def _span(joined: Joined, place: Place | None) -> Span:
 
 
 def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
-    """Keep the surest link between two stretches, whichever way, and so many of a relation."""
+    """Keep the best link between two spans in either direction, and ``each`` of a relation."""
     counts: Counter[str] = Counter()
     seen: set[frozenset[str]] = set()
     distinct = []

@@ -32,7 +32,7 @@ class SampleGraph(NamedTuple):
 
 
 class BertModel(NamedTuple):
-    """Which model BERTScore reads facts with; see :mod:`grice_tasks.explagraphs.embedding`."""
+    """Model of BERTScore for facts; see :mod:`grice_tasks.explagraphs.embedding`."""
 
     name: str | None = None
     layer: int | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Context: TypeAlias = Literal["GEO", "TEMP"]
 CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
-"""Which kind of context an entity label gives."""
+"""Kind of context by entity label."""
 Record = TypeVar("Record", bound=msgspec.Struct)
 Labelled = TypeVar("Labelled", "Entity", TaggedSpan)
 

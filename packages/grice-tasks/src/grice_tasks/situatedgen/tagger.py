@@ -46,7 +46,7 @@ ALONE = re.compile(
     re.IGNORECASE,
 )
 SEASON = re.compile(r"(?:the )?(?:winter|summer|autumn)", re.IGNORECASE)
-"""Beside a month a season is what is said of it, and no date."""
+"""Beside a month, a season is a predicate and no date."""
 ARTICLE = re.compile(r"^the ", re.IGNORECASE)
 EDGE = re.compile(
     r"^(?:after|during|on|in|at|by|until|over(?= (?:many|millions|billions|several)))\s"
@@ -158,7 +158,6 @@ def _trimmed(text: str, span: TaggedSpan) -> TaggedSpan:
 
 
 MASK = "[UNK]"
-LEADING_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 
 
 def mark_statements(

@@ -294,7 +294,7 @@ class Preference(msgspec.Struct, frozen=True):
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """Which pairs are kept; InputError for a value out of range.
+    """Conditions on preference pairs; InputError for a value out of range.
 
     Attributes:
         margin: Least difference of the values.

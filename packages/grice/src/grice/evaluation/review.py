@@ -319,7 +319,7 @@ class Reviewer:
         """Return the review of what was added so far."""
         stack = self._stack or _chosen({})
         listed = {code: self._listed(code) for code in RULES}
-        # Where there are too many certain flaws, some of each rule are listed.
+        # Of too many certain flaws, some of each rule are listed.
         places = [(place, code) for code in RULES for place in range(len(listed[code]))]
         chosen = Counter(code for _, code in sorted(places, key=lambda p: p[0])[: self._top])
         certain = [item for code in RULES for item in listed[code][: chosen[code]]]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.generative import Likelihood
     from grice.knowledge.schema import Schema
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
@@ -82,15 +81,6 @@ class KnowledgeBase(Protocol):
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
         """Return how well each triple agrees with what is known, 0 (nothing known) to 1."""
-        ...
-
-
-@runtime_checkable
-class TailProbabilities(Protocol):
-    """A knowledge base that generates tails."""
-
-    def likelihoods(self, triples: Sequence[Triple]) -> list[Likelihood | None]:
-        """Return the probability of each tail; None for a triple without a head or a tail."""
         ...
 
 

@@ -136,7 +136,7 @@ def commonsense(
     from grice.knowledge.plausibility import TripleHead
 
     extractions = [
-        _with_surest(each, max_triples)
+        _most_confident(each, max_triples)
         for each in extractor.extract(
             list(map(_exchange, responses)), kinds=SCOPES[scope], least=min_confidence
         )
@@ -176,8 +176,8 @@ def _exchange(response: Response) -> Exchange:
     )
 
 
-def _with_surest(extraction: Extraction, most: int) -> Extraction:
-    """Keep the surest triples of whole clauses; of those between the same two events one.
+def _most_confident(extraction: Extraction, most: int) -> Extraction:
+    """Keep the most confident triples of whole clauses, one between the same two events.
 
     Of several relations between the same events, one is mostly right.
     """

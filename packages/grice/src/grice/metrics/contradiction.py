@@ -46,7 +46,7 @@ else:
 HALF = 0.5
 """Below it a reply is said to contradict."""
 NEUTRAL = 1.0
-"""What nobody said before cannot be contradicted."""
+"""Value of a reply without earlier statements of its speaker."""
 SHIFT = 0.83
 """Of the log odds of the pair that most likely contradicts, since many pairs are compared.
 

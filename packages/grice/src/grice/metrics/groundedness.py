@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grice.records import Response
 
 NEUTRAL = 1.0
-"""Who claims nothing, or was given nothing, is not measured by it."""
+"""Value of a reply without claims, or without a source."""
 SHOWN = 8
 """Words shown as evidence."""
 SHORT = 3

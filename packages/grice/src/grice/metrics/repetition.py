@@ -38,7 +38,7 @@ else:
 HALF = 0.5
 """Below it a reply is said to repeat."""
 NEUTRAL = 1.0
-"""What nobody said before cannot be said again."""
+"""Value of a reply without earlier turns of its speaker."""
 WEIGHT_TURN, WEIGHT_SENTENCE, WEIGHT_WORDS, SHIFT = 6.5, 3.4, 2.7, -4.35
 """Log odds of a repetition, by logistic regression on crossed pairs of replies.
 

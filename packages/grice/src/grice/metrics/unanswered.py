@@ -58,7 +58,7 @@ _FORMS = tuple(
         (_AUXILIARY, _YES_OR_NO),
     )
 )
-"""What is asked, and the form that answers to it have."""
+"""Patterns of questions, each with the form of its answers."""
 
 
 @metric(

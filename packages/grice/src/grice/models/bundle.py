@@ -42,11 +42,11 @@ STARTS = {".gz": b"\x1f\x8b", ".npy": b"\x93NUMPY", ".sqlite": b"SQLite"}
 """How files begin, by the end of their name."""
 
 CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequence[float]"
-"""What a card may state: what JSON and TOML write alike."""
+"""A value in a card: the types that JSON and TOML share."""
 
 
 class Training(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a bundle was made from.
+    """Training data and command of a model.
 
     Attributes:
         selection: Sets that were looked at to choose settings.
@@ -74,7 +74,7 @@ class Quality(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Card(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What ``card.toml`` states; ``source`` is where a model that was fetched is published."""
+    """The content of ``card.toml``; ``source`` names where a fetched model is published."""
 
     name: str
     kind: str
@@ -104,7 +104,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> str:
-        """What signatures and identities of models name it by."""
+        """Name and digest, as signatures give them."""
         return f"{self.card.name}@{self.digest}"
 
     def path(self, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -93,7 +94,7 @@ class PassageTokenizer:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
 
-class WindowedLM:
+class WindowedLM(ABC):
     """Scores of tokens; a subclass computes the log probabilities of windows.
 
     A passage is read once. One that is longer than the model reads is read in windows that overlap
@@ -157,9 +158,9 @@ class WindowedLM:
             for (tokens,) in self.token_scores(passages)
         ]
 
+    @abstractmethod
     def _window_log_probabilities(self, windows: list[Tokens]) -> Sequence[Sequence[float]]:
         """Return the log probabilities of all tokens but the first of each window."""
-        raise NotImplementedError
 
     def _computed(self, rows: Sequence[Tokens]) -> list[list[float]]:
         windows = [window for row in rows for window in self._windows(row)]

@@ -34,7 +34,7 @@ OTHER_FILES = {
 """Fields of other files of grice, and the message about them."""
 
 Found: TypeAlias = Conversation | RecordError
-"""What reading yields: a conversation, or what is wrong with a record."""
+"""An item of a reading: a conversation, or the error of a record."""
 
 
 class Format(msgspec.Struct, frozen=True):

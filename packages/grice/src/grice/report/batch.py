@@ -139,7 +139,7 @@ def score_readings(
         raise InputError(f"bad records {bad_records!r}: write skip or fail")
     if sample is not None and sample < 1:
         raise InputError(f"a sample of {sample}: at least one conversation is needed")
-    # Whatever decides the lines of the output: a run goes on only if it agrees.
+    # All settings that decide the output: a run is resumed only if they are equal.
     columns = {part: name for reading in readings for part, name in reading.columns.items()}
     identity = " ".join(
         [

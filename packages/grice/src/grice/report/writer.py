@@ -37,7 +37,7 @@ FIRST = 10
 KEEP = 20_000
 """Conversations that a page holds; with more a browser no longer opens it with ease."""
 EVERYBODY = ("all",)
-"""Whose turns were judged, if scores alone are at hand, which do not tell."""
+"""The judged speakers of a page made from scores alone, which do not name them."""
 SPEAKERS = 100
 """Speakers that can be chosen by name; others share the number :data:`OTHER`."""
 WHOLE, OTHER = -1, -2

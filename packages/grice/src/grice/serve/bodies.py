@@ -169,7 +169,7 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 ANSWERS = {"/score": Scored, "/explain": Explained, "/review": Review, "/rerank": Ranked}
-"""What each path gives."""
+"""The body of an answer, by path."""
 
 
 class Refused(HTTPException):

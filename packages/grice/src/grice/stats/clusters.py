@@ -20,7 +20,7 @@ Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value that is possible; infinite where there is none."""
 
 ROUNDING = 1e-12
-"""What sums may miss a bound by, as a part of the range."""
+"""Tolerance of a bound for rounding of sums, as a share of the range."""
 STRETCH = 2.0
 """How much wider than Student's a side may become; of few clusters the cubic makes it endless."""
 

@@ -94,7 +94,7 @@ def prediction_powered_mean(
             "unlabelled items; at least three (two with a fixed weight) and one are needed"
         )
     total = int(max(codes.max(), other_codes.max())) + 1
-    # What each conversation adds to the error of the three means; conversations add up.
+    # Contribution of each conversation to the error of the three means; they add up.
     share_y = np.bincount(codes, y - y.mean(), total) / len(y)
     share_f = np.bincount(codes, f - f.mean(), total) / len(f)
     share_other = np.bincount(other_codes, other - other.mean(), total) / len(other)

@@ -101,7 +101,7 @@ def jackknife(statistic: Statistic, n: int, *, groups: Integers | None, seed: in
     """Return the statistic with each item, conversation or batch of them left out in turn."""
     units = n if groups is None else int(groups.max()) + 1
     parts = min(units, BATCHES)
-    # Which units share a batch is left to chance: neighbours in a sorted list are alike.
+    # Units are put into batches at random: neighbours in a sorted list are alike.
     batch = np.random.default_rng(seed).permutation(units) % parts
     part = batch if groups is None else batch[groups]
     kept = (part != np.asarray(rows)[:, None] for rows in _blocks(parts, n))

@@ -260,7 +260,7 @@ def _plural(verb: list[str]) -> list[str]:
 
 
 def thing_predicate(words: list[str], subject: str) -> list[str]:
-    """Return what is said of a thing, in the plural if the subject or its verb is."""
+    """Return the predicate of a thing, in the plural if the subject or its verb is."""
     plural = subject in _PLURAL_THINGS or (
         subject in {"here", "there"} and bool(words) and words[0].lower() in {"are", "were"}
     )

@@ -1,4 +1,4 @@
-"""Which other language in Latin letters a text is in, by the commonest words of each.
+"""Detection of other languages in Latin letters, by the most common words of each.
 
 A detector that names a language for any text would name one for `Ok lol` and `Gracias!`, too. This
 one only answers where several words say so and English ones do not: what cannot be told is English.
@@ -26,7 +26,7 @@ LETTERS = 2
 """A word of no more different letters may be a laugh."""
 URL = re.compile(r"https?:\s?//\s?\S+(?:\s\S+$)?|www\.\S+", re.IGNORECASE)
 UNNAMED = "another language"
-"""What is said of a text that is surely not English and might be in one of several."""
+"""Name for a text that is not English and may be in one of several languages."""
 MARKED = re.compile("[\u00df-\u024f]")
 """A Latin letter that English words do not have, in a text without capitals."""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Word(NamedTuple):
-    """What the table says of a word; everything is empty for a word it does not know.
+    """Entry of a word in the table; all fields are empty for an unknown word.
 
     Attributes:
         readings: Any of ``n`` noun, ``v`` verb, ``a`` adjective, ``r`` adverb.

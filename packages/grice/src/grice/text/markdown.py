@@ -1,4 +1,4 @@
-"""What a person reads of a turn: its text without the marks that a page would not show.
+"""The visible text of a turn: without the marks that a rendered page does not show.
 
 Metrics judge the marks with the text, as they did when their figures were recorded; only what is
 shown is rid of them. The report's script reads Markdown once more (``markdown.js``), to set it.
@@ -43,7 +43,7 @@ def marks(text: str) -> list[tuple[int, int]]:
     for pattern in CODE:
         for code in pattern.finditer(text):
             stretches += _around(code)
-        # What stands in code is no mark: signs that are none keep every place.
+        # Signs inside code are no marks: placeholders keep their offsets.
         text = pattern.sub(lambda code: "\0" * len(code[0]), text)
     stretches += [line.span() for line in LINES.finditer(text)]
     for pair in chain.from_iterable(pattern.finditer(text) for pattern in PAIRS):

@@ -10,10 +10,10 @@ from grice.text.verbs import is_verb, present
 from grice.text.wordlists import AFTER_OBJECT, AUXILIARIES, MODALS
 
 Speaker: TypeAlias = Literal["responder", "previous"]
-"""Who said a text: the speaker of the judged response, or the speaker of the turn before."""
+"""The speaker of a text: the speaker of the judged response, or the speaker of the turn before."""
 
 Party: TypeAlias = Literal["responder", "previous", "other", "thing"]
-"""Who an event is about; ``thing`` where its subject is no person that can be told."""
+"""The subject of an event; ``thing`` if it is not a known person."""
 
 
 class Mention(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a reply says that was not said before, and says to the other speaker."""
+"""New content of a reply, addressed to the other speaker."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _stripped(reply: str, earlier: tuple[str, ...]) -> str:
 
 
 class Novelty(NamedTuple):
-    """What is new in a reply.
+    """New content of a reply.
 
     Attributes:
         text: The reply without repetition; the whole reply where nothing is left.

@@ -1,4 +1,4 @@
-"""Which writing a text is in, as far as the models that ship must know."""
+"""Detection of the writing system of a text, as far as the shipped models need it."""
 
 from __future__ import annotations
 
