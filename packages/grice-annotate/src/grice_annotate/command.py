@@ -13,7 +13,6 @@ from grice.cli.output import emit_rows, print_json_lines, print_or_write, write_
 from grice.cli.streams import DONE
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
-from grice_annotate.templates import find_templates
 from grice_tasks import flags
 from grice_tasks.flags import Action, add_actions, add_model, run_action
 
@@ -35,6 +34,8 @@ ORDERS = ("seed", "input", "review", "uncertain")
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare an action for each template, and what is done with a study that is there."""
+    from grice_annotate.templates import find_templates
+
     actions = [
         Action(template.name, template.about, partial(_configure, template=template), _begin)
         for template in find_templates().values()
@@ -151,6 +152,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 def _begin(arguments: argparse.Namespace) -> Output | int:
     """Begin a study, or go on with the same one, and serve it."""
     from grice_annotate.begin import Source, begun_study
+    from grice_annotate.templates import find_templates
 
     metrics = arguments.propose.split(",") if arguments.propose else ()
     source = Source(arguments.files, arguments.scores, arguments.metric, metrics, arguments.top)

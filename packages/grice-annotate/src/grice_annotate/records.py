@@ -20,7 +20,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         judges: How many distinct judges answer a task.
         aspects: What a rating template asks about.
         scale: Lowest and highest rating.
-        guideline: What judges read before and beside their tasks.
         relations: Relations a tuple template asks for; empty is all.
         check_every: Tasks between two attention checks; 0 is none.
         minutes: Time for a task, after which it goes back to the pool.
@@ -78,7 +77,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of a judge to a task.
 
     Attributes:
-        saved: When, in seconds since 1970.
+        saved: Seconds since 1970.
         proposed: Whether the judge was shown a proposal.
         set_aside: Whether it counts no longer: the judge failed an attention check, or the owner
             said so.

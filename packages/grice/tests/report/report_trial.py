@@ -18,7 +18,7 @@ from grice.records import (
     TripleEvidence,
     TurnEvidence,
 )
-from grice.report import ReportWriter
+from grice.report.writer import ReportWriter
 from grice.scoring.loaded import ScoreColumn
 from grice.scoring.summary import MetricSummary, Summary
 from grice.stats.estimate import Estimate

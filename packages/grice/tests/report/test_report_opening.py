@@ -6,7 +6,7 @@ import msgspec
 from report_trial import COHERENCE, RELEVANCE, Page, cooking_scores, summary, write
 
 from grice.records import Conversation, Turn
-from grice.report import ReportWriter
+from grice.report.writer import ReportWriter
 from grice.scoring.summary import CommonReason
 
 

@@ -24,7 +24,7 @@ from report_trial import (
 
 from grice.errors import MetricError, OutputError
 from grice.records import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
-from grice.report import ReportWriter
+from grice.report.writer import ReportWriter
 
 ABSTAINED, FAILED = 1 << 20, 1 << 21
 HOSTILE = [

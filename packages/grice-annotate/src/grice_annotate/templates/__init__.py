@@ -1,7 +1,6 @@
 """Templates of tasks: each module of this package is one template, with its page.
 
-A module declares ``TEMPLATE``; it is found by looking, and its page is ``pages/NAME.html`` beside
-this package. Nothing else is touched when one is added.
+A module declares ``TEMPLATE``; its page is ``pages/NAME.html``.
 """
 
 from __future__ import annotations
