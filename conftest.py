@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import made_sets
+from grice.data import Conversation, Turn
 from grice.evaluation.datasets import Rated, known_sets, load_rated
 from grice.models import bundle, tokenization
 from grice.models.bundle import shipped_bundles
-from grice.records import Conversation, Turn
 
 for profile, examples in (("few", 25), ("all", 300)):
     settings.register_profile(

@@ -10,7 +10,7 @@ import numpy as np
 from coverage_means import Floats, Generator, Row, exact, normal_pair, share_row
 
 from grice import stats
-from grice.records import Triple
+from grice.data import Triple
 from grice.stats import Estimate
 from grice_research.triples import AREAS, TripleRows, area
 

@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from grice.data import Conversation
 from grice.errors import GriceError, RecordError
 from grice.readers import find_formats, read
-from grice.records import Conversation
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "packages/grice/tests/readers" / "samples"

@@ -73,7 +73,7 @@ SUPPORT = [
 BROKEN = '{"id": "good", "turns": ["Hi.", "Hello."]}\n{"turns": 3}\nno json\n{"turns": []}\n'
 
 PLUGIN = '''from grice.metrics import Example, metric
-from grice.records import FeatureEvidence, Judgement
+from grice.data import FeatureEvidence, Judgement
 
 
 @metric("calm", version="1", summary="Is the reply free of shouting?", judges="response",

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import console
 
 from grice.cli import main as grice
+from grice.data import Conversation
 from grice.evaluation.review import review
 from grice.readers import read
-from grice.records import Conversation
 from grice.scoring.items import responses
 
 if TYPE_CHECKING:

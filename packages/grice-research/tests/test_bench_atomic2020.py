@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from grice.data import KnownTail
 from grice.errors import InputError
 from grice.knowledge.generative import Likelihood
-from grice.records import KnownTail
 from grice_research.benches import atomic2020
 
 QUERIES = [

@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from grice.data import Score, TurnEvidence
 from grice.errors import InputError
 from grice.evaluation.review import STACKS, open_stack
-from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
 from grice_research.context import metric_and_preset

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from grice.records import Score
+from grice.data import Score
 from grice_research.benches import damaged
 from grice_research.benches.trivial_baselines import BASELINES
 

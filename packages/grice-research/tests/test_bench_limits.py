@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import made_sets
+from grice.data import Score, TurnEvidence
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
 from grice.evaluation.review import open_stack
-from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
 from grice_research.comparisons import limits_of

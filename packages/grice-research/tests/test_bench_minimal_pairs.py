@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from grice.data import Score
 from grice.errors import ModelError
-from grice.records import Score
 from grice_research.benches import minimal_pairs
 from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from grice.data import Score
 from grice.evaluation.review import open_stack
-from grice.records import Score
 from grice_research.benches import planted_flaws
 from grice_research.context import metric_and_preset
 from grice_research.recipes.review.data import DEVELOPMENT

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import made_sets
+from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.evaluation.datasets import Item, Rated, known_sets, load_rated
-from grice.records import Conversation, Turn
 from grice.stats import correlation
 from grice_research.context import BenchContext, Skipped, released
 from grice_research.measures import MEASURES, measured, of_people

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
+from grice.data import KnownTail, Triple
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.metrics.commonsense import cautious_score
 from grice.models.loader import ModelLoader
-from grice.records import KnownTail, Triple
 from grice_research.benches import conture, cskb_population, deco
 from grice_research.replies import (
     Column,

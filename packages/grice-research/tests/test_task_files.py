@@ -5,8 +5,8 @@ from collections import defaultdict
 
 import pytest
 
+from grice.data import Triple
 from grice.errors import RecordError
-from grice.records import Triple
 from grice_research.triplets.cider import Negative, read_folds, read_items, read_negatives
 from grice_tasks.cider.statistics import merge_labels
 

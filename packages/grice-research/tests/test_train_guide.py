@@ -11,7 +11,7 @@ from grice.cli import main
 
 PLUGIN = '''
 from grice.metrics import Example, metric
-from grice.records import Judgement
+from grice.data import Judgement
 
 
 @metric("names_b", version="1", summary="Does it name B?", judges="response", source="Ours.",

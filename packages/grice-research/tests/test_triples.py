@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from grice.data import Triple
 from grice.errors import InputError
-from grice.records import Triple
 from grice_research.triples import DEV, SCORERS, TEST, TripleRows, area, read_triples
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import grice
-import grice.records
+import grice.data
 import grice.scoring.api
 import grice.stats.clusters
 import grice.text.script
@@ -140,7 +140,7 @@ def test_output_may_not_differ_otherwise(old, new, message):
 
 
 @pytest.mark.parametrize(
-    "module", [grice, grice.records, grice.scoring.api, grice.stats.clusters, grice.text.script]
+    "module", [grice, grice.data, grice.scoring.api, grice.stats.clusters, grice.text.script]
 )
 def test_docstring_examples_run(module):
     assert doctest.testmod(module).failed == 0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import grice
+from grice.data import Score
 from grice.pytest_plugin import assert_scores
-from grice.records import Score
 
 SUITE = """
 from grice import Conversation, Turn

@@ -30,7 +30,7 @@ from grice_tasks.explagraphs.samples import GraphPredictor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from grice.records import Score
+    from grice.data import Score
     from grice_annotate.records import Task
     from grice_annotate.templates import Template
     from grice_annotate.templates._template import Predict

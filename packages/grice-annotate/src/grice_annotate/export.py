@@ -15,7 +15,7 @@ from grice_annotate.templates import Judged
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
     from grice_annotate.records import Answer, Task
     from grice_annotate.study import Study
 

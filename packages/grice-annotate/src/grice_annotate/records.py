@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from grice.records import Json
+from grice.data import Json
 
 Order: TypeAlias = Literal["seed", "input", "review", "uncertain"]
 Form: TypeAlias = dict[str, list[str]]

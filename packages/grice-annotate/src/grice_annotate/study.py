@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import sqlalchemy as sa
 
-from grice.records import Json
+from grice.data import Json
 from grice_annotate.assign import next_task, open_task, return_late, set_aside
 from grice_annotate.database import (
     ASSIGNED,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import msgspec
 
-from grice.records import json_line
+from grice.data import json_line
 from grice_annotate.agreement import agreement_of, disputed_tasks
 from grice_annotate.export import data_card, progress_of, records
 from grice_annotate.templates import Page
 
 if TYPE_CHECKING:
-    from grice.records import Json
+    from grice.data import Json
     from grice_annotate.agreement import Agreement
     from grice_annotate.records import Form, Judge, Task
     from grice_annotate.study import Given, Study

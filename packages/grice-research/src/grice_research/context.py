@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
+    from grice.data import Json
     from grice.evaluation.datasets import Rated, RatedSet
     from grice.evaluation.table import Scores
     from grice.models.loader import ModelLoader
-    from grice.records import Json
     from grice.stats.estimate import Estimate
 
 SCORES = "rated/released_scores.json.gz"

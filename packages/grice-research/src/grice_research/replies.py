@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from grice.data import Triple, TripleEvidence
 from grice.errors import InputError
 from grice.knowledge.extraction import Exchange
 from grice.metrics.commonsense import cautious_score, commonsense
-from grice.records import Triple, TripleEvidence
 from grice.scoring.items import responses
 from grice.scoring.loaded import load_metric
 from grice.stats import compare_correlations, correlation, partial_correlation, system_level
@@ -20,8 +20,8 @@ from grice_research.triples import MODELS_OF, compatibility
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.data import Judgement, Response
     from grice.evaluation.datasets import Rated
-    from grice.records import Judgement, Response
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind

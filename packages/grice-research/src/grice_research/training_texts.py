@@ -24,8 +24,8 @@ from grice.models.bundle import open_bundle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from grice.data import Conversation
     from grice.evaluation.datasets import Rated, RatedSet
-    from grice.records import Conversation
 
 Kind: TypeAlias = Literal["trained", "chosen"]
 

@@ -13,10 +13,10 @@ import io
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
+from grice.data import Triple
 from grice.errors import InputError
 from grice.knowledge.schema import RELATIONS
 from grice.metrics.commonsense import nearest_known
-from grice.records import Triple
 from grice_research.roc import roc_areas
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import tiny_published as tiny
 from grice.cli import main
+from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.models.protocols import Generated
 from grice.perturb import Material
 from grice.perturb.run import perturb
-from grice.records import Conversation, Turn
 from grice_research.amr.graphs import nodes, read_graph, written
 from grice_research.amr.models import parsed_texts, sequence_of, tree_of
 

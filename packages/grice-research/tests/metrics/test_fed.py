@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 import grice
+from grice.data import Response, Turn
 from grice.errors import MetricError
-from grice.records import Response, Turn
 from grice_research.metrics.fed import (
     NO_SENSE,
     NOT_UNDERSTOOD,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.records import Response, Turn
+from grice.data import Response, Turn
 from grice_research.metrics.rating_regressors import cross_encoder, mlp_regressor
 
 

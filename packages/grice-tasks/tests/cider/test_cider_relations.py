@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 
-from grice.records import Triple
+from grice.data import Triple
 from grice_tasks.cider.files import cider_schema
 
 

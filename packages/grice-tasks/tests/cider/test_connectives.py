@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice_tasks.cider.span_candidates import (
     RELATIONS,
     Nouns,

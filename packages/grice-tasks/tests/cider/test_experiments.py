@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.records import Triple
+from grice.data import Triple
 from grice_tasks.cider.files import Annotated, Dialogue, cider_schema
 from grice_tasks.cider.statistics import compare_counts, count, merge_labels
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from grice.data import Triple
 from grice.errors import InputError, RecordError
-from grice.records import Triple
 from grice_tasks.cider.files import (
     dump_dialogue,
     read_dialogues,

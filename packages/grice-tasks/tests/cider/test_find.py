@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from grice.cli import main
+from grice.data import Conversation, Span, Turn
 from grice.errors import BundleError, InputError, RecordError
 from grice.models.embedded import Hidden
 from grice.models.protocols import TaggedSpan
-from grice.records import Conversation, Span, Turn
 from grice_tasks.cider.find import (
     Link,
     Wanted,

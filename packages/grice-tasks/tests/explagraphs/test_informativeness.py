@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grice.data import Triple
 from grice.knowledge.plausibility import Bilinear
-from grice.records import Triple
 from grice_tasks.explagraphs.features import fact_logits, informativeness_features
 from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.wording import relation_names

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grice.data import Triple
 from grice.errors import InputError
-from grice.records import Triple
 from grice_tasks.explagraphs.graph import (
     Graph,
     depth,

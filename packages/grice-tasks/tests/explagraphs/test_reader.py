@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grice.data import Triple
 from grice.errors import InputError
-from grice.records import Triple
 from grice_tasks.explagraphs.graph import Graph, graph_schema, read_graph, write_graph
 
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffering)"

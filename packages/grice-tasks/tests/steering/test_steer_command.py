@@ -18,7 +18,7 @@ from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
 
 PLUGIN = '''
 from grice.metrics import Example, metric
-from grice.records import Judgement
+from grice.data import Judgement
 
 
 @metric("names_b", version="1", summary="Does it name B?", judges="response", source="Ours.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grice.data import Conversation, Turn
 from grice.errors import InputError, RecordError
 from grice.models.protocols import Generated
-from grice.records import Conversation, Turn
 from grice_tasks.steering.candidates import SYSTEM, chat_prompt, with_candidates
 
 

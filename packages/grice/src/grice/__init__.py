@@ -13,10 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grice.errors import GriceError
-    from grice.evaluation.review import review
-    from grice.readers import read
-    from grice.records import (
+    from grice.data import (
         Conversation,
         Evidence,
         Judgement,
@@ -26,6 +23,9 @@ if TYPE_CHECKING:
         Triple,
         Turn,
     )
+    from grice.errors import GriceError
+    from grice.evaluation.review import review
+    from grice.readers import read
     from grice.report.batch import score_files
     from grice.scoring import load, score
 
@@ -33,8 +33,8 @@ __version__ = "0.2.0"
 
 # Names are imported when they are first used: `import grice` must cost next to nothing.
 _HOMES = {
-    **dict.fromkeys(("Conversation", "Evidence", "Judgement", "Response", "Score"), "records"),
-    **dict.fromkeys(("Span", "Triple", "Turn"), "records"),
+    **dict.fromkeys(("Conversation", "Evidence", "Judgement", "Response"), "data"),
+    **dict.fromkeys(("Score", "Span", "Triple", "Turn"), "data"),
     **dict.fromkeys(("load", "score"), "scoring"),
     "GriceError": "errors",
     "read": "readers",

@@ -83,5 +83,5 @@ def _install(name: str) -> str:
 def _table(name: str) -> dict[str, str]:
     import tomllib  # only for words that are no command, and for the help page
 
-    text = resources.files("grice.data").joinpath(name).read_text("utf-8")
+    text = resources.files("grice").joinpath("data", name).read_text("utf-8")
     return dict(tomllib.loads(text))

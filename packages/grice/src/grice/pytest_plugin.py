@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Unpack
 
+    from grice.data import Conversation, Score
     from grice.evaluation.gate import GateResult
-    from grice.records import Conversation, Score
     from grice.scoring.api import Grader, Talk
     from grice.settings import Settings
 

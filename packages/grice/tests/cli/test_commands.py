@@ -176,7 +176,7 @@ def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
 
 FRAGILE = '''
 from grice.metrics import Example, metric
-from grice.records import Judgement
+from grice.data import Judgement
 
 @metric("fragile", version="1", summary="Breaks.", judges="response", source="Ours.",
         example=Example(["a", "b"], 0.0, 1.0))
@@ -217,7 +217,7 @@ def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
     plugin = tmp_path / "shy.py"
     plugin.write_text(
         "from grice.metrics import Example, metric\n"
-        "from grice.records import Judgement\n"
+        "from grice.data import Judgement\n"
         '@metric("shy", version="1", summary="?", judges="response", source="-",\n'
         '        example=Example(["a", "b"], 0.0, 1.0))\n'
         'def shy(responses):\n    """Fail."""\n    for response in responses:\n'

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from grice.cli import main
-from grice.records import to_json
+from grice.data import to_json
 
 STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
 """A C1 control sequence, marks of direction that reorder a line, and a separator of lines."""

@@ -6,7 +6,7 @@ import pytest
 
 from grice import Conversation, Score, Turn
 from grice.cli import main
-from grice.records import FeatureEvidence, Span, json_line
+from grice.data import FeatureEvidence, Span, json_line
 
 TALK = Conversation(
     "talk",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.evaluation.counterfactuals import counterfactuals, without
-from grice.metrics.declaration import Example, metric
-from grice.records import (
+from grice.data import (
     Conversation,
     FeatureEvidence,
     Judgement,
@@ -17,6 +15,8 @@ from grice.records import (
     Turn,
     TurnEvidence,
 )
+from grice.evaluation.counterfactuals import counterfactuals, without
+from grice.metrics.declaration import Example, metric
 from grice.scoring.loaded import LoadedMetric
 
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from grice.cli import main
+from grice.data import Conversation, Turn
 from grice.evaluation.perturbed import EVERY, Pair, accuracy, judge_pairs
-from grice.records import Conversation, Turn
 from grice.scoring import load
 
 

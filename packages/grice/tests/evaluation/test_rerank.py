@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import Blend, Candidate, Filters, Ranked, preferences, rerank
-from grice.records import Conversation, Score, Turn
 from grice.scoring import load
 
 PLUGIN = '''
 from grice.metrics import Example, metric
-from grice.records import Judgement
+from grice.data import Judgement
 
 EXAMPLE = Example(["Hi.", "x"], 0.0, 1.0)
 

@@ -4,9 +4,9 @@ import pytest
 
 import grice
 from grice import Conversation, Score, Turn
+from grice.data import FeatureEvidence, Span, TurnEvidence, json_line
 from grice.errors import InputError
 from grice.evaluation.review import STACKS, Reviewer, open_stack
-from grice.records import FeatureEvidence, Span, TurnEvidence, json_line
 
 TALK = Conversation(
     "talk",

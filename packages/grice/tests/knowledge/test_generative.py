@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from grice.data import KnownTail, Triple
 from grice.errors import BundleError, InputError
 from grice.knowledge.generative import (
     GenerativeKnowledge,
@@ -18,7 +19,6 @@ from grice.models.cache import Cache, CachedGenerator
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import Generated
-from grice.records import KnownTail, Triple
 
 SCHEMA = load_schema("atomic2020")
 HEADS = (

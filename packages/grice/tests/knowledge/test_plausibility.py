@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from grice.data import KnownTail, Span, Triple
 from grice.errors import BundleError, InputError
 from grice.knowledge.plausibility import (
     Bilinear,
@@ -14,7 +15,6 @@ from grice.knowledge.plausibility import (
 from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import read_settings
-from grice.records import KnownTail, Span, Triple
 
 SETTINGS = {
     "schema": "atomic2020",

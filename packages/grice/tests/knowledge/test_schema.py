@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from grice.data import Triple
 from grice.errors import InputError
 from grice.knowledge.schema import load_schema, schema_names
-from grice.records import Triple
 
 WRITTEN = """
 name = "tiny"

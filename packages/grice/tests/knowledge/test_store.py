@@ -9,13 +9,13 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from grice.data import Triple
 from grice.errors import BundleError, InputError, RecordError
 from grice.knowledge.own import read_triples
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes, StoredKnowledge, TripleStore
 from grice.knowledge.wording import head_text
 from grice.models.bundle import open_bundle
-from grice.records import Triple
 
 SCHEMA = load_schema("atomic2020")
 KNOWN = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import grice
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 
 
 @pytest.fixture(scope="module")

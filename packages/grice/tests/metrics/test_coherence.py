@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from grice.data import Conversation, Turn
 from grice.metrics.coherence import coherence
-from grice.records import Conversation, Turn
 from grice.scoring import load
 
 

@@ -7,6 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from grice.data import (
+    FeatureEvidence,
+    KnownTail,
+    Response,
+    Span,
+    Triple,
+    TripleEvidence,
+    Turn,
+)
 from grice.knowledge.events import Place
 from grice.knowledge.extraction import ExtractedTriple, Extraction
 from grice.knowledge.plausibility import TripleHead
@@ -18,15 +27,6 @@ from grice.metrics.commonsense import (
     nearest_known,
 )
 from grice.models.loader import ModelLoader
-from grice.records import (
-    FeatureEvidence,
-    KnownTail,
-    Response,
-    Span,
-    Triple,
-    TripleEvidence,
-    Turn,
-)
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
 LATE = "I missed the bus, I feel awful."

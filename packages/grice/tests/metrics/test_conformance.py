@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from grice.data import Judgement, Span, Triple, TripleEvidence, TurnEvidence
 from grice.metrics import Example, metric
 from grice.metrics.judges import JUDGES
 from grice.metrics.registry import find_metrics
-from grice.records import Judgement, Span, Triple, TripleEvidence, TurnEvidence
 from grice.testing import check_metric
 
 PLUGIN = Path(__file__).parents[1] / "plugin_package"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
+from grice.data import Conversation, FeatureEvidence, Turn, TurnEvidence
 
 METRIC = "contradiction"
 

@@ -5,10 +5,10 @@ from typing import Literal
 import pytest
 
 from grice.cli import main
+from grice.data import Judgement
 from grice.errors import MetricError
 from grice.metrics import Count, Example, Fraction, metric
 from grice.metrics.registry import find_metrics
-from grice.records import Judgement
 
 
 def declare(function, name="mine", **declaration):

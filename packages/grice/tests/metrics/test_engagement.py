@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import grice
+from grice.data import FeatureEvidence, Response, Turn
 from grice.errors import BundleError
 from grice.metrics.engagement import (
     SURFACE,
@@ -24,7 +25,6 @@ from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import read_settings
 from grice.models.protocols import Pair, PairClassifier
-from grice.records import FeatureEvidence, Response, Turn
 
 
 class Known:

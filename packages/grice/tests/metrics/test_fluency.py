@@ -8,12 +8,12 @@ import shutil
 import numpy as np
 import pytest
 
+from grice.data import FeatureEvidence
 from grice.errors import BundleError
 from grice.metrics.fluency import FluencyModel
 from grice.models.bundle import file_sha256, open_bundle, shipped_bundles
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
-from grice.records import FeatureEvidence
 
 METRIC = "fluency"
 PLAIN = "I went to the park with my sister and we had a lot of fun."

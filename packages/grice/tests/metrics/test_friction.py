@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.records import FeatureEvidence, TurnEvidence
+from grice.data import FeatureEvidence, TurnEvidence
 
 METRIC = "friction"
 USER = ("user", "system")

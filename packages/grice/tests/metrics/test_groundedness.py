@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import grice
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 
 ASKED, SAID = "How tall is the tower?", "The towers were built in 1901 and stand in Lisbon."
 KNOWN = "The tower, built in 1901, stands in Porto."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grice.data import Response, Turn
 from grice.metrics.referenced import referenced
-from grice.records import Response, Turn
 
 
 class Letters:

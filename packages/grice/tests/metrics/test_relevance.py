@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from grice.data import Response, Turn, TurnEvidence
 from grice.errors import BundleError, MetricError
 from grice.metrics.relevance import (
     PairHead,
@@ -20,7 +21,6 @@ from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import read_settings
 from grice.models.protocols import Pair, PairClassifier
-from grice.records import Response, Turn, TurnEvidence
 from grice.scoring import load
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grice.cli import main
+from grice.data import Score, to_json
 from grice.evaluation.scores import current_signature, read_scores
 from grice.models.bundle import open_bundle, shipped_model
-from grice.records import Score, to_json
 
 
 def test_a_former_option_is_refused_with_its_present_name(capsys):

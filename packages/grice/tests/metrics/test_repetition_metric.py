@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
+from grice.data import Conversation, FeatureEvidence, Turn, TurnEvidence
 
 METRIC = "repetition"
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from grice.data import Response, Turn
 from grice.metrics.sense import MARGIN, sense
-from grice.records import Response, Turn
 
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
 

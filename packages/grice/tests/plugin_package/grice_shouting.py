@@ -1,8 +1,8 @@
 """A complete plugin package in one module: what somebody else would publish."""
 
+from grice.data import FeatureEvidence, Judgement
 from grice.metrics import Example, metric
 from grice.models.protocols import Pair, PairClassifier
-from grice.records import FeatureEvidence, Judgement
 
 
 @metric(

@@ -1,8 +1,8 @@
 """A format in somebody else's package: a conversation a line, its turns behind arrows."""
 
+from grice.data import Conversation, Turn
 from grice.errors import RecordError
 from grice.readers import Format
-from grice.records import Conversation, Turn
 
 
 def _sniff(prefix):

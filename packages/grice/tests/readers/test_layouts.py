@@ -7,9 +7,9 @@ import json
 import pytest
 
 from format_page import EXAMPLES, READ_AS, SECTIONS
+from grice.data import Conversation, Turn, to_json
 from grice.errors import InputError, RecordError
 from grice.readers import find_formats, read
-from grice.records import Conversation, Turn, to_json
 
 
 @pytest.fixture

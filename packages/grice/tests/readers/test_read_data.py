@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from grice.data import Conversation
 from grice.readers import read
-from grice.records import Conversation
 
 pytestmark = pytest.mark.data
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from format_page import EXAMPLES
+from grice.data import Conversation, Turn, to_json
 from grice.errors import InputError, RecordError
 from grice.readers import read
-from grice.records import Conversation, Turn, to_json
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)

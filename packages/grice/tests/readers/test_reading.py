@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from format_page import EXAMPLES
+from grice.data import Conversation
 from grice.errors import GriceError, InputError, RecordError
 from grice.readers import find_formats, from_objects, read
 from grice.readers._input import LONGEST_LINE
-from grice.records import Conversation
 
 GOOD = b'{"id": "x", "turns": [{"speaker": "A", "text": "Hi"}]}\n'
 

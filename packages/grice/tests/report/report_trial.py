@@ -8,7 +8,7 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-from grice.records import (
+from grice.data import (
     Conversation,
     FeatureEvidence,
     KnownTail,

@@ -10,7 +10,7 @@ from html import unescape
 import pytest
 from report_trial import COHERENCE, RELEVANCE, cooking_scores, score, write
 
-from grice.records import Conversation, FeatureEvidence, Span, Turn
+from grice.data import Conversation, FeatureEvidence, Span, Turn
 
 BROWSER = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from report_trial import COHERENCE, RELEVANCE, Page, cooking_scores, summary, write
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice.report.writer import ReportWriter
 from grice.scoring.summary import CommonReason
 

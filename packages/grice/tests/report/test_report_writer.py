@@ -22,8 +22,8 @@ from report_trial import (
     write,
 )
 
+from grice.data import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
 from grice.errors import MetricError, OutputError
-from grice.records import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
 from grice.report.writer import ReportWriter
 
 ABSTAINED, FAILED = 1 << 20, 1 << 21

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grice.data import Conversation, Judgement, Signature, Turn
 from grice.errors import ModelError
 from grice.metrics import Example, metric
-from grice.records import Conversation, Judgement, Signature, Turn
 from grice.scoring.loaded import CALLS, Failure, LoadedMetric, answers
 
 

@@ -11,13 +11,13 @@ from contextlib import closing
 
 import pytest
 
+from grice.data import Judgement
 from grice.errors import BundleError, GriceError, MetricError, ModelError
 from grice.evaluation.review import STACKS, open_stack
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.loader import ModelLoader
-from grice.records import Judgement
 from grice.scoring.loaded import load_metric
 
 FOUND = find_metrics()

@@ -20,7 +20,7 @@ CHAT = [
 ]
 PLUGIN = '''
 from grice.metrics import Example, metric
-from grice.records import Judgement
+from grice.data import Judgement
 
 
 @metric("nil", version="1", summary="?", judges="response", source="-",

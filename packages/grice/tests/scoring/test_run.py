@@ -9,11 +9,7 @@ import random
 import msgspec
 import pytest
 
-from grice.errors import InputError, OutputError, RecordError
-from grice.metrics import Example, metric
-from grice.metrics.registry import find_metrics
-from grice.models.loader import ModelLoader
-from grice.records import (
+from grice.data import (
     Conversation,
     FeatureEvidence,
     Judgement,
@@ -25,6 +21,10 @@ from grice.records import (
     Turn,
     TurnEvidence,
 )
+from grice.errors import InputError, OutputError, RecordError
+from grice.metrics import Example, metric
+from grice.metrics.registry import find_metrics
+from grice.models.loader import ModelLoader
 from grice.scoring.loaded import LoadedMetric, load_metric
 from grice.scoring.run import Scorer, run
 from grice.scoring.sink import ScoreFile, Sink, State, encode_scores

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice.scoring.api import load
 from grice.scoring.run import FIRST_TURNS, run
 from grice.scoring.sink import Sink, State

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.metrics import Example, metric
-from grice.metrics.registry import find_metrics
-from grice.models.loader import ModelLoader
-from grice.records import (
+from grice.data import (
     Conversation,
     FeatureEvidence,
     Judgement,
@@ -19,6 +16,9 @@ from grice.records import (
     TripleEvidence,
     Turn,
 )
+from grice.metrics import Example, metric
+from grice.metrics.registry import find_metrics
+from grice.models.loader import ModelLoader
 from grice.scoring.loaded import LoadedMetric, load_metric
 
 TAGS = ["<br>", "</p>", '<a href="x y">']

@@ -8,8 +8,8 @@ import pytest
 
 import grice
 from grice.cli import main
+from grice.data import Conversation, Turn
 from grice.readers.roles import LANGCHAIN, SHAREGPT, role_of, roles_of, user_turns
-from grice.records import Conversation, Turn
 from grice.report.shown import opening
 from grice.scoring.items import responses
 

@@ -13,8 +13,8 @@ import pytest
 
 import grice
 from grice.cli import main
+from grice.data import Conversation, Turn
 from grice.errors import InputError
-from grice.records import Conversation, Turn
 from grice.serve import Limits, check_installed
 
 pytest.importorskip("fastapi")

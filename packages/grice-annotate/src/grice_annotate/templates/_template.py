@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from grice.data import Json
 from grice.errors import RecordError
 from grice.readers import read, records_of
-from grice.records import Json
 from grice.scoring.items import responses
 from grice_annotate.records import Task
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from grice.records import Conversation, Response, Score
+    from grice.data import Conversation, Response, Score
     from grice.stats.agreement import Scale
     from grice_annotate.records import Answer, Form, Judge, Settings
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from grice.data import Triple
 from grice.errors import InputError, RecordError
-from grice.records import Triple
 from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
 from grice_tasks.explagraphs.check import MAX_FACTS, check_graph
@@ -28,7 +28,7 @@ from grice_tasks.explagraphs.wording import relation_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
     from grice_annotate.records import Answer, Form, Settings
 
 COLLECT, VERIFY, REFINE = "collect", "verify", "refine"

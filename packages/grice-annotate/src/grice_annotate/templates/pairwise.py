@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grice.data import Json
 from grice.errors import RecordError
-from grice.records import Json
 from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._template import (
     Column,
@@ -24,7 +24,7 @@ from grice_annotate.templates._template import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.records import Conversation
+    from grice.data import Conversation
     from grice_annotate.records import Answer, Settings
 
 FIELD = "candidates"

@@ -20,7 +20,7 @@ from grice_annotate.templates._template import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.records import Json, Score
+    from grice.data import Json, Score
     from grice_annotate.records import Answer, Settings, Task
 
 STAGE = "rating"

@@ -21,7 +21,7 @@ from grice_annotate.templates._template import Followed, Judged, Page, Submitted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
     from grice_annotate.records import Answer, Settings
 
 WRITE, CHECK = "write", "check"

@@ -28,7 +28,7 @@ from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dial
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
     from grice_annotate.records import Answer, Settings
 
 MARK, VALIDATE = "mark", "validate"

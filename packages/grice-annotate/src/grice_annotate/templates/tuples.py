@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from grice.data import TripleEvidence
 from grice.errors import InputError, did_you_mean
-from grice.records import TripleEvidence
 from grice_annotate.records import AnswerError
 from grice_annotate.templates._template import (
     Column,
@@ -24,7 +24,7 @@ from grice_annotate.templates._template import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.records import Json, Score
+    from grice.data import Json, Score
     from grice_annotate.records import Answer, Settings, Task
 
 RELATIONS = {

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
+    from grice.data import Conversation
     from grice.perturb import Material, Perturbed
-    from grice.records import Conversation
     from grice_research.amr.graphs import Node
 
 DEAM = "DEAM (Ghazarian et al. 2022)"

@@ -11,8 +11,8 @@ from grice.errors import InputError
 from grice.perturb import Change, Perturbed, with_texts
 
 if TYPE_CHECKING:
+    from grice.data import Conversation
     from grice.perturb import Material
-    from grice.records import Conversation
 
 Node: TypeAlias = tuple[str, list[Any]]
 """A variable with its branches, each a role and what it leads to: a node, a variable, a value."""

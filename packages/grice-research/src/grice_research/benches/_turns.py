@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
+from grice.data import TurnEvidence
 from grice.errors import GriceError, InputError
 from grice.evaluation.review import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.models.bundle import open_bundle
-from grice.records import TurnEvidence
 from grice_research.context import metric_and_preset
 from grice_research.roc import lift_at_random, review_lifts, roc_areas
 from grice_research.rows import DIFFERENCE, Row
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from grice.data import Conversation, Score
     from grice.evaluation.review import Stack
     from grice.models.protocols import Encoder
-    from grice.records import Conversation, Score
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
 

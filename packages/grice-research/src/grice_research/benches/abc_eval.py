@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
+from grice.data import Conversation, Turn
 from grice.metrics.registry import find_metrics
-from grice.records import Conversation, Turn
 from grice_research.benches._turns import (
     AREA,
     LIFT,

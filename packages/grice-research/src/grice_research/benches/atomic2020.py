@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from grice.data import Triple
 from grice.errors import InputError
 from grice.knowledge.generative import plain_event
 from grice.knowledge.schema import load_schema
-from grice.records import Triple
 from grice.stats.inputs import group_codes
 from grice.stats.resample import estimate, resample
 from grice_research.rows import Row

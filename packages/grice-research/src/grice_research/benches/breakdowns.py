@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice.stats import correlation
 from grice_research.benches._turns import (
     RANDOM,

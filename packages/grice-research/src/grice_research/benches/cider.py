@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from grice.data import Triple
 from grice.errors import BundleError, InputError
-from grice.records import Triple
 from grice.stats import mean
 from grice_research.rows import Row
 from grice_research.triplets.cider import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice_research.benches._turns import POSITION, area_rows, marked_lines, turn_columns
 from grice_research.rows import DIFFERENCE, Row
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.data import Conversation
 from grice.errors import InputError
 from grice.evaluation.perturbed import EVERY, Pair
 from grice.readers import read
-from grice.records import Conversation
 from grice.stats import mean
 from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice.stats import mean
 from grice_research.benches._turns import (
     FETCHED,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from grice.data import Conversation, Turn
 from grice.detectors import certain_flaws
 from grice.evaluation.review import STACKS, open_stack
-from grice.records import Conversation, Turn
 from grice_research.benches._turns import (
     BASELINES,
     Columns,

@@ -126,7 +126,7 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
     for first, second in equal_rows(measured):
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
     if arguments.json:
-        from grice.records import to_json
+        from grice.data import to_json
 
         sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in measured)
     else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.records import Conversation
+    from grice.data import Conversation
     from grice.tables import View
     from grice_tasks.steering.guide_training import GuideReport
 

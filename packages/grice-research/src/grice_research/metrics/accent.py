@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.data import Judgement, KnownTail, Triple, TripleEvidence
 from grice.knowledge.schema import RELATIONS
 from grice.metrics.common import score_or_abstain, unsupported_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
-from grice.records import Judgement, KnownTail, Triple, TripleEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.data import Response
     from grice.models.protocols import Vector
-    from grice.records import Response
     from grice_research.published_models.seq2seq import Seq2Seq
 
 NEUTRAL = 0.5

@@ -12,16 +12,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from grice.data import FeatureEvidence, Judgement
 from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, Metric, metric
 from grice.models.protocols import Pair, PairClassifier, TextScorer
-from grice.records import FeatureEvidence, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.data import Response
     from grice.metrics.declaration import Count
-    from grice.records import Response
 
 SOURCE = (
     "A baseline: FED (Mehri and Eskenazi, SIGDIAL 2020) in the form of ACCENT's comparison "

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from grice.data import Conversation, Response, Turn
 from grice.errors import BundleError, MetricError
 from grice.metrics.engagement import ReplyHead, ReplySettings
 from grice.metrics.registry import find_metrics
 from grice.models.loader import model_type
 from grice.models.protocols import Encoder, PairClassifier
-from grice.records import Conversation, Response, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.data import Judgement
 from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, Metric, metric
 from grice.models.protocols import Pair, PairClassifier
-from grice.records import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.data import Response
     from grice.metrics.declaration import Count
-    from grice.records import Response
 
 EXAMPLE = Example(["What do you do for a living?", "I teach maths at a school."], 0.0, 1.0)
 

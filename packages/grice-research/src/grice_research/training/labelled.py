@@ -13,7 +13,7 @@ from grice.text.script import unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from grice.records import Conversation, Json, Response
+    from grice.data import Conversation, Json, Response
 
 LEAST = 20
 """Fewer labels than this can neither teach nor show anything."""

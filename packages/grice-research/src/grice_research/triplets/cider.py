@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from grice.data import Triple
 from grice.errors import InputError, RecordError
-from grice.records import Triple
 from grice_tasks.cider.files import read_dialogues
 from grice_tasks.cider.find import candidates_of
 from grice_tasks.cider.models import span_vectors

@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     if "action" in arguments:
         return _run_stats(arguments)
     from grice.cli.streams import warn
+    from grice.data import to_json
     from grice.errors import RecordError
     from grice.files import write_lines, write_text
-    from grice.records import to_json
     from grice_tasks.cider.page import links_page
 
     broken = silent = 0

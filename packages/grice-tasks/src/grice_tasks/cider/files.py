@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from grice.data import to_json
 from grice.errors import RecordError, did_you_mean
 from grice.knowledge.schema import load_schema
-from grice.records import to_json
 from grice_tasks.lines import read_lines
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from grice.data import Span
 from grice.errors import InputError, RecordError
 from grice.numeric import sigmoid
-from grice.records import Span
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.models import Sides
 from grice_tasks.cider.reading import layout_of, read_texts
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.data import Conversation
     from grice.models.protocols import TaggedSpan
-    from grice.records import Conversation
     from grice_tasks.cider.files import Place
     from grice_tasks.cider.models import TripletModels
     from grice_tasks.cider.reading import TextReading

@@ -14,7 +14,7 @@ from grice.report.html import head
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grice.records import Conversation
+    from grice.data import Conversation
     from grice_tasks.cider.find import Link
 
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;margin:1.5rem auto;max-width:56rem;

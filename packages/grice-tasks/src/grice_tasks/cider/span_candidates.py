@@ -26,8 +26,8 @@ from grice_tasks.tokens import SPAN_TOKENS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from grice.data import Conversation
     from grice.models.protocols import TaggedSpan
-    from grice.records import Conversation
     from grice_tasks.cider.files import Place
     from grice_tasks.cider.reading import TextReading
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.records import Triple
+from grice.data import Triple
 from grice_tasks.cider.files import cider_schema
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.records import Conversation, Turn
+from grice.data import Conversation, Turn
 from grice.stats import mean
 from grice.text.content import sentences
 from grice_tasks.cider.files import read_dialogues
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from grice.data import Span
     from grice.models.loader import ModelLoader
-    from grice.records import Span
     from grice.stats.estimate import Estimate
     from grice_tasks.cider.files import Dialogue, Place
 

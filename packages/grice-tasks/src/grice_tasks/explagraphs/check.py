@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 import networkx
 
+from grice.data import Triple
 from grice.errors import InputError, did_you_mean, excerpt
-from grice.records import Triple
 from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, read_graph
 from grice_tasks.explagraphs.wording import relation_names
 from grice_tasks.tokens import COMPOUNDS

@@ -346,7 +346,7 @@ def _draw(arguments: argparse.Namespace) -> int:
 def _generate(arguments: argparse.Namespace) -> int:
     from grice.cli.options import opened_models
     from grice.cli.streams import warn
-    from grice.records import to_json
+    from grice.data import to_json
     from grice_tasks.explagraphs.files import samples_to_explain
     from grice_tasks.explagraphs.samples import GraphPredictor
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.data import Triple
     from grice.knowledge.plausibility import Bilinear
     from grice.models.protocols import Vector
-    from grice.records import Triple
     from grice_tasks.explagraphs.graph import Graph
 
     Array: TypeAlias = NDArray[np.float32]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from grice.data import Triple
 from grice.files import write_bytes, writing
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import unit_vector
-from grice.records import Triple
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.features import Reading, with_one
 from grice_tasks.explagraphs.graph import Graph, depth_first, write_graph

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 import networkx
 
+from grice.data import Triple
 from grice.errors import InputError, excerpt
 from grice.knowledge.schema import load_schema
-from grice.records import Triple
 
 if TYPE_CHECKING:
     from networkx import DiGraph

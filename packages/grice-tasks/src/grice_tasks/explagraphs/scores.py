@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from grice.data import Triple
 from grice.errors import InputError, did_you_mean
 from grice.progress import track
-from grice.records import Triple
 from grice.stats.estimate import scipy_module
 from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from grice.records import Triple
+from grice.data import Triple
 from grice.text.tokens import LETTERS
 from grice_tasks.explagraphs.graph import Graph, graph_schema, read_graph, write_graph
 from grice_tasks.tokens import PLAIN_COMPOUNDS
@@ -103,7 +103,7 @@ def opposite(relation: str) -> str:
 def fact_text(fact: Triple) -> str:
     """Return a fact as a sentence.
 
-    >>> from grice.records import Triple
+    >>> from grice.data import Triple
     >>> fact_text(Triple("zoos", "not used for", "fun"))
     'zoos is not used for fun'
     """

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from grice.data import json_line
 from grice.files import make_folder, write_lines, write_text
 from grice.models.protocols import Encoder
-from grice.records import json_line
 from grice_tasks.situatedgen.build import build_benchmark, datasheet
 from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.models import ContextModels, ContrastModels, with_contexts

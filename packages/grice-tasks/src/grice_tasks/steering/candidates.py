@@ -14,8 +14,8 @@ from grice.readers import roles
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from grice.data import Conversation, Turn
     from grice.models.protocols import Generated
-    from grice.records import Conversation, Turn
 
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
 BEGIN, END = "<|im_start|>", "<|im_end|>"
@@ -80,7 +80,7 @@ def chat_prompt(turns: Sequence[Turn]) -> str:
 
     The last speaker is the user; a system prompt of the conversation replaces the default one.
 
-    >>> from grice.records import Turn
+    >>> from grice.data import Turn
     >>> print(chat_prompt([Turn("A", "Is it far?")]).replace(SYSTEM, "…"))
     <|im_start|>system
     …<|im_end|>

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    from grice.data import Conversation
     from grice.models.protocols import SteerableLM
-    from grice.records import Conversation
     from grice.tables import View
     from grice_tasks.steering.dialogue import Answer, Reply
     from grice_tasks.steering.guide import Guide

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import FIELD, rerank
 from grice.progress import track
-from grice.records import Conversation, Score, Turn
 from grice_tasks.steering.candidates import END, MAX_TOKENS, chat_prompt
 from grice_tasks.steering.guide import GuidedChoice, likeliest
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Collection, Iterator, Sequence
 
+    from grice.data import Conversation
     from grice.errors import RecordError
     from grice.metrics.declaration import Metric
     from grice.models.endpoint.usage import ClientOptions
     from grice.models.loader import ModelLoader
     from grice.readers import Reading
-    from grice.records import Conversation
     from grice.scoring.api import Grader
 
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str}

@@ -59,7 +59,7 @@ def show(view: View) -> None:
 
 def print_json_lines(records: Iterable[object]) -> None:
     """Print each record as one line."""
-    from grice.records import to_json
+    from grice.data import to_json
 
     for record in records:
         sys.stdout.write(to_json(record) + "\n")
@@ -77,8 +77,8 @@ def write_rows(records: Iterable[object], output: Path | None) -> None:
     """Write each record as a line of a file, if one is named."""
     if output is None:
         return
+    from grice.data import json_line
     from grice.files import write_lines
-    from grice.records import json_line
 
     write_lines(output, (json_line(record) + b"\n" for record in records))
 

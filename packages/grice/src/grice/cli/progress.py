@@ -22,8 +22,8 @@ from grice.cli.terminal import console
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from grice.data import Conversation, Score
     from grice.readers import Reading
-    from grice.records import Conversation, Score
 
 SHORTEST = 0.3
 """Seconds of work without a bar, which would only flicker."""

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli.streams import UNCUT, visible
+from grice.data import FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.errors import excerpt, plural
-from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.tables import Lines, bounds, number
 from grice.tables import Table as TableView
 from grice.text.markdown import as_read
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from grice.data import Evidence, Score
     from grice.evaluation.review import Review
-    from grice.records import Evidence, Score
     from grice.scoring.summary import Summary
     from grice.tables import View
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.data import Finding, Span
 from grice.detectors.conversation import Background, Reply
 from grice.detectors.language import other_language_in
 from grice.detectors.text import (
@@ -19,13 +20,12 @@ from grice.detectors.text import (
     tokens_in,
     trace_in,
 )
-from grice.records import Finding, Span
 from grice.scoring.items import responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from grice.records import Conversation
+    from grice.data import Conversation
 
 __all__ = ["EMPTY", "RULES", "SYSTEMATIC", "Rule", "certain_flaws", "in_words"]
 

@@ -12,8 +12,8 @@ from grice.text.markdown import CODE
 if TYPE_CHECKING:
     import re
 
+    from grice.data import Conversation
     from grice.detectors.language import Tongue
-    from grice.records import Conversation
 
 READ = 20_000
 """Characters of a turn that are read from its beginning, and from its end."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, rate, talk_data
 from grice.models.endpoint.usage import Usage
 from grice.models.protocols import Chat
-from grice.records import Conversation, Turn
 from grice.scoring.items import responses
 from grice.stats.clusters import ClusteredMean
 from grice.stats.comparison import compare_correlations
@@ -32,7 +32,7 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.records import Score
+    from grice.data import Score
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 

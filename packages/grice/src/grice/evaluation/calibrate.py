@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
+from grice.data import Status
 from grice.errors import InputError, os_reason
 from grice.evaluation.table import (
     OK,
@@ -25,7 +26,6 @@ from grice.evaluation.table import (
     read_table,
     turn_of,
 )
-from grice.records import Status
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.inference import HumanScale, fit_human_scale

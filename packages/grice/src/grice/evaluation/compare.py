@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from grice.data import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
 from grice.errors import InputError, plural
 from grice.evaluation.scores import read_scores
 from grice.evaluation.table import (
@@ -21,7 +22,6 @@ from grice.evaluation.table import (
     read_table,
 )
 from grice.readers import read
-from grice.records import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
 from grice.stats.comparison import Comparison, Ranking, compare_systems, holm, verdict
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import Power, Sample, compare_unpaired, items_needed
@@ -30,7 +30,7 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from grice.records import Evidence, Triple
+    from grice.data import Evidence, Triple
 
 ITEMS = 3
 """Items shown of a conversation that moved."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from grice.data import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 from grice.evaluation.compare import worded
 from grice.knowledge.store import StoredKnowledge
 from grice.perturb import with_texts
-from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from grice.data import Conversation
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers import read
-from grice.records import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
 
 
 Level: TypeAlias = Literal["turn", "dialogue"]

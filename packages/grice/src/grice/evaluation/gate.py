@@ -25,8 +25,8 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from grice.data import Score
     from grice.evaluation.table import MetricScores, ScoreTable
-    from grice.records import Score
 
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]

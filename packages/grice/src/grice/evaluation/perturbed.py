@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from grice.data import Conversation
 from grice.errors import InputError
 from grice.evaluation.table import score_table
 from grice.perturb.run import perturb
-from grice.records import Conversation
 from grice.stats.estimate import Estimate
 from grice.stats.systems import proportion
 

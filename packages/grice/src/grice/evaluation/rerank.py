@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 import msgspec
 from msgspec.structs import replace
 
+from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers.roles import ASSISTANT, USER, role_of
-from grice.records import Conversation, Score, Turn
 from grice.scoring.blended import combined
 
 if TYPE_CHECKING:

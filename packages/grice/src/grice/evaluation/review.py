@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from grice.data import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
 from grice.detectors import EMPTY, RULES, SYSTEMATIC, certain_flaws
 from grice.errors import BundleError, InputError, RecordError, plural
 from grice.evaluation.scores import by_conversation, joined, read_scores
 from grice.metrics.sense import cause_of
 from grice.models.bundle import open_bundle
 from grice.readers.roles import unspoken
-from grice.records import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
 from grice.scoring.items import EMPTY as EMPTY_FLAG
 from grice.text.markdown import as_read
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from grice.records import Conversation, Score, Span
+    from grice.data import Conversation, Score, Span
 
 
 FILE = "stack.json"

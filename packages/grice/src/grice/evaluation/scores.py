@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from grice.data import Score, Signature, Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason
 from grice.models.bundle import RENAMED
 from grice.readers import files_of, from_file, read, recognise
-from grice.records import Score, Signature, Status
 from grice.scoring.arrow import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from grice.records import Conversation, Json
+    from grice.data import Conversation, Json
 
 TURNS = (1 << 32) - 1
 """Turns of a conversation are numbered below this."""
@@ -47,7 +47,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class ScoreLine(msgspec.Struct, frozen=True):
-    """A :class:`~grice.records.Score` without reason, flags and evidence."""
+    """A :class:`~grice.data.Score` without reason, flags and evidence."""
 
     conversation: str
     turn: int | None

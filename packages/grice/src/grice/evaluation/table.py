@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from grice.data import Status
 from grice.errors import InputError, MetricError, RecordError, did_you_mean, plural
 from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
 from grice.evaluation.scores import any_rows, item_of, read_score_lines
 from grice.progress import track
-from grice.records import Status
 from grice.stats.estimate import FEW
 from grice.stats.inputs import Floats, Integers
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.data import Conversation, Score
     from grice.evaluation.datasets import Item, Rated
     from grice.evaluation.scores import ScoreLine
-    from grice.records import Conversation, Score
     from grice.stats.clusters import Bounds
 
 

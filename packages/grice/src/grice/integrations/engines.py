@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from grice import __version__
+from grice.data import json_line
 from grice.errors import GriceError, InputError, did_you_mean, excerpt, os_reason
 from grice.files import make_folder, renaming
 from grice.readers import check_arrow, files_of, from_file, read
-from grice.records import json_line
 from grice.scoring.api import load
 from grice.scoring.arrow import score_records, write_lines_as
 from grice.scoring.presets import SMALL
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from grice.records import Score
+    from grice.data import Score
     from grice.scoring.api import Grader
 
 PATIENCE = 10

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.records import Conversation, Score
+    from grice.data import Conversation, Score
     from grice.scoring import Grader
 
 METRICS = "relevance,repetition"

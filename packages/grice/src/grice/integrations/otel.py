@@ -12,7 +12,7 @@ with of_library("opentelemetry-api", "1.45.2"):
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grice.records import Score
+    from grice.data import Score
 
 EVENT = "gen_ai.evaluation.result"
 

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from grice.data import KnownTail
 from grice.errors import InputError
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import KnowledgeBase
 from grice.knowledge.wording import COPULA, WISH
 from grice.models.loader import Settings, model_type
 from grice.numeric import sigmoid
-from grice.records import KnownTail
 from grice.text.tokens import PLAIN_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.data import Triple
     from grice.knowledge.schema import Relation, Schema
     from grice.models.bundle import Bundle
     from grice.models.cache import CachedGenerator
     from grice.models.embedded import EmbeddedGenerator
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Generated
-    from grice.records import Triple
 
 NOTHING, UNKNOWN, START, END_OF_TEXT = "<pad>", "<unk>", "<s>", "</s>"
 """Special tokens of a generator's vocabulary."""

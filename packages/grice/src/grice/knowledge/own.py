@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.data import Triple
 from grice.errors import BundleError, RecordError, did_you_mean, os_reason
 from grice.knowledge.store import KnowledgeBase, StoredKnowledge
 from grice.models.bundle import Bundle, Card, file_sha256, open_bundle
 from grice.models.loader import NoSettings, model_type, reference_scheme
-from grice.records import Triple
 
 if TYPE_CHECKING:
     from grice.knowledge.schema import Schema

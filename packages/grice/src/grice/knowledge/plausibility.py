@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.data import KnownTail, Triple
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
-    from grice.records import KnownTail, Triple
 
     Array: TypeAlias = NDArray[np.float32]
 

@@ -15,7 +15,7 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from grice.records import Triple
+    from grice.data import Triple
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def problems(self, triple: Triple) -> tuple[str, ...]:
         """Return the problems of a triple under this schema.
 
-        >>> from grice.records import Triple
+        >>> from grice.data import Triple
         >>> load_schema("atomic2020").problems(Triple("PersonX runs", "xWants", "to rest"))
         ("unknown relation 'xWants'; did you mean 'xWant'?",)
         """

@@ -20,6 +20,7 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 
+from grice.data import KnownTail, Triple
 from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
@@ -27,7 +28,6 @@ from grice.models.loader import NoSettings, Settings, model_type, read_settings
 from grice.models.products import single_threaded
 from grice.models.protocols import Encoder
 from grice.numeric import unit_dot
-from grice.records import KnownTail, Triple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,12 +10,12 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from grice.data import Conversation, FeatureEvidence, Judgement, Response
 from grice.metrics.common import encode_distinct
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import dot_cosine
 from grice.readers.roles import user_turns
-from grice.records import Conversation, FeatureEvidence, Judgement, Response
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runt
 
 import msgspec
 
+from grice.data import Judgement, TurnEvidence
 from grice.errors import BundleError
 from grice.metrics.common import score_or_abstain
 from grice.metrics.declaration import Example, metric
@@ -39,7 +40,6 @@ from grice.metrics.turn_features import (
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Reader
 from grice.numeric import LazyModule, logit, sigmoid, unit_rows
-from grice.records import Judgement, TurnEvidence
 from grice.text.language import other_language
 from grice.text.script import unreadable
 
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from grice.data import Conversation, Turn
     from grice.models.bundle import Bundle
     from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import Hidden
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
     from grice.numeric import Array
-    from grice.records import Conversation, Turn
 
     Integers: TypeAlias = NDArray[np.int64]
 else:

@@ -6,15 +6,15 @@ import math
 from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
-from grice.records import Judgement
+from grice.data import Judgement
 from grice.text.language import other_language
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from grice.data import Response
     from grice.models.protocols import Encoder, Reader, Vector
-    from grice.records import Response
 
 Item = TypeVar("Item")
 

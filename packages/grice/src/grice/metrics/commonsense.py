@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from grice.data import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.metrics.common import unscorable_reply
@@ -25,12 +26,12 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.sense import FlawModel
 from grice.models.protocols import Pair
 from grice.numeric import sigmoid, unit_cosine
-from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.data import KnownTail, Response
     from grice.knowledge.events import Place
     from grice.knowledge.extraction import (
         Exchange,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from grice.knowledge.store import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
     from grice.models.protocols import Encoder, PairClassifier
-    from grice.records import KnownTail, Response
 
 NEUTRAL = 0.5
 """Also ACCENT's score of a reply without a triple."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
+from grice.data import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.metrics.common import (
     encode_distinct,
     score_or_abstain,
@@ -23,7 +24,6 @@ from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, sigmoid, softmax
-from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.text.content import Stretch, sentences
 from grice.text.script import unreadable
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from grice.data import Evidence, Response
     from grice.models.bundle import Bundle
     from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import Hidden
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
     from grice.numeric import Array
-    from grice.records import Evidence, Response
 else:
     np = LazyModule("numpy")
 

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from grice.data import Conversation, Turn
 from grice.errors import MetricError
-from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from grice.records import Judgement
+    from grice.data import Judgement
 
 Count: TypeAlias = Annotated[int, "1 or more"]
 """Annotation of an option that counts things."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from grice.data import FeatureEvidence, Judgement
 from grice.errors import BundleError
 from grice.metrics.common import (
     encode_distinct,
@@ -22,7 +23,6 @@ from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
 from grice.numeric import LazyModule, logit, sigmoid
-from grice.records import FeatureEvidence, Judgement
 from grice.text.repetition import novelty
 from grice.text.script import unreadable
 from grice.text.tokens import WORDS
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from grice.data import Response
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
     from grice.numeric import Array, Floats
-    from grice.records import Response
 else:
     np = LazyModule("numpy")
 

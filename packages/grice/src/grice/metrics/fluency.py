@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from grice.data import FeatureEvidence, Judgement, Span
 from grice.errors import BundleError
 from grice.metrics.common import probability, score_or_abstain, unsupported_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import LazyModule
-from grice.records import FeatureEvidence, Judgement, Span
 from grice.text.content import sentences
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
+    from grice.data import Response
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
-    from grice.records import Response
 else:
     np = LazyModule("numpy")
 

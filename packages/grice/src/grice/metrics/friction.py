@@ -6,20 +6,20 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.data import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.errors import shortened
 from grice.metrics.common import encode_distinct
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.readers.roles import user_turns
-from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.text.content import questions
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.data import Conversation, Evidence
     from grice.numeric import Array
-    from grice.records import Conversation, Evidence
 
 NEUTRAL = 0.5
 SHOWN = 20

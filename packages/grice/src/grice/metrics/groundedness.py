@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.data import FeatureEvidence, Judgement, Span
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.records import FeatureEvidence, Judgement, Span
 from grice.text.content import content_words
 from grice.text.script import unreadable
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
@@ -15,7 +15,7 @@ from grice.text.verbs import base_form
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Response
+    from grice.data import Response
 
 NEUTRAL = 1.0
 """Value of a reply without claims, or without a source."""

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 
+from grice.data import Conversation, FeatureEvidence, Judgement, Response
 from grice.errors import shortened
 from grice.metrics.common import score_or_abstain
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
-from grice.records import Conversation, FeatureEvidence, Judgement, Response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from grice.data import Json, Turn
     from grice.metrics.declaration import Count, Metric
-    from grice.records import Json, Turn
 
 MODEL = "model"
 """Name of the option with the judge."""

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from grice.data import FeatureEvidence, Judgement, Span
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import CausalLM, Segment
 from grice.numeric import LazyModule, sigmoid
-from grice.records import FeatureEvidence, Judgement, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
     import numpy as np
 
+    from grice.data import Response
     from grice.models.protocols import Passage, TokenScore
-    from grice.records import Response
 else:
     np = LazyModule("numpy")
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.data import Judgement
 from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import cosine
-from grice.records import Judgement
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Response
+    from grice.data import Response
 
 
 @metric(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
+from grice.data import Judgement, TurnEvidence
 from grice.errors import BundleError
 from grice.metrics.common import (
     encode_distinct,
@@ -31,7 +32,6 @@ from grice.models.loader import (
 )
 from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, logits, sigmoid, unit_rows
-from grice.records import Judgement, TurnEvidence
 from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from grice.data import Response
     from grice.metrics.declaration import Count
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
-    from grice.records import Response
 else:
     np = LazyModule("numpy")
 

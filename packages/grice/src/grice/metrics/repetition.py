@@ -9,6 +9,7 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.data import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.metrics.common import (
     encode_distinct,
     probability,
@@ -19,7 +20,6 @@ from grice.metrics.common import (
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import LazyModule
-from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences
 from grice.text.script import unreadable
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from grice.data import Evidence, Response, Turn
     from grice.numeric import Array
-    from grice.records import Evidence, Response, Turn
 else:
     np = LazyModule("numpy")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from grice.data import FeatureEvidence, Judgement
 from grice.errors import BundleError
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
@@ -11,7 +12,6 @@ from grice.metrics.likelihood import readings
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import PassageEncoder, Reader
 from grice.numeric import LazyModule, logit, sigmoid
-from grice.records import FeatureEvidence, Judgement
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from grice.data import Evidence, Response
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
-    from grice.records import Evidence, Response
 else:
     np = LazyModule("numpy")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.data import FeatureEvidence, Judgement, Span
 from grice.metrics.common import (
     encode_distinct,
     probability,
@@ -14,13 +15,12 @@ from grice.metrics.common import (
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
-from grice.records import FeatureEvidence, Judgement, Span
 from grice.text.content import questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Response
+    from grice.data import Response
     from grice.text.content import Stretch
 
 NEUTRAL = 0.5

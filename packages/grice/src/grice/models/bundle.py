@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from grice import distributions
+from grice.data import Json
 from grice.errors import BundleError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
 from grice.models.loader import reference_scheme
-from grice.records import Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

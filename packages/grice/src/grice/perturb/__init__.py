@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
-    from grice.records import Conversation
+    from grice.data import Conversation
 
 __all__ = ["Change", "Material", "Perturbation", "Perturbed", "perturbation"]
 

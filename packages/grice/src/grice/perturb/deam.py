@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
 
+    from grice.data import Conversation
     from grice.perturb import Material
     from grice.perturb.wording import Word
-    from grice.records import Conversation
 
 DEAM = "DEAM (Ghazarian et al. 2022), on the words instead of AMR"
 FEW_TURNS, MANY_TURNS = 0.1, 0.2

@@ -23,8 +23,8 @@ from grice.perturb import Material, Perturbation, Perturbed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.data import Conversation
     from grice.perturb import Change
-    from grice.records import Conversation
 
 GROUP = "grice.perturbations"
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
+    from grice.data import Conversation
     from grice.perturb import Material
-    from grice.records import Conversation
 
 
 TRIES = 20

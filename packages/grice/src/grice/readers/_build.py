@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grice.data import Conversation, Turn
 from grice.readers._formats import Format
 from grice.readers._json import FieldError, confidence, field_names, kind, records
 from grice.readers.text import prefixed
-from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
-    from grice.records import Json
+    from grice.data import Json
 
 TEXT = ("text", "utterance", "message", "content")
 SPEAKER = ("speaker", "agent", "name", "from")

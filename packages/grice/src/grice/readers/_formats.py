@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from grice import distributions
+from grice.data import Conversation
 from grice.errors import InputError, RecordError, did_you_mean, excerpt
 from grice.readers._json import closed, samples
-from grice.records import Conversation
 
 FORMER, GROUP = "grice.formats", "grice.readers"
 MODULES = ("arrow", "json", "layouts", "responses", "table", "text", "traces")

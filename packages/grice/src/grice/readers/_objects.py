@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grice.data import Conversation
 from grice.errors import InputError, RecordError
 from grice.readers._formats import named
 from grice.readers._json import FieldError, Line
 from grice.readers.layouts import MESSAGES, TURNS
 from grice.readers.messages import history_of
 from grice.readers.roles import ASSISTANT, TOOL, role_of
-from grice.records import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

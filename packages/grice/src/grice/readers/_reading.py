@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from grice.data import Conversation
 from grice.errors import InputError, RecordError
 from grice.readers._formats import Found, named, recognise
 from grice.readers._input import PREFIX, Input
 from grice.readers.table import check_parts
-from grice.records import Conversation
 from grice.stores import files_under, is_folder, is_url
 
 if TYPE_CHECKING:

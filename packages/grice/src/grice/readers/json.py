@@ -25,7 +25,7 @@ from grice.readers._json import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grice.records import Conversation
+    from grice.data import Conversation
 
 _TOKEN = re.compile(rb'["\[\]{}]')
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+(")?', re.DOTALL)

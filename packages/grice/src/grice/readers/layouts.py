@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from grice.data import Turn
 from grice.readers._build import JsonLayout, turn
 from grice.readers._json import FieldError, as_object, kind
 from grice.readers.roles import ASSISTANT, SHAREGPT, role_of
-from grice.records import Turn
 
 
 def _holds_no_list(items: list[Any]) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from grice.data import Turn
 from grice.readers._json import FieldError, decode, field_names, kind
 from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TYPES, USER
-from grice.records import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grice.records import Json
+    from grice.data import Json
 
 LISTS = ("messages", "input", "contents", "prompt", "message", "chat_history")
 """Fields of what is sent that hold messages, or a text."""

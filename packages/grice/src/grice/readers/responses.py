@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from grice.data import Conversation, Turn
 from grice.readers._build import (
     ID,
     JsonLayout,
@@ -23,12 +24,11 @@ from grice.readers._json import FieldError, confidence, decode, field_names, kin
 from grice.readers.messages import history_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, USER, partner_of
 from grice.readers.text import prefixed
-from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
 
 HISTORY = ("context", "history")
 CONTEXT = (*HISTORY, "query", "prompt")

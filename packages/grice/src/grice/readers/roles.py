@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from grice.records import Conversation, Turn
+    from grice.data import Conversation, Turn
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 

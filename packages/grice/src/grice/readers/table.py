@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grice.data import Turn
 from grice.errors import InputError, RecordError, did_you_mean, excerpt, plural, shortened
 from grice.readers._build import alternate, conversation, turn
 from grice.readers._formats import TABLE_SURE, Format, Found
@@ -23,7 +24,6 @@ from grice.readers.responses import (
     question_text,
 )
 from grice.readers.roles import ASSISTANT, USER
-from grice.records import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

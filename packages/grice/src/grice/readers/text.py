@@ -6,15 +6,15 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.data import Conversation, Turn
 from grice.errors import RecordError, excerpt
 from grice.readers._formats import Format, Found
 from grice.readers._json import FieldError, Line, parsed_lines, stem
-from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
 
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}"

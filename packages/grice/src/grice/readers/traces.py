@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from grice.data import Conversation, Turn
 from grice.errors import RecordError
 from grice.readers._build import list_of
 from grice.readers._formats import Format
@@ -29,13 +30,12 @@ from grice.readers._json import (
 )
 from grice.readers.messages import history_of, json_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, OTEL_EVENTS, role_of
-from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from grice.data import Json
     from grice.readers._formats import Found
-    from grice.records import Json
 
 MOST_CALLS = 50_000
 """Calls that are held until the end of a file; beyond that, the conversation without a new call

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias, Unpack
 
+    from grice.data import Conversation
     from grice.readers import Reading
-    from grice.records import Conversation
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
     from grice.settings import Settings

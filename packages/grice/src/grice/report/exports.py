@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 from msgspec.structs import replace
 
 import grice
+from grice.data import to_json
 from grice.files import write_text
-from grice.records import to_json
 from grice.report.html import evaluation_page
 from grice.tables import bracketed, with_interval
 

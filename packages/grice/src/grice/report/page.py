@@ -19,8 +19,8 @@ from grice.text.markup import thoughts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from grice.data import Json
     from grice.evaluation.review import FlaggedTurn, Review
-    from grice.records import Json
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grice.data import Conversation, Json, Status
 from grice.readers.roles import ASSISTANT, roles_of, unspoken
-from grice.records import Conversation, Json, Status
 from grice.text.markup import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from grice.records import Evidence, Score
+    from grice.data import Evidence, Score
 
 EVIDENCE_LIMIT = 24
 """Pieces of evidence that a score keeps in the page."""

@@ -28,7 +28,7 @@ from grice.scoring.summary import SummaryBuilder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Conversation, Score
+    from grice.data import Conversation, Score
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 

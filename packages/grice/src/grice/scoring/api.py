@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError, excerpt, plural
 from grice.metrics.registry import Registry, find_metrics
 from grice.models.loader import ModelLoader, default_workers
-from grice.records import Conversation, Score, Turn
 from grice.scoring.loaded import load_metric
 from grice.scoring.presets import SMALL, named_preset
 from grice.scoring.run import WINDOW_RECORDS, Scorer
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Unpack
 
+    from grice.data import Json
     from grice.models.endpoint.usage import Usage
-    from grice.records import Json
     from grice.settings import Settings
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]

@@ -1,6 +1,6 @@
 """Arrow tables: of conversations to score, and of scores.
 
-A table of scores has a row a score, with the fields of :class:`grice.records.Score`. ``evidence``
+A table of scores has a row a score, with the fields of :class:`grice.data.Score`. ``evidence``
 and ``meta`` are JSON, as in the lines of ``grice score``: they differ from score to score. The
 number of the layout stands in the metadata of the schema under :data:`VERSION_KEY`.
 """
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from grice.data import Conversation, Score, json_line
 from grice.errors import InputError, RecordError, shortened
 from grice.readers import check_arrow, from_table
-from grice.records import Conversation, Score, json_line
 from grice.scoring.run import WINDOW_RECORDS
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import pyarrow
 
+    from grice.data import Json
     from grice.readers import Found
-    from grice.records import Json
     from grice.scoring.api import Grader
     from grice.scoring.run import Scorer
 

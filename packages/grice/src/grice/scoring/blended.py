@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from grice.data import Signature
 from grice.errors import InputError, did_you_mean
-from grice.records import Signature
 from grice.scoring.loaded import ScoreColumn, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from grice.data import Score
     from grice.metrics.registry import Registry
-    from grice.records import Score
     from grice.scoring.loaded import LoadedMetric
 
 RULES = ("min", "max", "mean", "geometric")

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from grice import distributions
+from grice.data import Conversation, Score, Turn
 from grice.errors import BundleError, GriceError, plural
 from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.cache import cache_files
 from grice.models.store.folders import stored_models
-from grice.records import Conversation, Score, Turn
 from grice.scoring.api import load_from
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def cache_size(folder: Path) -> int:
 
 def _conversations() -> list[Conversation]:
     """Return conversations of many lengths, so that batches hold padding and different texts."""
-    text = resources.files("grice.data").joinpath("doctor_talks.json").read_bytes()
+    text = resources.files("grice").joinpath("data", "doctor_talks.json").read_bytes()
     talks = msgspec.json.decode(text, type=list[list[str]])
     return [
         Conversation(

@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from grice.data import (
+    Conversation,
+    FeatureEvidence,
+    Response,
+    Span,
+    TripleEvidence,
+    TurnEvidence,
+)
 from grice.readers.roles import (
     ASSISTANT,
     TOOL,
@@ -21,20 +29,12 @@ from grice.readers.roles import (
     roles_of,
     unspoken,
 )
-from grice.records import (
-    Conversation,
-    FeatureEvidence,
-    Response,
-    Span,
-    TripleEvidence,
-    TurnEvidence,
-)
 from grice.text.markup import plain_text, thinks_aloud
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from grice.records import Evidence, Judgement, Turn
+    from grice.data import Evidence, Judgement, Turn
 
 EVERYBODY = "all"
 """Speaker that stands for every turn, whatever its role."""

@@ -7,6 +7,7 @@ import warnings
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from grice.data import Judgement, Score, Signature
 from grice.errors import (
     LONGEST,
     GriceError,
@@ -18,16 +19,15 @@ from grice.errors import (
     plural,
     shortened,
 )
-from grice.records import Judgement, Score, Signature
 from grice.scoring.items import EMPTY, flags_of, in_place, responses, utterances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from grice.data import Conversation
     from grice.metrics.declaration import Judges, Metric, OptionValue
     from grice.models.bundle import Bundle
     from grice.models.loader import ModelLoader
-    from grice.records import Conversation
 
 CALLS = 64
 """Most calls for one batch: enough to find five failing items among a thousand."""

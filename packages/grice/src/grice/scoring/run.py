@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.json import encode
 
+from grice.data import Conversation, Score
 from grice.errors import InputError, RecordError
-from grice.records import Conversation, Score
 from grice.scoring.items import responses
 from grice.scoring.presets import SMALL
 from grice.scoring.sink import State

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from grice.data import Score, json_line
 from grice.errors import InputError, OutputError
 from grice.files import cannot_write, destination, keep_permissions, open_own, renaming, try_lock
-from grice.records import Score, json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import asdict
 
+from grice.data import Conversation, Score, Status
 from grice.errors import plural, shortened
 from grice.readers.roles import assistant_alone, is_tool_traffic, unknown_roles
-from grice.records import Conversation, Score, Status
 from grice.scoring.items import FLAGS
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean

@@ -21,11 +21,11 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from grice import __version__
+from grice.data import json_line
 from grice.errors import GriceError, RecordError
 from grice.evaluation.rerank import rerank
 from grice.evaluation.review import Reviewer
 from grice.readers._json import FieldError, decode
-from grice.records import json_line
 from grice.report.html import head
 from grice.serve import Limits, bodies
 from grice.serve.bodies import Refused

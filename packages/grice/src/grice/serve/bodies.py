@@ -9,12 +9,12 @@ from fastapi.exceptions import HTTPException
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from grice.data import Conversation, Score
 from grice.errors import RecordError, did_you_mean, plural
 from grice.evaluation.rerank import Blend, Ranked, Rule
 from grice.evaluation.review import Review
 from grice.readers import from_record
 from grice.readers._json import kind
-from grice.records import Conversation, Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

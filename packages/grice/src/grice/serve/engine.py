@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from grice.records import Conversation, Score
+    from grice.data import Conversation, Score
     from grice.scoring.run import Scorer
 
 BATCH_TURNS = 512

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx2
 import uvicorn
 
+from grice.data import json_line
 from grice.errors import InputError, os_reason
-from grice.records import json_line
 from grice.serve.bodies import EXAMPLES
 
 if TYPE_CHECKING:

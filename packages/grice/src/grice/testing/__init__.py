@@ -11,8 +11,8 @@ from grice.testing.conformance import check_metric
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from grice.data import Conversation
     from grice.perturb import Perturbed
-    from grice.records import Conversation
 
 __all__ = ["broken_pairs", "check_metric", "check_prefers_intact"]
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from grice.models.loader import ModelLoader
-from grice.records import (
+from grice.data import (
     Conversation,
     FeatureEvidence,
     Score,
@@ -25,13 +24,14 @@ from grice.records import (
     Turn,
     TurnEvidence,
 )
+from grice.models.loader import ModelLoader
 from grice.scoring.loaded import LoadedMetric, load_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.data import Evidence
     from grice.metrics.declaration import Metric
-    from grice.records import Evidence
 
 _EVERYDAY = (
     ("Do you like to cook?", "I love it. I made pasta for my sister yesterday.", "Lucky sister!"),

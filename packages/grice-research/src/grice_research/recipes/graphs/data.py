@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from grice.records import Triple
+from grice.data import Triple
 from grice_research.recipes.common import rows_of, table_of
 from grice_research.training_texts import normalised
 from grice_tasks.explagraphs.graph import Graph, read_graph

@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 
-from grice.records import Triple
+from grice.data import Triple
 from grice_research.places import work_folder
 from grice_research.recipes.common import VectorStore, exact_encoder, parser_of
 from grice_research.recipes.graphs.data import (

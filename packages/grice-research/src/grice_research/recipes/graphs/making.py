@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
+from grice.data import Triple
 from grice.knowledge.plausibility import Bilinear
-from grice.records import Triple
 from grice_research.recipes.common import Steps, exact_encoder
 from grice_research.recipes.graphs.data import (
     Instance,

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
+from grice.data import Triple
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
-from grice.records import Triple
 from grice_research.recipes.common import parser_of
 from grice_research.recipes.graphs.data import Instance, instances, lexical, nonsense
 from grice_research.recipes.graphs.making import (

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from grice.data import Triple
 from grice.models.bundle import write_card
-from grice.records import Triple
 from grice_research.places import TASK_MODELS
 from grice_research.recipes.common import parser_of
 from grice_research.recipes.graphs.data import (

@@ -16,12 +16,12 @@ from zlib import crc32
 
 import numpy as np
 
+from grice.data import Triple
 from grice.files import replacing, writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes
 from grice.knowledge.wording import head_text
 from grice.models.bundle import write_card
-from grice.records import Triple
 from grice_research.places import MODELS
 from grice_research.recipes.common import exact_encoder, parser_of, table_of
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, training_triples

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import grice
+from grice.data import Conversation, FeatureEvidence, Score, Turn, json_line
 from grice.evaluation.review import observed
-from grice.records import Conversation, FeatureEvidence, Score, Turn, json_line
 from grice.scoring.api import Grader
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs

@@ -22,12 +22,12 @@ from torch import nn
 from torch.nn import functional
 
 from grice import Conversation, Turn
+from grice.data import Response
 from grice.metrics.sense import reply_states
 from grice.models.bundle import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PassageEncoder
-from grice.records import Response
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import Steps, parser_of
 from grice_research.recipes.sense.sources import (

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from grice.data import Conversation, Turn
 from grice.models.bundle import open_bundle
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
-from grice.records import Conversation, Turn
 from grice_research.places import work_folder
 from grice_research.recipes.common import exact_encoder, parser_of, rows_of, table_of
 from grice_research.surface import published

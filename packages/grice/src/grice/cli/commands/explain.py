@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.cli.derive import Input, Scoring
+    from grice.data import Conversation
     from grice.evaluation.counterfactuals import Counterfactual
-    from grice.records import Conversation
     from grice.tables import View
 
 
@@ -85,7 +85,7 @@ def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
 
 def _conversation(texts: Sequence[str], *, is_placed: bool) -> Conversation:
     """Return the conversation of the arguments, said by two speakers in turn."""
-    from grice.records import Conversation, Turn
+    from grice.data import Conversation, Turn
 
     if not texts:
         raise InputError(

@@ -92,7 +92,7 @@ def tails(
         kb (KB): MY.tsv with triples of your own, merged with the shipped ones
         k (N): at most
     """
-    from grice.records import Triple
+    from grice.data import Triple
 
     with _opened(kb) as (knowledge, _):
         if like is None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.cli.derive import Input, OutputPath, Scoring
+    from grice.data import Conversation
     from grice.evaluation.perturbed import PerturbedBlock
     from grice.perturb import Material, Perturbation
-    from grice.records import Conversation
     from grice.tables import View
 
 METRICS_FLAG = "--score"
@@ -107,8 +107,8 @@ def _resources(words: Sequence[str]) -> dict[str, object]:
 def _lines(
     sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
 ) -> Iterator[str]:
+    from grice.data import to_json
     from grice.perturb.run import perturb_all
-    from grice.records import to_json
 
     for kind in kinds:
         written = 0

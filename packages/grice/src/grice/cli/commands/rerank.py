@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.cli.derive import Count, Input, OutputPath, Scoring
+    from grice.data import Conversation
     from grice.evaluation.rerank import Blend, Preference, Ranked
-    from grice.records import Conversation
     from grice.tables import View
 
 MARGIN = 0.1

@@ -21,10 +21,10 @@ from grice.models.protocols import Chat, Unanswered
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.data import Json
     from grice.models.cache import Cache
     from grice.models.loader import ModelLoader
     from grice.models.protocols import ChatRequest
-    from grice.records import Json
 
 Answer = TypeVar("Answer")
 

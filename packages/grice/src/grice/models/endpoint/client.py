@@ -18,8 +18,8 @@ from grice.models.protocols import Unanswered
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from grice.data import Json
     from grice.models.endpoint.usage import RequestCounter, Tokens
-    from grice.records import Json
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

@@ -18,7 +18,7 @@ from grice.errors import shortened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.records import Json
+    from grice.data import Json
 
 Record = TypeVar("Record")
 
