@@ -13,11 +13,9 @@ from grice_tasks.tokens import ROUGE_TOKENS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Counts: TypeAlias = dict[tuple[str, ...], int]
-"""How often each n-gram occurs."""
+Counts: TypeAlias = dict[tuple[str, ...], int]  # How often each n-gram occurs
 
-UNSTEMMED = 3
-"""Words up to this length are not stemmed."""
+UNSTEMMED = 3  # Words up to this length are not stemmed
 
 
 def count_ngrams(tokens: Sequence[str], order: int) -> Counts:

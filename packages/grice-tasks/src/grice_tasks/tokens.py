@@ -12,5 +12,4 @@ WORDS_AND_COMMAS = re.compile(r"[\w']+|,")
 WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 BLEU_TOKENS = re.compile(r"[^\s;]+|;")
 """Of an explanation graph written as facts, whose parts semicolons part."""
-ROUGE_TOKENS = re.compile(r"[a-z0-9]+")
-"""As rouge-score splits text."""
+ROUGE_TOKENS = re.compile(r"[a-z0-9]+")  # As rouge-score splits text

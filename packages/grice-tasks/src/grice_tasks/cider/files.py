@@ -28,39 +28,26 @@ Place: TypeAlias = tuple[int, int]
 
 
 class Annotated(msgspec.Struct, frozen=True):
-    """A triplet as it was annotated.
-
-    Attributes:
-        head_at: Where the head stands in the dialogue's ``text``; None if it does not.
-        latent: Whether at least one span does not stand in the text.
-    """
+    """A triplet as it was annotated."""
 
     head: str
     relation: str
     tail: str
-    head_at: Place | None
+    head_at: Place | None  # where the head stands in the dialogue's ``text``; None if it does not
     tail_at: Place | None
-    latent: bool = False
+    latent: bool = False  # whether at least one span does not stand in the text
 
 
 class Dialogue(msgspec.Struct, frozen=True):
-    """A dialogue with its triplets.
-
-    Attributes:
-        fold: The released test fold, 1 to 5; None if it takes no part.
-        text: Turns with their speakers, as one text; what offsets count in.
-        context: The text that released task files use: without speakers; None if unused.
-        appended: What the released task files paste behind the context, with its spans that do
-            not stand in the text; None where no question is asked.
-    """
+    """A dialogue with its triplets."""
 
     id: str
     source: str
-    fold: int | None
-    text: str
+    fold: int | None  # the released test fold, 1 to 5; None if it takes no part
+    text: str  # turns with their speakers, as one text; what offsets count in
     triplets: tuple[Annotated, ...]
-    context: str | None = None
-    appended: str | None = None
+    context: str | None = None  # the text that released task files use: without speakers
+    appended: str | None = None  # what the released task files paste behind the context
 
 
 def cider_schema() -> Schema:
@@ -75,14 +62,10 @@ Invalid: TypeAlias = Literal["skip", "refuse"]
 
 
 class Problem(NamedTuple):
-    """Problem of a triplet.
-
-    Attributes:
-        number: Its place in the dialogue, from 0.
-    """
+    """Problem of a triplet."""
 
     dialogue: str
-    number: int
+    number: int  # its place in the dialogue, from 0
     what: str
 
     def __str__(self) -> str:

@@ -37,29 +37,18 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-BEFORE = 3
-"""Turns between head and tail at most: nine in ten annotated links are within."""
+BEFORE = 3  # Turns between head and tail at most: nine in ten annotated links are within
 EVEN = 0.5
-SAID = 3.0
-"""Log odds that a connective adds: where people say "because", few links are wrong."""
-CERTAIN = 0.75
-"""Probability of its relation from which on a link without a connective counts."""
+SAID = 3.0  # Log odds that a connective adds: where people say "because", few links are wrong
+CERTAIN = 0.75  # Probability of its relation from which on a link without a connective counts
 ONLY_SAID = frozenset({"ObstructedBy"})
 """Relations found rightly only with "but": contrast is not hindrance."""
-BLOCK = 8
-"""Conversations that are read together."""
-MOST_PAIRS = 600
-"""Pairs of spans that are judged; of a longer conversation the nearest."""
+BLOCK = 8  # Conversations that are read together
+MOST_PAIRS = 600  # Pairs of spans that are judged; of a longer conversation the nearest
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A link between two stretches of a conversation.
-
-    Attributes:
-        confidence: 0.5 where the link is as sure as one pair in a thousand of its relation is in
-            everyday talk, a connective counted; 1 where it is far surer; no probability.
-        explicit: Whether a connective within one sentence says it; else it is read between lines.
-    """
+    """A link between two stretches of a conversation."""
 
     conversation: str
     head: str
@@ -68,35 +57,25 @@ class Link(msgspec.Struct, frozen=True):
     head_span: Span
     tail_span: Span
     confidence: float
-    explicit: bool
+    explicit: bool  # whether a connective within one sentence says it
     source: str = "triplets"
 
 
 class Found(NamedTuple):
-    """Links found in a conversation.
-
-    Attributes:
-        events: Where events were said, also those that say too little to be linked.
-    """
+    """Links found in a conversation."""
 
     links: list[Link]
-    events: list[Span]
+    events: list[Span]  # where events were said, also those that say too little to be linked
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Conditions on the returned links.
+    """Conditions on the returned links."""
 
-    Attributes:
-        least: Confidence at least; None: over 0.5, the models' own level.
-        each: How many of one relation at most.
-        relations: Which relations count; all if empty.
-    """
-
-    least: float | None = None
+    least: float | None = None  # confidence at least; None: over 0.5, the models' own level
     most: int = 12
-    each: int = 3
+    each: int = 3  # how many of one relation at most
     implicit: bool = True
-    relations: frozenset[str] = frozenset()
+    relations: frozenset[str] = frozenset()  # which relations count; all if empty
 
 
 DEFAULT = Wanted()
@@ -225,8 +204,7 @@ KINDS = {
 }
 """Types of a relation's head and tail: an event, a thing, or either."""
 
-LONGEST_TURN = 600
-"""Characters that the tagger reads at once."""
+LONGEST_TURN = 600  # Characters that the tagger reads at once
 
 
 def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:

@@ -36,17 +36,12 @@ SCALE = np.float32(384**0.5 / 4)
 
 
 class Sides(NamedTuple):
-    """Spans of one text.
-
-    Attributes:
-        places: Where each stands in the text; None if it does not.
-        vectors: One row per span.
-    """
+    """Spans of one text."""
 
     layout: Layout
     spans: Sequence[str]
-    places: Sequence[Place | None]
-    vectors: Array
+    places: Sequence[Place | None]  # where each stands in the text; None if it does not
+    vectors: Array  # one row per span
 
 
 def span_vectors(
@@ -141,8 +136,7 @@ class Links(Protocol):
     """Says how spans of a text stand to each other."""
 
     relations: tuple[str, ...]
-    both: bool
-    """Whether it reads each span also on its own."""
+    both: bool  # Whether it reads each span also on its own
 
     def index(self, relation: str) -> int:
         """Return the place of a relation among the numbers."""
@@ -158,16 +152,10 @@ class Links(Protocol):
 
 
 class TripletModels(NamedTuple):
-    """Heads and encoder.
-
-    Attributes:
-        level: Log odds from which on a triplet counts as entailed.
-        levels: Log odds of each relation that only few pairs of everyday talk are above.
-        tagger: Gives a tagger of events for token states; None where none is needed.
-    """
+    """Heads and encoder."""
 
     links: Links
-    level: float
+    level: float  # log odds from which on a triplet counts as entailed
     encoder: TripletEncoder
     levels: tuple[float, ...] = ()
     tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger] | None = None
@@ -175,11 +163,7 @@ class TripletModels(NamedTuple):
 
 
 class TripletSettings(Settings, frozen=True):
-    """Of a bundle of kind ``triplet-heads``.
-
-    Attributes:
-        events: Reference of the tagger whose events links are looked for between.
-    """
+    """Of a bundle of kind ``triplet-heads``."""
 
     level: float
     levels: tuple[float, ...]

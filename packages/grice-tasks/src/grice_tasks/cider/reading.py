@@ -23,26 +23,17 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-NEW = 700
-"""Characters of a text that one window reads for the first time."""
-BEFORE = 250
-"""Characters before them that it reads again, for what they refer to."""
+NEW = 700  # Characters of a text that one window reads for the first time
+BEFORE = 250  # Characters before them that it reads again, for what they refer to
 
 
 class TextReading(NamedTuple):
-    """The token states of a text.
-
-    Attributes:
-        states: Shape ``(tokens, dimensions)``; of a text longer than a window, each token's state
-            in the window that reads it first.
-        starts: First character of each token, ascending.
-        ends: Character behind each token.
-    """
+    """The token states of a text."""
 
     text: str
-    states: Array
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    states: Array  # shape ``(tokens, dimensions)``
+    starts: NDArray[np.int64]  # first character of each token, ascending
+    ends: NDArray[np.int64]  # character behind each token
 
     def tokens(self, place: Place) -> tuple[int, int]:
         """Return first token of a stretch and the one behind it; equal if it has none."""
@@ -103,28 +94,22 @@ CUES = (
 )
 """Words between two spans that often say how they are linked."""
 
-NEAR = 60
-"""Characters between two spans up to which words between them count as cues."""
+NEAR = 60  # Characters between two spans up to which words between them count as cues
 
 EDGES = (0, 3, 8, 15, 25, 40, 60, 90, 130, 190, 270, 400, 600)
 """Borders of the bins of distance in characters, each side of the head."""
 
 PLAIN = 17
-STRUCTURE = PLAIN + 2 * len(EDGES) + len(CUES)
-"""Numbers per pair of spans."""
+STRUCTURE = PLAIN + 2 * len(EDGES) + len(CUES)  # Numbers per pair of spans
 
 _MARK = re.compile(r"[.?!]")
 
 
 class Layout(NamedTuple):
-    """Parts of a text that the numbers need.
-
-    Attributes:
-        marks: Positions of its full stops, question and exclamation marks.
-    """
+    """Parts of a text that the numbers need."""
 
     text: str
-    marks: Sequence[int]
+    marks: Sequence[int]  # positions of its full stops, question and exclamation marks
 
 
 def layout_of(text: str) -> Layout:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from grice_tasks.cider.reading import TextReading
 
 
-BETWEEN = 25
-"""Most characters between two stretches that a connective links."""
+BETWEEN = 25  # Most characters between two stretches that a connective links
 AHEAD = 4
 """Stretches behind the first that are looked at: those within one another stand side by side."""
 
@@ -47,17 +46,11 @@ class ExplicitLink(NamedTuple):
 
 
 class Nouns(NamedTuple):
-    """Kinds of nouns, by those that knowledge has most often; each in lower case.
+    """Kinds of nouns, by those that knowledge has most often; each in lower case."""
 
-    Attributes:
-        places: Where something can be.
-        located: What can be somewhere.
-        tools: What is used for something.
-    """
-
-    places: frozenset[str] = frozenset()
-    located: frozenset[str] = frozenset()
-    tools: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()  # where something can be
+    located: frozenset[str] = frozenset()  # what can be somewhere
+    tools: frozenset[str] = frozenset()  # what is used for something
 
 
 class _Rule(NamedTuple):
@@ -242,17 +235,13 @@ def _named(phrase: str, nouns: frozenset[str]) -> bool:
     return not forms.isdisjoint(nouns)
 
 
-LEAST = 0.35
-"""How sure the tagger is at least of an event."""
+LEAST = 0.35  # How sure the tagger is at least of an event
 
-LONGEST_EVENT = 14
-"""Words of an event that is linked; a longer one holds several."""
+LONGEST_EVENT = 14  # Words of an event that is linked; a longer one holds several
 
-LONG_WORD = 6
-"""Letters of an event of one word."""
+LONG_WORD = 6  # Letters of an event of one word
 
-MOST = 5
-"""Words of a thing; a longer run is a list or no English."""
+MOST = 5  # Words of a thing; a longer run is a list or no English
 
 _MARKS = " .,!?;:"
 _JOINS = re.compile(
@@ -295,15 +284,10 @@ _ASKS = re.compile(
 
 
 class Joined(NamedTuple):
-    """A conversation as one text.
+    """A conversation as one text."""
 
-    Attributes:
-        text: Turns in order with one blank between them, without speakers.
-        starts: Where each turn begins in it.
-    """
-
-    text: str
-    starts: tuple[int, ...]
+    text: str  # turns in order with one blank between them, without speakers
+    starts: tuple[int, ...]  # where each turn begins in it
 
     def turn(self, place: Place) -> int:
         """Return the turn that a stretch begins in."""

@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 
 
 class Merged(NamedTuple):
-    """Result of the rule for one dialogue.
+    """Result of the rule for one dialogue."""
 
-    Attributes:
-        kept: The triplets of the experiments, in order; no spans, for sides may be swapped.
-    """
-
-    kept: tuple[Triple, ...]
+    kept: tuple[Triple, ...]  # the triplets of the experiments, in order
     dropped: int
     repeated: int
 
@@ -61,17 +57,11 @@ _TURN = re.compile(r"(?:^|(?<=\s{4}))(?=[A-Z]: )")
 
 
 class Published(msgspec.Struct, frozen=True):
-    """Figures that the paper prints.
+    """Figures that the paper prints."""
 
-    Attributes:
-        counts: Tables 1 and 2, and what section 2 says of turns.
-        relations: Triplets of each relation, table 9.
-        reasons: Why a figure differs.
-    """
-
-    counts: dict[str, int | float | tuple[int, ...]]
-    relations: dict[str, int]
-    reasons: dict[str, str]
+    counts: dict[str, int | float | tuple[int, ...]]  # tables 1 and 2
+    relations: dict[str, int]  # triplets of each relation, table 9
+    reasons: dict[str, str]  # why a figure differs
 
 
 @cache
@@ -82,17 +72,12 @@ def published() -> Published:
 
 
 class Counted(NamedTuple):
-    """One figure.
-
-    Attributes:
-        printed: The paper's; None if it has none.
-        same: Whether they agree, as printed; None without a printed one.
-    """
+    """One figure."""
 
     name: str
     value: Value
-    printed: Value | None
-    same: bool | None
+    printed: Value | None  # the paper's; None if it has none
+    same: bool | None  # whether they agree, as printed; None without a printed one
     why: str
 
 

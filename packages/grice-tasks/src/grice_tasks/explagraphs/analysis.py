@@ -35,21 +35,14 @@ DEPTHS = ((1, 3, "depth 1 to 3"), (4, 5, "depth 4 to 5"), (6, 1_000_000, "depth 
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """The size and form of one graph.
-
-    Attributes:
-        external: Concepts whose characters stand in neither text.
-        depth: Facts on the longest directed path; None with a cycle.
-        topological: Whether the facts are written in a topological order: none comes behind a
-            fact that starts where it ends.
-    """
+    """The size and form of one graph."""
 
     concepts: int
     facts: int
-    external: int
-    depth: int | None
+    external: int  # concepts whose characters stand in neither text
+    depth: int | None  # facts on the longest directed path; None with a cycle
     linear: bool
-    topological: bool
+    topological: bool  # whether the facts are written in a topological order
     depth_first: bool
 
 
@@ -62,17 +55,13 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Shapes(msgspec.Struct, frozen=True):
-    """A set of graphs in figures; shares are 0 to 1.
-
-    Attributes:
-        depth: Depth of the graphs without cycle.
-    """
+    """A set of graphs in figures; shares are 0 to 1."""
 
     n: int
     concepts: Range
     facts: Range
     external: Range
-    depth: Range
+    depth: Range  # depth of the graphs without cycle
     non_linear: float
     with_external: float
     topological: float
@@ -81,14 +70,9 @@ class Shapes(msgspec.Struct, frozen=True):
 
 
 class Leak(msgspec.Struct, frozen=True):
-    """How often a rule without understanding finds the stance.
+    """How often a rule without understanding finds the stance."""
 
-    Attributes:
-        rule: ``majority``, ``words`` (parity of negating words in both texts) or ``graph``
-            (parity of negating relations in the graph).
-    """
-
-    rule: str
+    rule: str  # ``majority``
     share: Estimate
 
 

@@ -38,23 +38,17 @@ Rule: TypeAlias = Literal[
 ]
 
 MIN_FACTS, MAX_FACTS, MAX_WORDS, MIN_SHARED = 3, 8, 3, 2
-SHOWN = 10
-"""Most reasons given for one rule; the rest is counted."""
+SHOWN = 10  # Most reasons given for one rule; the rest is counted
 SHOWN_NAME = 80
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One reason why a rule is broken.
-
-    Attributes:
-        fact: Index of the fact that breaks it; None if it is the graph as a whole.
-        position: Where in the text, in characters; None if it is the graph as a whole.
-    """
+    """One reason why a rule is broken."""
 
     rule: Rule
     reason: str
-    fact: int | None = None
-    position: int | None = None
+    fact: int | None = None  # index of the fact that breaks it; None if it is the graph as a whole
+    position: int | None = None  # where in the text, in characters
 
 
 class Verdict(msgspec.Struct, frozen=True):

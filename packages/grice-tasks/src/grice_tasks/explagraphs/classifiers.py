@@ -42,15 +42,10 @@ if TYPE_CHECKING:
 
 
 class Scaling(NamedTuple):
-    """Brings counts and vectors to one scale before their distance is taken.
+    """Brings counts and vectors to one scale before their distance is taken."""
 
-    Attributes:
-        mean: Mean of each element, counts first.
-        factor: What each element, less its mean, is multiplied by.
-    """
-
-    mean: Array
-    factor: Array
+    mean: Array  # mean of each element, counts first
+    factor: Array  # what each element, less its mean, is multiplied by
 
     def __call__(self, counts: Array, vectors: Array) -> Array:
         """Return the scaled row."""
@@ -116,13 +111,9 @@ STANCES: tuple[Stance, Stance] = ("support", "counter")
 
 
 class Meaning(NamedTuple):
-    """Stance of a graph towards its belief, by a classifier without the argument.
+    """Stance of a graph towards its belief, by a classifier without the argument."""
 
-    Attributes:
-        support: Score of explaining support, around 0 to 1.
-    """
-
-    support: float
+    support: float  # score of explaining support, around 0 to 1
     counter: float
     incorrect: float
 

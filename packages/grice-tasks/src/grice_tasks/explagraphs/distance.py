@@ -20,24 +20,16 @@ if TYPE_CHECKING:
 
     from networkx import DiGraph
 
-LARGEST = 17
-"""Concepts and facts of the largest prediction the task allows: 9 and 8."""
-STEPS = 2_000_000
-"""Most pairs of concepts tried; two graphs of legal size need some ten thousand."""
+LARGEST = 17  # Concepts and facts of the largest prediction the task allows: 9 and 8
+STEPS = 2_000_000  # Most pairs of concepts tried; two graphs of legal size need some ten thousand
 
 
 class Distance(msgspec.Struct, frozen=True):
-    """How many edits turn one graph into another.
-
-    Attributes:
-        scale: What the official script divides by: gold concepts, gold facts and 17.
-        exact: False if the graphs are so large that the search was cut off: then ``edits`` is
-            the best way found, and a better one may exist.
-    """
+    """How many edits turn one graph into another."""
 
     edits: int
-    scale: int
-    exact: bool = True
+    scale: int  # what the official script divides by: gold concepts, gold facts and 17
+    exact: bool = True  # false if the graphs are so large that the search was cut off
 
     @property
     def normalised(self) -> float:

@@ -43,19 +43,11 @@ ENDING = re.compile(
 
 
 class Space(NamedTuple):
-    """Arrays that turn vectors into features.
+    """Arrays that turn vectors into features."""
 
-    Attributes:
-        mean: Mean vector of texts, shape ``(dimensions,)``.
-        axes: First principal axes, shape ``(dimensions, k)``, scaled so that elements are of
-            order one.
-        good: Direction from what people do not want to what they want, with its intercept as
-            the last element; shape ``(dimensions + 1,)``.
-    """
-
-    mean: Array
-    axes: Array
-    good: Array
+    mean: Array  # mean vector of texts, shape ``(dimensions,)``
+    axes: Array  # first principal axes
+    good: Array  # direction from what people do not want to what they want
 
 
 class Reading(NamedTuple):
@@ -261,24 +253,13 @@ def _covered(text: str, mentioned: set[str] | Sequence[str]) -> float:
 
 
 class Informativeness(NamedTuple):
-    """How informative a graph is.
+    """How informative a graph is."""
 
-    Attributes:
-        value: The lower of ``written`` and ``accepted``, 0 to 1; 0 for a graph without facts.
-        written: Beside as many graphs that were made to say nothing as people wrote, the share
-            of the latter among graphs of this score.
-        accepted: Beside as many graphs that people refused as they accepted, the share of the
-            latter among graphs of this score.
-        facts: Plausibility of each fact, 0 to 1.
-        connection: Plausibility of the weakest fact on the best path, in either direction, from
-            a concept of the belief to another one of the argument; 0 if there is none.
-    """
-
-    value: float
-    written: float
-    accepted: float
-    facts: tuple[float, ...]
-    connection: float
+    value: float  # the lower of ``written`` and ``accepted``, 0 to 1; 0 for a graph without facts
+    written: float  # beside as many graphs that were made to say nothing as people wrote
+    accepted: float  # beside as many graphs that people refused as they accepted
+    facts: tuple[float, ...]  # plausibility of each fact, 0 to 1
+    connection: float  # plausibility of the weakest fact on the best path
 
 
 def with_one(vectors: Array) -> Array:

@@ -39,45 +39,30 @@ class BertModel(NamedTuple):
 
 
 class ScoreOptions(NamedTuple):
-    """How graphs are scored.
-
-    Attributes:
-        embedding: Add ``g_embedding``, by the shipped encoder.
-        bertscore: Add ``g_bertscore``, by this model.
-        classifiers: Add ``seca``, ``ea`` and ``informativeness``, by these classifiers.
-    """
+    """How graphs are scored."""
 
     rules: RuleSet = "released"
     gate: Gate = "paper"
-    embedding: bool = False
-    bertscore: BertModel | None = None
-    classifiers: GraphClassifiers | None = None
+    embedding: bool = False  # add ``g_embedding``, by the shipped encoder
+    bertscore: BertModel | None = None  # add ``g_bertscore``, by this model
+    classifiers: GraphClassifiers | None = None  # add ``seca``
 
 
 class ShapeScores(NamedTuple):
-    """A system's scores by the shape of the gold graphs.
+    """A system's scores by the shape of the gold graphs."""
 
-    Attributes:
-        parts: Mean of each measure by depth and linearity, by the name of the part.
-        missing: How many samples have no prediction; they are left out.
-    """
-
-    parts: dict[str, dict[str, Estimate]]
-    missing: int
+    parts: dict[str, dict[str, Estimate]]  # mean of each measure by depth and linearity
+    missing: int  # how many samples have no prediction; they are left out
     total: int
 
 
 class Description(NamedTuple):
-    """Statistics of a set of graphs.
-
-    Attributes:
-        leaks: How far the stance follows from the form alone; empty without stances.
-    """
+    """Statistics of a set of graphs."""
 
     shapes: Shapes
     negated: dict[str, float]
     relations: dict[str, Counter[str]]
-    leaks: list[Leak]
+    leaks: list[Leak]  # how far the stance follows from the form alone; empty without stances
 
 
 def read_graphs(samples: Path, predictions: Path | None = None) -> list[SampleGraph]:

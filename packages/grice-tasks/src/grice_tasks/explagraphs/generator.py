@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     Facts: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
-OF_EACH, OUTSIDE = 8, 8
-"""Candidates of each text, and of the vocabulary."""
+OF_EACH, OUTSIDE = 8, 8  # Candidates of each text, and of the vocabulary
 FREQUENT = np.float32(0.3)
 """How much the logarithm of a word's frequency counts beside its likeness to both texts."""
 NEGATING = frozenset(("never", "no", "not"))
@@ -54,19 +53,13 @@ LEADING = frozenset(("can", "must", "should", "to", "will", "would"))
 
 
 class Candidate(NamedTuple):
-    """A text that may become a concept.
-
-    Attributes:
-        origin: ``both``, ``belief``, ``argument``, or ``outside`` of both.
-        start: Where it begins in the text it comes from, as a share of its length.
-        weight: How much it looks like a concept that people choose; 0 for one from outside.
-    """
+    """A text that may become a concept."""
 
     text: str
-    origin: str
-    start: float
+    origin: str  # ``both``, ``belief``, ``argument``, or ``outside`` of both
+    start: float  # where it begins in the text it comes from, as a share of its length
     end: float
-    weight: float
+    weight: float  # how much it looks like a concept that people choose; 0 for one from outside
 
 
 def origin(concept: str, belief: str, argument: str) -> str:
@@ -178,31 +171,20 @@ STEPS = 127.0
 
 
 class Slot(msgspec.Struct, frozen=True, array_like=True):
-    """The place of one concept.
+    """The place of one concept."""
 
-    Attributes:
-        origin: ``both``, ``belief``, ``argument`` or ``outside``.
-        start: Where the concept began in its text, as a share of the text's length.
-        concept: The concept itself if it came from outside, else empty.
-    """
-
-    origin: str
-    start: float
+    origin: str  # ``both``, ``belief``, ``argument`` or ``outside``
+    start: float  # where the concept began in its text, as a share of the text's length
     end: float
-    concept: str = ""
+    concept: str = ""  # the concept itself if it came from outside, else empty
 
 
 class Template(msgspec.Struct, frozen=True, array_like=True):
-    """One graph without what it is about.
-
-    Attributes:
-        facts: Slot of the head, number of the relation in the schema, slot of the tail; each
-            fact after the first touches an earlier one.
-    """
+    """One graph without what it is about."""
 
     stance: str
     slots: tuple[Slot, ...]
-    facts: tuple[tuple[int, int, int], ...]
+    facts: tuple[tuple[int, int, int], ...]  # slot of the head
 
 
 class Filled(NamedTuple):
@@ -322,10 +304,8 @@ def _choices(
     ]
 
 
-TEMPLATES = 60
-"""Templates that are filled for a sample."""
-SHOWN = 24
-"""Graphs that are shown to the classifier."""
+TEMPLATES = 60  # Templates that are filled for a sample
+SHOWN = 24  # Graphs that are shown to the classifier
 
 
 class GraphGenerator:

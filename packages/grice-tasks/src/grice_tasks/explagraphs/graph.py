@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 
 
 class Graph(msgspec.Struct, frozen=True):
-    """An explanation graph; every fact counts, repeated and parallel ones too.
+    """An explanation graph; every fact counts, repeated and parallel ones too."""
 
-    Attributes:
-        edges: The facts, head and tail being concepts, in the order they were written.
-    """
-
-    edges: tuple[Triple, ...]
+    edges: tuple[Triple, ...]  # the facts
 
     @property
     def concepts(self) -> tuple[str, ...]:
@@ -132,14 +128,10 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Content of a text.
-
-    Attributes:
-        starts: Where each fact starts in the text.
-    """
+    """Content of a text."""
 
     graph: Graph
-    starts: tuple[int, ...]
+    starts: tuple[int, ...]  # where each fact starts in the text
     problems: tuple[Problem, ...]
 
 

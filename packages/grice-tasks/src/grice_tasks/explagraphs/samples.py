@@ -19,17 +19,13 @@ Record = TypeVar("Record")
 
 
 class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A belief and an argument, with what people say about them.
-
-    Attributes:
-        graphs: The written gold graphs; usually one, two for the hidden test set.
-    """
+    """A belief and an argument, with what people say about them."""
 
     id: str
     belief: str
     argument: str
     stance: Stance | None = None
-    graphs: tuple[str, ...] = ()
+    graphs: tuple[str, ...] = ()  # the written gold graphs
 
 
 class Prediction(msgspec.Struct, frozen=True):

@@ -45,17 +45,11 @@ if TYPE_CHECKING:
 
 
 class Match(msgspec.Struct, frozen=True):
-    """How well predicted facts match gold facts, each number 0 to 1.
+    """How well predicted facts match gold facts, each number 0 to 1."""
 
-    Attributes:
-        precision: Likeness of the pairs over the number of predicted facts.
-        recall: The same over the number of gold facts.
-        f1: Harmonic mean of both; 0 if both are 0.
-    """
-
-    precision: float
-    recall: float
-    f1: float
+    precision: float  # likeness of the pairs over the number of predicted facts
+    recall: float  # the same over the number of gold facts
+    f1: float  # harmonic mean of both; 0 if both are 0
 
 
 def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
@@ -148,47 +142,27 @@ OVERLAPS: dict[str, Callable[[str, str], float]] = {
     "g_rouge_l": rouge_l,
 }
 NOTHING = Match(0.0, 0.0, 0.0)
-LARGEST_GOLD = 100
-"""Most facts of a gold graph: every predicted fact is compared with each of them."""
+LARGEST_GOLD = 100  # Most facts of a gold graph: every predicted fact is compared with each of them
 
 
 class SampleScore(msgspec.Struct, frozen=True):
-    """The scores of one prediction.
-
-    Attributes:
-        compared: Whether the graph passed the gate.
-        values: Each measure, 0 to 1. ``sa``: the stance is right; ``stca``: the gate's stance
-            rule and the structure hold; ``ged``: edit distance over the scale of the official
-            script, 0 best; ``g_…``: F1 of the best pairing of facts, with ``…_precision`` and
-            ``…_recall`` beside it.
-        exact: Whether the edit distance is exact, as it always is for legal sizes.
-    """
+    """The scores of one prediction."""
 
     id: str
     stance_correct: bool
     verdict: Verdict
-    compared: bool
-    values: dict[str, float]
-    exact: bool = True
+    compared: bool  # whether the graph passed the gate
+    values: dict[str, float]  # each measure, 0 to 1
+    exact: bool = True  # whether the edit distance is exact, as it always is for legal sizes
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row of a table: a system or a baseline over all samples.
+    """One row of a table: a system or a baseline over all samples."""
 
-    Attributes:
-        name: The system, or ``nonsense`` (the chain of longest words with the system's
-            stances), ``polarity`` (the system's graphs; the stance is the parity of their
-            negating relations), ``nonsense, polarity`` (the chain; the stance is the parity of
-            negating words in both texts: no model at all).
-        measures: Mean of each measure with its 95 % interval, clustered by belief.
-        missing: How many samples have no prediction; they are left out.
-        inexact: In how many samples the edit distance is an upper bound only.
-    """
-
-    name: str
-    measures: dict[str, Estimate]
-    missing: int
-    inexact: int
+    name: str  # the system
+    measures: dict[str, Estimate]  # mean of each measure with its 95 % interval
+    missing: int  # how many samples have no prediction; they are left out
+    inexact: int  # in how many samples the edit distance is an upper bound only
 
 
 def score_sample(
@@ -366,8 +340,7 @@ proportion of facts without which the gold stance is less likely. Both are 0 beh
 ``informativeness``: see :mod:`grice_tasks.explagraphs.features`; never gated, for an empty
 graph is empty whatever its stance."""
 
-MOST_FACTS = 100
-"""Most facts of a graph that is classified; a larger one gets 0."""
+MOST_FACTS = 100  # Most facts of a graph that is classified; a larger one gets 0
 
 
 def classifier_measures(

@@ -78,8 +78,7 @@ def word_polarity(belief: str, argument: str) -> Stance:
     return "counter" if (belief_count - argument_count) % 2 else "support"
 
 
-LONGEST = 3
-"""Most words of a concept."""
+LONGEST = 3  # Most words of a concept
 
 
 @cache

@@ -39,26 +39,18 @@ if TYPE_CHECKING:
 
 
 THRESHOLD = 0.8
-FEWEST, MOST = 2, 5
-"""Marks that a masked sentence may have."""
+FEWEST, MOST = 2, 5  # Marks that a masked sentence may have
 BLOCK = 2048
 Refusal: TypeAlias = Literal["keywords", "contained", "shared entity", "no shared context"]
 Likeness: TypeAlias = "tuple[int, int, float]"
 
 
 class RuleSet(msgspec.Struct, frozen=True):
-    """Conditions on a pair.
+    """Conditions on a pair."""
 
-    Attributes:
-        every_label: Whether a shared entity of any label refuses a pair, or of context alone.
-        inflected: Whether an entity is found in another form of its words too, or only as it is
-            spelt, then also inside of longer words.
-        contained: Whether a statement may not hold the other one whole.
-    """
-
-    every_label: bool
-    inflected: bool
-    contained: bool
+    every_label: bool  # whether a shared entity of any label refuses a pair, or of context alone
+    inflected: bool  # whether an entity is found in another form of its words too
+    contained: bool  # whether a statement may not hold the other one whole
 
 
 RULES = {
@@ -127,8 +119,7 @@ def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]
                     yield begin + int(i), start + int(j), float(cosines[i, j])
 
 
-TEST, DEV = 0.25, 0.15
-"""Largest shares of the pairs, as published."""
+TEST, DEV = 0.25, 0.15  # Largest shares of the pairs, as published
 
 
 def split_pairs(
@@ -169,14 +160,10 @@ def split_pairs(
 
 
 class Built(msgspec.Struct, frozen=True):
-    """A benchmark with what each step took and left out.
-
-    Attributes:
-        counts: What each step took and left out, with the reason.
-    """
+    """A benchmark with what each step took and left out."""
 
     splits: dict[str, list[Sample]]
-    counts: dict[str, int]
+    counts: dict[str, int]  # what each step took and left out, with the reason
     sources: dict[str, dict[str, int]]
 
 

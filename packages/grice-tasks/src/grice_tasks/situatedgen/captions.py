@@ -26,17 +26,13 @@ if TYPE_CHECKING:
 
 ORDERS = 4
 MARKED = "'' ' `` ` -lrb- -rrb- -lcb- -rcb- ( ) [ ] { } . ? ! , : - -- ... ; \" …"
-MARKS = frozenset(MARKED.split())
-"""Tokens that pycocoevalcap drops."""
+MARKS = frozenset(MARKED.split())  # Tokens that pycocoevalcap drops
 LETTERS = re.compile(r"[a-z](?:\.[a-z])+|[a-z]|mr|mrs|dr|st|jr|inc|co")
 """Abbreviations that keep their period."""
 TINY, SMALL = 1e-15, 1e-9
-BETA = 1.2
-"""How much more recall counts than precision in ROUGE-L."""
-SIGMA = 6.0
-"""Width of CIDEr-D's penalty on differing lengths, in bigrams."""
-SCALE = 10.0
-"""CIDEr-D of a text with itself."""
+BETA = 1.2  # How much more recall counts than precision in ROUGE-L
+SIGMA = 6.0  # Width of CIDEr-D's penalty on differing lengths, in bigrams
+SCALE = 10.0  # CIDEr-D of a text with itself
 
 
 @lru_cache(maxsize=50_000)
@@ -234,20 +230,17 @@ def _table() -> _Table:
 ALPHA, STEEPNESS, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
 """Tuned for English: recall against precision, steepness and weight of the penalty for scattered
 matches, weight of content words."""
-EXACT, STEM, SYNONYM = 1.0, 0.6, 0.8
-"""Weight of a match of the same word, of stems and of synonyms."""
+EXACT, STEM, SYNONYM = 1.0, 0.6, 0.8  # Weight of a match of the same word, of stems and of synonyms
 FREQUENT = (
     "the of to and a in that for is on 's it with was as said at he by be from have has are his "
     "but an this not i will they who their had we which were been more or s its would about new "
     "one after you also up when there than all out her people she year two can if last first over "
     "other into some what so no time years could 't $ ' - . ,"
 )
-FUNCTION_WORDS = frozenset(FREQUENT.split())
-"""The frequent words that METEOR 1.5 lists for English."""
+FUNCTION_WORDS = frozenset(FREQUENT.split())  # The frequent words that METEOR 1.5 lists for English
 APART = re.compile(r"([^0-9A-Za-z\u00c0-\u017e\s.'`,-])")
 APOSTROPHE = re.compile(r"((?<=[^\W\d_]))?'((?=[^\W\d_]))?")
-BEAM = 40
-"""Alignments kept at once, as published."""
+BEAM = 40  # Alignments kept at once, as published
 
 
 class _Match(NamedTuple):

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 
 class SplitStatistics(msgspec.Struct, frozen=True):
-    """One split, as in table 2 and figure 3 of the paper.
-
-    Attributes:
-        keywords_histogram: How many inputs have so many keywords.
-        skewness: Third standardised moment of the number of keywords.
-        contexts: How many pairs have which kinds of context.
-    """
+    """One split, as in table 2 and figure 3 of the paper."""
 
     pairs: int
     unique_statements: int
@@ -42,9 +36,9 @@ class SplitStatistics(msgspec.Struct, frozen=True):
     unique_keywords: int
     mean_keywords: float
     mean_tokens: float
-    keywords_histogram: dict[str, int]
-    skewness: float
-    contexts: dict[str, int]
+    keywords_histogram: dict[str, int]  # how many inputs have so many keywords
+    skewness: float  # third standardised moment of the number of keywords
+    contexts: dict[str, int]  # how many pairs have which kinds of context
 
 
 def finished(statement: str) -> str:

@@ -34,17 +34,11 @@ if TYPE_CHECKING:
 
 
 class SituatedModels(NamedTuple):
-    """Opened models that ship for contrasting sentences.
+    """Opened models that ship for contrasting sentences."""
 
-    Attributes:
-        context: Finds places, times and clauses: ``bundle:context``.
-        contrast: Judges pairs and writes them: ``bundle:situated``.
-        encoder: Compares sentences: ``bundle:encoder``.
-    """
-
-    context: ContextModels
-    contrast: ContrastModels
-    encoder: Encoder
+    context: ContextModels  # finds places, times and clauses: ``bundle:context``
+    contrast: ContrastModels  # judges pairs and writes them: ``bundle:situated``
+    encoder: Encoder  # compares sentences: ``bundle:encoder``
 
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return two sentences for each list of keywords, by the embedded baseline."""

@@ -24,13 +24,10 @@ PARTS_OF_LAND = (
     "city country state continent province region county town capital island village district "
     "kingdom nation area coast republic territory"
 )
-AREAS = frozenset(PARTS_OF_LAND.split())
-"""Words for places that a place's name follows with "of"."""
+AREAS = frozenset(PARTS_OF_LAND.split())  # Words for places that a place's name follows with "of"
 WIDE = "wild north south east west hemisphere outdoors world ground zone"
-OPEN = frozenset(WIDE.split())
-"""Words for grounds that WordNet has elsewhere."""
-SHARES = frozenset(("role", "part", "place"))
-"""Nouns that one plays or takes in something else."""
+OPEN = frozenset(WIDE.split())  # Words for grounds that WordNet has elsewhere
+SHARES = frozenset(("role", "part", "place"))  # Nouns that one plays or takes in something else
 NUMBERS = frozenset(("hundreds", "thousands", "millions", "billions", "dozens", "lots"))
 ON = frozenset(("continent", "island", "coast", "border"))
 SEASONS = frozenset(("winter", "summer", "spring", "autumn", "fall"))

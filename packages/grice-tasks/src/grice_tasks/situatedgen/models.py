@@ -40,20 +40,12 @@ KINDS: tuple[Context, ...] = ("GEO", "TEMP")
 
 
 class Judged(NamedTuple):
-    """Judgement of the model on a pair of sentences.
+    """Judgement of the model on a pair of sentences."""
 
-    Attributes:
-        contrast: How sure it is that each entity belongs to its own sentence, 0 to 1; 0.5 says
-            nothing. None if there are no two different contexts of one kind to exchange.
-        fluency: How sure it is that both are sentences and no lists of words, 0 to 1.
-        plausibility: Their product; 0 without contexts to exchange.
-        reason: What is missing.
-    """
-
-    contrast: float | None
-    fluency: float
-    plausibility: float
-    reason: str = ""
+    contrast: float | None  # how sure it is that each entity belongs to its own sentence, 0 to 1
+    fluency: float  # how sure it is that both are sentences and no lists of words, 0 to 1
+    plausibility: float  # their product; 0 without contexts to exchange
+    reason: str = ""  # what is missing
 
 
 class ContrastHead:

@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-FEWEST, MOST = 2, 5
-"""Keywords of a sentence."""
-WIDEST = 12
-"""Up to so many keywords every way to part them is looked at."""
+FEWEST, MOST = 2, 5  # Keywords of a sentence
+WIDEST = 12  # Up to so many keywords every way to part them is looked at
 CARRIER = "{} is well known."
 """Of four sentences tried the one in which most keywords of pairs mined from the training sources
 get the kind that they have in their statements ("It was in {}" makes places of other names)."""
@@ -46,10 +44,8 @@ WEIGHT = 0.35
 """Weight of a unit of the plausibility model's margin beside the keywords' going together. Set by
 hand; the recipe ``situated.weight`` finds nothing clearly better on pairs mined from the training
 sources, where anything from 0.2 to 0.7 does as well."""
-CANDIDATES = 12
-"""Templates whose keywords are compared."""
-READ = 2
-"""Fillings whose fluency is judged."""
+CANDIDATES = 12  # Templates whose keywords are compared
+READ = 2  # Fillings whose fluency is judged
 
 
 class KeywordLine(msgspec.Struct, frozen=True):

@@ -25,18 +25,12 @@ Labelled = TypeVar("Labelled", "Entity", TaggedSpan)
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A question with its answer, or a claim with its truth.
+    """A question with its answer, or a claim with its truth."""
 
-    Attributes:
-        id: Name; its part before ``::`` is the source.
-        answer: For a yes/no question or a claim whether it holds, else the right choice.
-        form: ``claim`` true or false, ``yes_no``, ``choice``, or ``fact``, which holds as it is.
-    """
-
-    id: str
+    id: str  # name; its part before ``::`` is the source
     question: str
-    answer: bool | str = True
-    form: Literal["claim", "yes_no", "choice", "fact"] = "choice"
+    answer: bool | str = True  # for a yes/no question or a claim whether it holds
+    form: Literal["claim", "yes_no", "choice", "fact"] = "choice"  # ``claim`` true or false
 
 
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,46 +48,30 @@ class Entity(msgspec.Struct, frozen=True):
 
 
 class Marked(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A statement with what is in it.
-
-    Attributes:
-        keywords: Entities, then nouns outside of them, in order.
-        masked: The sentence with a mark in place of every keyword.
-    """
+    """A statement with what is in it."""
 
     id: str
     statement: str
     entities: tuple[Entity, ...] = ()
-    keywords: tuple[str, ...] = ()
-    masked: str = ""
+    keywords: tuple[str, ...] = ()  # entities, then nouns outside of them, in order
+    masked: str = ""  # the sentence with a mark in place of every keyword
 
 
 class MinedPair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Two statements that may contrast.
-
-    Attributes:
-        score: Likeness of the masked sentences, -1 to 1.
-        contrast: How sure the plausibility model is that swapping makes it worse, 0 to 1.
-    """
+    """Two statements that may contrast."""
 
     ids: tuple[str, str]
-    score: float
+    score: float  # likeness of the masked sentences, -1 to 1
     context: tuple[Context, ...]
-    contrast: float | None = None
+    contrast: float | None = None  # how sure the plausibility model is that swapping makes it worse
 
 
 class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An input with its reference.
-
-    Attributes:
-        keywords: The shuffled input.
-        keywords_pos: For each keyword the reference sentence it is from, 0 or 1.
-        entities: The context entities of either sentence.
-    """
+    """An input with its reference."""
 
     id: str
-    keywords: tuple[str, ...]
-    keywords_pos: tuple[int, ...]
+    keywords: tuple[str, ...]  # the shuffled input
+    keywords_pos: tuple[int, ...]  # for each keyword the reference sentence it is from, 0 or 1
     statements: tuple[str, str]
     statement: str = ""
     ids: tuple[str, str] = ("", "")

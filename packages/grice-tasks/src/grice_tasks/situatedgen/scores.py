@@ -54,16 +54,11 @@ Counts: TypeAlias = "Callable[[str, str], Floats]"
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A system over all samples, or over those of one kind of context.
-
-    Attributes:
-        context: ``ALL``, ``GEO`` or ``TEMP``.
-        measures: Each measure with its 95 % interval; 0 to 1, CIDEr-D 0 to 10.
-    """
+    """A system over all samples, or over those of one kind of context."""
 
     name: str
-    context: str
-    measures: dict[str, Estimate]
+    context: str  # ``ALL``, ``GEO`` or ``TEMP``
+    measures: dict[str, Estimate]  # each measure with its 95 % interval; 0 to 1, CIDEr-D 0 to 10
     problems: dict[str, int]
 
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 PRONOUNS = frozenset(("there", "it", "he", "she", "they", "we", "you", "i"))
 PLACES = "of in on at to from by with for the a an and or her his their its your my than against"
-INSIDE = frozenset(PLACES.split())
-"""Words no subject ends with."""
+INSIDE = frozenset(PLACES.split())  # Words no subject ends with
 ARTICLES = frozenset(("the", "a", "an"))
 BE = frozenset(("is", "are", "was", "were", "am"))
 
@@ -116,17 +115,11 @@ MODALS = frozenset("can could will would should may might must has have had".spl
 
 
 class Plan(NamedTuple):
-    """How a statement is to be put together.
+    """How a statement is to be put together."""
 
-    Attributes:
-        before: What stands first, with a blank behind it or empty.
-        inner: A question that starts with its auxiliary and becomes a statement; empty if none.
-        after: What stands last.
-    """
-
-    before: str
-    inner: str
-    after: str
+    before: str  # what stands first, with a blank behind it or empty
+    inner: str  # A question that starts with its auxiliary and becomes a statement; empty if none
+    after: str  # what stands last
 
 
 def plan_choice(question: str, answer: str) -> Plan | None:

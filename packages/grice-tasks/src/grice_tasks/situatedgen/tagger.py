@@ -210,14 +210,10 @@ LABELS = ("GPE", "DATE", "TIME", "EVENT", "NAME", "NUMBER")
 """``NAME`` stands for every other name (people, groups, regions, works), ``NUMBER`` for numbers,
 amounts and ranks."""
 REACH = 1
-LONGEST = 6
-"""Most words in a listed name."""
-LISTS = "PET"
-"""Marks of the lists that every reader of tokens has a place for."""
-CITIES = "PETC"
-"""Those of the tagger."""
-SURE = 0.8
-"""From here on a name stays what the network takes it for, whatever lists say."""
+LONGEST = 6  # Most words in a listed name
+LISTS = "PET"  # Marks of the lists that every reader of tokens has a place for
+CITIES = "PETC"  # Those of the tagger
+SURE = 0.8  # From here on a name stays what the network takes it for, whatever lists say
 
 
 class Found(NamedTuple):

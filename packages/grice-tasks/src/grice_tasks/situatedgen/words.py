@@ -147,19 +147,12 @@ READINGS: tuple[Reading, ...] = ("first", "exclusive", "present", "naive")
 
 
 class Match(msgspec.Struct, frozen=True):
-    """MATCH of one output.
+    """MATCH of one output."""
 
-    Attributes:
-        value: Share of keywords in their sentence, in the better order of the two, 0 to 1.
-        coverage: Share of keywords that stand in one of the first two sentences.
-        missing: Keywords that stand in neither.
-        sentences: How many sentences the output has; only the first two are read.
-    """
-
-    value: float
-    coverage: float
-    missing: tuple[str, ...]
-    sentences: int
+    value: float  # share of keywords in their sentence, in the better order of the two, 0 to 1
+    coverage: float  # share of keywords that stand in one of the first two sentences
+    missing: tuple[str, ...]  # keywords that stand in neither
+    sentences: int  # how many sentences the output has; only the first two are read
 
 
 def match_keywords(

@@ -21,8 +21,7 @@ SYSTEM = "You are in a friendly conversation. Answer in one or two short sentenc
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 """Delimiters of a message in the training data of the models of the presets."""
 MAX_TOKENS = 48
-WINDOW = 16
-"""Contexts whose candidates are written together."""
+WINDOW = 16  # Contexts whose candidates are written together
 
 
 class Writer(Protocol):

@@ -38,17 +38,11 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The replies to one turn.
+    """The replies to one turn."""
 
-    Attributes:
-        message: The turn that is answered.
-        base: The reply of the model as it is.
-        guided: The reply under the guide; None without one.
-    """
-
-    message: str
-    base: Reply
-    guided: Reply | None = None
+    message: str  # the turn that is answered
+    base: Reply  # the reply of the model as it is
+    guided: Reply | None = None  # the reply under the guide; None without one
 
 
 class Dialogue:
@@ -97,28 +91,18 @@ class Dialogue:
         return [Reply(candidate.text, candidate.scores) for candidate in in_order]
 
 
-MOST_TURNS = 4
-"""Turns of a context, as in the thesis."""
-WINDOW = 8
-"""Contexts after whose samples a run that is stopped goes on."""
+MOST_TURNS = 4  # Turns of a context, as in the thesis
+WINDOW = 8  # Contexts after whose samples a run that is stopped goes on
 
 
 class Sampling(NamedTuple):
-    """How replies are drawn and labelled.
+    """How replies are drawn and labelled."""
 
-    Attributes:
-        replies: Of each context.
-        temperature: Of the base model.
-        max_tokens: Longest reply.
-        threshold: A score from here on satisfies a metric.
-        seed: Of what is drawn.
-    """
-
-    replies: int = 4
-    temperature: float = 0.7
-    max_tokens: int = 40
-    threshold: float = 0.5
-    seed: int = 0
+    replies: int = 4  # of each context
+    temperature: float = 0.7  # of the base model
+    max_tokens: int = 40  # longest reply
+    threshold: float = 0.5  # A score from here on satisfies a metric
+    seed: int = 0  # of what is drawn
 
     def check(self) -> None:
         """Raise InputError for a threshold that is no number."""
@@ -127,19 +111,12 @@ class Sampling(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """A drawn reply with its labels.
+    """A drawn reply with its labels."""
 
-    Attributes:
-        context: Number of its context.
-        prompt: What the model read.
-        text: The reply; what ends it stands behind it, unless it was cut.
-        labels: Whether it satisfies each metric.
-    """
-
-    context: int
-    prompt: str
-    text: str
-    labels: dict[str, bool]
+    context: int  # number of its context
+    prompt: str  # what the model read
+    text: str  # the reply; what ends it stands behind it, unless it was cut
+    labels: dict[str, bool]  # whether it satisfies each metric
 
     def satisfies(self, metrics: Iterable[str]) -> bool:
         """Return whether it satisfies all of these."""

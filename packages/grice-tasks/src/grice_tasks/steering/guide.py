@@ -53,27 +53,16 @@ SPACE, NETWORK = "space.npz", "network.npz"
 
 
 class GuideSettings(Settings, frozen=True, kw_only=True):
-    """Settings in the card of a guide.
+    """Settings in the card of a guide."""
 
-    Attributes:
-        base: Name and digest of the model that it was trained for.
-        vocabulary: Digest of the model's vocabulary.
-        metrics: Metrics whose labels a reply has to satisfy, all of them.
-        threshold: A score from here on satisfies a metric.
-        temperature: Of the base distribution that samples were drawn from.
-        consistency: Weight of the regulariser in training.
-        training_loss: Mean cross entropy of each epoch, nats.
-        validation_loss: The same on contexts that were left out.
-    """
-
-    base: str
-    vocabulary: str
-    metrics: tuple[str, ...]
-    threshold: float
-    temperature: float
-    consistency: float = 0.0
-    training_loss: tuple[float, ...] = ()
-    validation_loss: tuple[float, ...] = ()
+    base: str  # name and digest of the model that it was trained for
+    vocabulary: str  # digest of the model's vocabulary
+    metrics: tuple[str, ...]  # metrics whose labels a reply has to satisfy, all of them
+    threshold: float  # A score from here on satisfies a metric
+    temperature: float  # of the base distribution that samples were drawn from
+    consistency: float = 0.0  # weight of the regulariser in training
+    training_loss: tuple[float, ...] = ()  # mean cross entropy of each epoch, nats
+    validation_loss: tuple[float, ...] = ()  # the same on contexts that were left out
 
 
 class TokenSpace:

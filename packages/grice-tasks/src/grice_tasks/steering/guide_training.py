@@ -41,34 +41,21 @@ if TYPE_CHECKING:
 
 SPACE_REPLIES = 64
 """Replies whose logits the components are taken from: two thousand positions or so."""
-LIKELY = 32
-"""Tokens over which the expectation of the next position is taken, renormalised."""
+LIKELY = 32  # Tokens over which the expectation of the next position is taken, renormalised
 
 
 class Positions(NamedTuple):
-    """Training rows: one of each token of a reply.
+    """Training rows: one of each token of a reply."""
 
-    Attributes:
-        features: What the network reads before the token.
-        tokens: Ids of the tokens.
-        labels: Of the reply, 0 or 1; all are 0 until they are put there.
-        replies: Number of the reply.
-        contexts: Number of the context.
-        written: Part of the reply that stands before the token, 0 to 1.
-        last: Whether it is the last one of its reply.
-        likely: Ids of the tokens that the base finds likeliest in its place, ``(n, LIKELY)``.
-        weights: Their probabilities, which sum to 1.
-    """
-
-    features: Array
-    tokens: NDArray[np.int64]
-    labels: Array
-    replies: NDArray[np.int64]
-    contexts: NDArray[np.int64]
-    written: Array
-    last: NDArray[np.bool_]
-    likely: NDArray[np.int64]
-    weights: Array
+    features: Array  # what the network reads before the token
+    tokens: NDArray[np.int64]  # ids of the tokens
+    labels: Array  # of the reply, 0 or 1; all are 0 until they are put there
+    replies: NDArray[np.int64]  # number of the reply
+    contexts: NDArray[np.int64]  # number of the context
+    written: Array  # part of the reply that stands before the token, 0 to 1
+    last: NDArray[np.bool_]  # whether it is the last one of its reply
+    likely: NDArray[np.int64]  # ids of the tokens that the base finds likeliest in its place
+    weights: Array  # their probabilities, which sum to 1
 
     def at(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
         """Return some of the rows."""
@@ -140,27 +127,16 @@ TINY = 1e-8
 
 
 class Fitting(NamedTuple):
-    """How a guide is fitted.
+    """How a guide is fitted."""
 
-    Attributes:
-        components: Length of states and vectors of tokens.
-        hidden: Units of the hidden layer.
-        epochs: Most passes; the one of the least loss on contexts left out is kept.
-        rate: Step size of Adam.
-        decay: Penalty on the weights.
-        consistency: Weight of the regulariser, 0 to 1.
-        left_out: Part of the contexts that choose the epoch.
-        seed: Of the first weights, the order and the contexts left out.
-    """
-
-    components: int = 32
-    hidden: int = 64
-    epochs: int = 30
-    rate: float = 2e-4
-    decay: float = 0.3
-    consistency: float = 0.0
-    left_out: float = 0.2
-    seed: int = 0
+    components: int = 32  # length of states and vectors of tokens
+    hidden: int = 64  # units of the hidden layer
+    epochs: int = 30  # most passes; the one of the least loss on contexts left out is kept
+    rate: float = 2e-4  # step size of Adam
+    decay: float = 0.3  # penalty on the weights
+    consistency: float = 0.0  # weight of the regulariser, 0 to 1
+    left_out: float = 0.2  # part of the contexts that choose the epoch
+    seed: int = 0  # of the first weights, the order and the contexts left out
 
     def check(self) -> None:
         """Raise InputError for a weight that means nothing."""
@@ -169,30 +145,17 @@ class Fitting(NamedTuple):
 
 
 class GuideReport(msgspec.Struct, frozen=True):
-    """Result of the training of a guide.
+    """Result of the training of a guide."""
 
-    Attributes:
-        contexts: How many.
-        replies: Drawn replies that were labelled.
-        positions: Their tokens.
-        satisfied: Share of the replies that satisfies each metric, and ``all``.
-        training_loss: Mean cross entropy of each epoch, nats.
-        validation_loss: The same on contexts that were left out.
-        prior_loss: On these, of the share of satisfied positions alone.
-        epoch: The one that was kept, from 1; 0 is the share alone.
-        auc: On contexts left out, by how much of the reply is written: the probability that a
-            satisfied reply has the higher estimate than one that is not.
-    """
-
-    contexts: int
-    replies: int
-    positions: int
-    satisfied: dict[str, float]
-    training_loss: tuple[float, ...]
-    validation_loss: tuple[float, ...]
-    prior_loss: float
-    epoch: int
-    auc: dict[str, float]
+    contexts: int  # how many
+    replies: int  # drawn replies that were labelled
+    positions: int  # their tokens
+    satisfied: dict[str, float]  # share of the replies that satisfies each metric, and ``all``
+    training_loss: tuple[float, ...]  # mean cross entropy of each epoch, nats
+    validation_loss: tuple[float, ...]  # the same on contexts that were left out
+    prior_loss: float  # on these, of the share of satisfied positions alone
+    epoch: int  # the one that was kept, from 1; 0 is the share alone
+    auc: dict[str, float]  # on contexts left out
 
 
 def train_guide(
