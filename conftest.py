@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, settings
 import made_sets
 from grice.data import Conversation, Turn
 from grice.evaluation.datasets import Rated, known_sets, load_rated
-from grice.models import bundle, tokenization
-from grice.models.bundle import shipped_bundles
+from grice.models import folder, tokenization
+from grice.models.folder import shipped_models
 
 for profile, examples in (("few", 25), ("all", 300)):
     settings.register_profile(
@@ -46,8 +46,8 @@ def once(read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 LOADERS = {
-    (bundle, "read_card"): bundle.read_card,
-    (bundle, "file_sha256"): bundle.file_sha256,
+    (folder, "read_card"): folder.read_card,
+    (folder, "file_sha256"): folder.file_sha256,
     (tokenization, "Tokenizer"): tokenization.Tokenizer,
     (ctranslate2, "Encoder"): ctranslate2.Encoder,
     (ctranslate2, "Generator"): ctranslate2.Generator,
@@ -108,9 +108,9 @@ def rated_turns(tmp_path: Path) -> Rated:
 
 @pytest.fixture
 def own_relevance(tmp_path: Path) -> Path:
-    """A relevance bundle of one's own, whose training texts a test records."""
+    """A relevance model of one's own, whose training texts a test records."""
     folder = tmp_path / "made"
-    shutil.copytree(shipped_bundles()["relevance"], folder)
+    shutil.copytree(shipped_models()["relevance"], folder)
     return folder
 
 

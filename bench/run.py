@@ -88,21 +88,21 @@ def encoding() -> Iterator[Figure]:
     import ctranslate2
     from tokenizers import Tokenizer
 
-    from grice.models.bundle import open_bundle
     from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import EmbeddedEncoder
+    from grice.models.folder import open_folder
 
-    bundle = open_bundle("encoder")
+    folder = open_folder("encoder")
     sample = texts(600)
-    tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
+    tokenizer = Tokenizer.from_file(str(folder.file("tokenizer.json")))
     tokenizer.no_padding()
     ids = sorted((encoding.ids for encoding in tokenizer.encode_batch(sample)), key=len)
     batches = [ids[i : i + 32] for i in range(0, len(ids), 32)]
     for mode, compute in (("exact", "float32"), ("fast", "int8")):
         raw = ctranslate2.Encoder(
-            str(bundle.folder), compute_type=compute, inter_threads=1, intra_threads=1
+            str(folder.path), compute_type=compute, inter_threads=1, intra_threads=1
         )
-        ours = EmbeddedEncoder(bundle, mode=mode, threads=1)  # type: ignore[arg-type]
+        ours = EmbeddedEncoder(folder, mode=mode, threads=1)  # type: ignore[arg-type]
         raw_time, our_time = best(
             lambda raw=raw: timed(lambda: [raw.forward_batch(batch) for batch in batches]),
             lambda ours=ours: timed(lambda: CachedEncoder(ours, Cache(None)).encode(sample)),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grice.metrics.declaration import Example, Metric
-    from grice.models.bundle import Card
+    from grice.models.folder import Card
     from grice_research.comparisons import Recorded
 
 SECTIONS = ("When to use it:", "When not to:")
@@ -29,13 +29,13 @@ def metric_page(metric: Metric, known: Recorded) -> str:
 
 def model_cards(metric: Metric) -> list[tuple[str, str]]:
     """Return the title and the Markdown of the card of each model that ships with a metric."""
-    from grice.models.bundle import open_bundle
+    from grice.models.folder import open_folder
 
     cards = []
     for reference in dict.fromkeys(metric.models.values()):
         scheme, _, name = reference.partition(":")
         if scheme == "bundle":
-            card = open_bundle(name).card
+            card = open_folder(name).card
             title = f"Model `{card.name}` (version {card.version}, {card.licence})"
             cards.append((title, "\n".join(_card(card)) + "\n"))
     return cards

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grice.metrics.registry import find_metrics
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice_research.comparisons import limits_of
 from grice_research.figures import Figure
 from grice_research.pages import (
@@ -86,9 +86,9 @@ def test_a_notice_says_what_was_recorded_what_ships_and_the_command():
 
 @pytest.mark.parametrize("old", [True, False])
 def test_pages_mark_and_do_not_count_what_does_not_ship(old):
-    metric, bundle = find_metrics().named("relevance"), open_bundle("review-small")
+    metric, folder = find_metrics().named("relevance"), open_folder("review-small")
     version = f"{metric.version}0" if old else metric.version
-    digest = "0" * 8 if old else bundle.digest
+    digest = "0" * 8 if old else folder.digest
     given = run(
         figure("relevance", f"relevance:{version}|on:set", verdict="beside: above", published=0.3),
         figure("review-small", f"review-small@{digest}|on:set"),
@@ -98,7 +98,7 @@ def test_pages_mark_and_do_not_count_what_does_not_ship(old):
     page, index = bench_page(given, "../results.md"), index_page([given], "results")
     assert ("**Recorded for " in page) is ("**Recorded for " in index) is old
     assert page.count(f"** {MARK} |") == 2 * old
-    assert (f"what ships is relevance {metric.version} and {bundle.identity}.**" in page) is old
+    assert (f"what ships is relevance {metric.version} and {folder.identity}.**" in page) is old
     assert "| *length* | spearman on set |" in page
     counted = "| 0 | 0 | 0 | 0 | 0 | 2 |" if old else "| 1 | 0 | 0 | 0 | 0 | 0 |"
     assert f"| all | – | – {counted}" in index

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tiny_published as tiny
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.loader import ModelLoader
 from grice.models.store.get import make_model
 from grice_research.published_models.readers import PublishedReader, SpanReader, TextClassifier
@@ -132,7 +132,9 @@ def test_a_decoder_alone_whose_end_is_no_piece_is_refused(tmp_path):
     card = tmp_path / "bundle" / "card.toml"
     card.write_text(card.read_text("utf-8").replace('end = "</s>"', 'end = "STOP"'), "utf-8")
     models = ModelLoader(mode="exact", workers=1, cache=None)
-    with pytest.raises(BundleError, match=r"settings.end 'STOP' is no piece of the vocabulary"):
+    with pytest.raises(
+        ModelFolderError, match=r"settings.end 'STOP' is no piece of the vocabulary"
+    ):
         models.load(f"file:{card.parent}", Seq2Seq)
 
 

@@ -59,7 +59,7 @@ def test_only_packages_list_what_they_offer():
     assert not [path for path in modules if "\n__all__ = " in path.read_text("utf-8")]
 
 
-ENGINES = {"EmbeddedEncoder", "Models", "open_bundle"}
+ENGINES = {"EmbeddedEncoder", "Models", "open_folder"}
 CLI = ROOT / "packages/grice/src/grice/cli"
 COMMANDS = sorted(CLI.glob("commands/[!_]*.py"))
 HELPERS = sorted(CLI.glob("_[!_]*.py"))

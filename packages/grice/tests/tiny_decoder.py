@@ -1,4 +1,4 @@
-"""A tiny decoder of random weights as a bundle, and bundles that stand on it."""
+"""A tiny decoder of random weights as a model, and models that stand on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from grice.models.bundle import file_sha256
+from grice.models.folder import file_sha256
 
 WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
 SIZE = 16

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.registry import find_metrics
-from grice.models.bundle import open_bundle, shipped_bundles
+from grice.models.folder import open_folder, shipped_models
 from grice_research.rows import VERDICTS, legend
 from grice_research.runs import NOT_MEASURED, counted
 
@@ -28,21 +28,21 @@ MARK = "†"
 UNKNOWN = "of an unknown version"
 METRIC = re.compile(r"(?:^|\+)([a-z_]+):(\d+)(?=[|+]|$)")
 """A metric with its version, as a signature, or one of several joined by +, begins."""
-BUNDLE = re.compile(r"(?<![\w.-])([a-z0-9][\w.-]*)@([0-9a-f]{8})(?![0-9a-f])")
+FOLDER = re.compile(r"(?<![\w.-])([a-z0-9][\w.-]*)@([0-9a-f]{8})(?![0-9a-f])")
 DATA = re.compile(r"\|on:[^|+]*")
 LESS = " less "
 FIRST = re.compile(r"[a-z_]+")
 
 
 class Shipped(NamedTuple):
-    """Version by metric and digest by bundle."""
+    """Version by metric and digest by model."""
 
     versions: Mapping[str, str]
-    bundles: Mapping[str, str]
+    folders: Mapping[str, str]
 
 
 class Change(NamedTuple):
-    """A metric or bundle that was recorded as one thing and ships as another."""
+    """A metric or model that was recorded as one thing and ships as another."""
 
     recorded: str
     ships: str
@@ -50,29 +50,29 @@ class Change(NamedTuple):
 
 @cache
 def shipped() -> Shipped:
-    """Return the versions of metrics and the digests of shipped bundles."""
+    """Return the versions of metrics and the digests of shipped models."""
     versions = {name: metric.version for name, metric in find_metrics().metrics.items()}
-    return Shipped(versions, {name: open_bundle(name).digest for name in shipped_bundles()})
+    return Shipped(versions, {name: open_folder(name).digest for name in shipped_models()})
 
 
 def changes(signature: str, ships: Shipped | None = None) -> list[Change]:
-    """Return what a signature names that does not ship: metrics, or bundles if there are none.
+    """Return what a signature names that does not ship: metrics, or models if there are none.
 
     A metric whose version moved is enough to say so; its models have often moved with it.
 
     >>> changes("relevance:3|history:4", Shipped({"relevance": "4"}, {}))
     [Change(recorded='relevance 3', ships='relevance 4')]
     """
-    versions, bundles = ships or shipped()
+    versions, folders = ships or shipped()
     metrics = [
         Change(f"{name} {version}", f"{name} {versions[name]}" if name in versions else "")
         for name, version in METRIC.findall(signature)
         if versions.get(name) != version
     ]
     return metrics or [
-        Change(f"{name}@{digest}", f"{name}@{bundles[name]}")
-        for name, digest in BUNDLE.findall(DATA.sub("", signature))
-        if bundles.get(name, digest) != digest
+        Change(f"{name}@{digest}", f"{name}@{folders[name]}")
+        for name, digest in FOLDER.findall(DATA.sub("", signature))
+        if folders.get(name, digest) != digest
     ]
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.files import write_text
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -104,7 +104,7 @@ def _read() -> tuple[Overlap, ...]:
         )
 
 
-def _record(folder: Path, texts: Iterable[str], kind: Kind, data: Path | None) -> list[Overlap]:
+def _record(directory: Path, texts: Iterable[str], kind: Kind, data: Path | None) -> list[Overlap]:
     data = data or Path(os.environ.get("GRICE_DATA", "../shared/data"))
     sets = {name: _long(talks) for name, talks in _evaluated(data)}
     if not sets:
@@ -116,8 +116,8 @@ def _record(folder: Path, texts: Iterable[str], kind: Kind, data: Path | None) -
             for name, keys in sets.items():
                 if key in keys:
                     found[name].add(key)
-    bundle = open_bundle(folder)
-    model, digest = bundle.card.name, bundle.digest
+    folder = open_folder(directory)
+    model, digest = folder.card.name, folder.digest
     made = [
         Overlap(model, digest, kind, name, len(keys) / len(sets[name]), len(sets[name]))
         for name, keys in sorted(found.items())

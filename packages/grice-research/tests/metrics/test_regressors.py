@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grice.errors import BundleError
-from grice.models.bundle import open_bundle, write_card
+from grice.errors import ModelFolderError
+from grice.models.folder import open_folder, write_card
 from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
 from grice.models.protocols import Pair, PairClassifier
@@ -32,10 +32,10 @@ class Letters:
         return [len(text) > 9 for text in texts]
 
 
-def regressor(folder, reads, inputs):
+def regressor(directory, reads, inputs):
     layers = [(np.full((inputs, 1), 0.1, np.float32), np.zeros(1, np.float32))]
-    Mlp(layers).save(folder / "head.npz")
-    write_edges(folder / "edges.txt.gz", EDGES)
+    Mlp(layers).save(directory / "head.npz")
+    write_edges(directory / "edges.txt.gz", EDGES)
     facts = {
         "name": "tiny",
         "kind": "rating-regressor",
@@ -43,9 +43,9 @@ def regressor(folder, reads, inputs):
         "summary": "-",
         "licence": "-",
     }
-    write_card(folder, facts, {}, {"reads": reads}, files=("edges.txt.gz", "head.npz"))
-    bundle = open_bundle(folder)
-    return Regressor(bundle, read_settings(bundle, RegressorSettings), Letters())
+    write_card(directory, facts, {}, {"reads": reads}, files=("edges.txt.gz", "head.npz"))
+    folder = open_folder(directory)
+    return Regressor(folder, read_settings(folder, RegressorSettings), Letters())
 
 
 def test_edges_come_back_in_both_directions(tmp_path):
@@ -95,5 +95,5 @@ def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(tmp_path, re
 
 
 def test_another_reading_is_refused(tmp_path):
-    with pytest.raises(BundleError, match=r"settings\.reads: invalid enum value 'stars'"):
+    with pytest.raises(ModelFolderError, match=r"settings\.reads: invalid enum value 'stars'"):
         regressor(tmp_path, "stars", 3)

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from grice.errors import BundleError, InputError, MetricError, OutputError
-from grice.models.bundle import open_bundle
+from grice.errors import InputError, MetricError, ModelFolderError, OutputError
+from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice_research.training.adapt import adapt, train, train_metric
@@ -144,7 +144,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     folder = tmp_path / "mine"
     report = train("engagement", labelled(pairs, labels), models, folder)
     assert report.n == 60
-    card = open_bundle(folder).card
+    card = open_folder(folder).card
     assert card.settings["base"] == "bundle:engagement"
     assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
     head = models.load(f"file:{folder}")
@@ -203,7 +203,7 @@ def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
     stated = 'metric_models = "overlap_last_turn:'
     assert stated in card.read_text()
     card.write_text(card.read_text().replace(stated, f"{stated}9"))
-    with pytest.raises(BundleError, match="run grice train metric again"):
+    with pytest.raises(ModelFolderError, match="run grice train metric again"):
         ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from grice.cli import main
 from grice.data import Conversation, Span, Turn
-from grice.errors import BundleError, InputError, RecordError
+from grice.errors import InputError, ModelFolderError, RecordError
 from grice.models.embedded import Hidden
 from grice.models.protocols import TaggedSpan
 from grice_tasks.cider.find import (
@@ -249,7 +249,7 @@ def test_arrays_that_do_not_fit_are_refused(links_file):
         kept = dict(arrays)
     kept["out_weight"] = kept["out_weight"][:, :90]
     np.savez(links_file, **kept)
-    with pytest.raises(BundleError, match="do not fit"):
+    with pytest.raises(ModelFolderError, match="do not fit"):
         LinkHead(links_file)
 
 
@@ -281,7 +281,7 @@ def test_a_model_without_links_is_refused_by_name(tmp_path, capsys):
     talk.write_text("A: Hello there.\nB: Hello to you.\n")
     assert main(["cider", str(talk), "--model", "bundle:extraction"]) == 2
     message = " ".join(capsys.readouterr().err.split())
-    assert "bundle:extraction finds no links: name a bundle such as bundle:triplets" in message
+    assert "bundle:extraction finds no links: name a model such as bundle:triplets" in message
 
 
 def test_an_event_ends_before_the_connective_that_its_tagger_took_in():
@@ -298,9 +298,9 @@ def test_an_event_ends_before_the_connective_that_its_tagger_took_in():
 
 def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, capsys):
     pytest.importorskip("ctranslate2")
-    from grice.models.bundle import shipped_bundles
+    from grice.models.folder import shipped_models
 
-    if "triplets" not in shipped_bundles():
+    if "triplets" not in shipped_models():
         pytest.skip("the heads are not in this checkout")
     talk = tmp_path / "talk.txt"
     talk.write_text("A: I missed the bus because I overslept.\nB: So you are late for work?\n")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder, shipped_models
 from grice_tasks.explagraphs.embedding import TokenLikeness, facts_to_encode
 from grice_tasks.explagraphs.samples import Prediction, Sample
 from grice_tasks.explagraphs.scores import score_sample
@@ -13,7 +13,7 @@ GOLD = "(zoos; is a; place)(place; causes; harm)(harm; not desires; bad)"
 
 @pytest.fixture(scope="module")
 def likeness():
-    encoder = EmbeddedEncoder(open_bundle(shipped_bundles()["encoder"]), mode="exact", threads=1)
+    encoder = EmbeddedEncoder(open_folder(shipped_models()["encoder"]), mode="exact", threads=1)
     sample = Sample("1", "Zoos are bad.", "Zoos do harm.", "support", (GOLD,))
     return TokenLikeness(encoder, facts_to_encode([sample], []))
 

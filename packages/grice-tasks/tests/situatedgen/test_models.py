@@ -134,7 +134,7 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
 
 
 def test_a_place_takes_its_article_with_it(context, contrast):
-    bundle = contrast.bundle
+    folder = contrast.folder
     templates = [
         Template(
             f"The {quantity} of the United States is large.",
@@ -143,8 +143,8 @@ def test_a_place_takes_its_article_with_it(context, contrast):
         )
         for quantity in ("population", "coffee")
     ] + [Template("Tourists love Chile.", ("Tourists", "Chile"), ("", "GEO"))]
-    recomposer = Recomposer(templates, Frames(bundle.path("classes.txt.gz")),
-                            bundle.path("together.npz"), contrast.judge, context.tagger,
+    recomposer = Recomposer(templates, Frames(folder.file("classes.txt.gz")),
+                            folder.file("together.npz"), contrast.judge, context.tagger,
                             contrast.encoder)  # fmt: skip
     lines = [("population", "Canada", "coffee", "Brazil"),
              ("Tourists", "Netherlands", "coffee", "Kenya")]  # fmt: skip

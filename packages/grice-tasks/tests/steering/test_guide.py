@@ -9,7 +9,7 @@ import pytest
 import toy_model
 from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.models.decoding import Sampler
 from grice_tasks.steering.dialogue import Sampling
 from grice_tasks.steering.guide import GuidedChoice, load_guide
@@ -129,10 +129,10 @@ def test_a_guide_that_was_saved_writes_the_same(trained, tmp_path):
 
 
 def test_a_folder_with_another_model_is_no_guide():
-    from grice.models.bundle import shipped_bundles
+    from grice.models.folder import shipped_models
 
-    with pytest.raises(BundleError, match="where a guide is needed"):
-        load_guide(shipped_bundles()["engagement"])
+    with pytest.raises(ModelFolderError, match="where a guide is needed"):
+        load_guide(shipped_models()["engagement"])
 
 
 @pytest.mark.parametrize("label", [True, False])

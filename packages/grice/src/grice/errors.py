@@ -3,7 +3,7 @@
     GriceError                  exit status 2
     ├── InputError              a file, record or argument that cannot be used
     │   └── RecordError         one broken record of a file; the others are still good
-    ├── BundleError             a model folder that is missing, incomplete or changed
+    ├── ModelFolderError             a model folder that is missing, incomplete or changed
     ├── ModelError              a model that cannot be opened or did not answer
     ├── MetricError             a metric that is unknown, badly declared or misused
     ├── StoppedError            a run that must not go on: a limit is reached, an endpoint is down
@@ -67,7 +67,7 @@ def _record_error(problem: str, file: str, line: int | None, field: str | None) 
     return RecordError(problem, file=file, line=line, field=field)
 
 
-class BundleError(GriceError):
+class ModelFolderError(GriceError):
     """A model folder that is missing, incomplete or changed."""
 
 

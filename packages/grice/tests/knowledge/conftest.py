@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from grice.models import bundle
+from grice.models import folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,11 +47,11 @@ def encoder() -> WordEncoder:
 def write_card() -> Callable[..., Path]:
     """Writes a card that describes whatever files lie in a folder."""
 
-    def write(folder: Path, kind: str, settings: dict[str, object]) -> Path:
-        (folder / "card.toml").unlink(missing_ok=True)
-        files = [path.name for path in sorted(folder.iterdir())]
+    def write(directory: Path, kind: str, settings: dict[str, object]) -> Path:
+        (directory / "card.toml").unlink(missing_ok=True)
+        files = [path.name for path in sorted(directory.iterdir())]
         facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "-", "licence": "-"}
-        bundle.write_card(folder, facts, {}, settings, files=files)
-        return folder
+        folder.write_card(directory, facts, {}, settings, files=files)
+        return directory
 
     return write

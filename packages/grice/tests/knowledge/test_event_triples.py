@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.knowledge.events import clause_problem, with_people_apart
 from grice.knowledge.extraction import (
     RELATIONS,
@@ -20,7 +20,7 @@ from grice.knowledge.extraction import (
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.schema import load_schema
 from grice.metrics.engagement import surface
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import TaggedSpan
 from grice.text.contractions import written_out
@@ -28,7 +28,7 @@ from grice.text.events import event_text, reaction, read_event
 from grice.text.repetition import novelty
 from grice.text.script import unreadable
 
-BUNDLE = open_bundle("extraction")
+FOLDER = open_folder("extraction")
 SCHEMA = load_schema("atomic2020")
 
 
@@ -62,8 +62,8 @@ class ClauseTagger:
                 yield TaggedSpan(start, start + len(words), "event", 0.9)
 
 
-def extractor_of(bundle=BUNDLE, tagger=None):
-    return TripleExtractor(bundle, read_settings(bundle, ExtractorSettings), tagger)
+def extractor_of(folder=FOLDER, tagger=None):
+    return TripleExtractor(folder, read_settings(folder, ExtractorSettings), tagger)
 
 
 @pytest.fixture(scope="module")
@@ -232,17 +232,17 @@ def test_a_reply_does_not_depend_on_its_neighbours(shipped):
 )
 def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, problem):
     (tmp_path / "cues.toml").write_text(content, "utf-8")
-    bundle = open_bundle(write_card(tmp_path, "extractor", settings))
-    with pytest.raises(BundleError, match=problem):
-        extractor_of(bundle, ClauseTagger())
+    folder = open_folder(write_card(tmp_path, "extractor", settings))
+    with pytest.raises(ModelFolderError, match=problem):
+        extractor_of(folder, ClauseTagger())
 
 
 def test_cues_can_be_changed(tmp_path, write_card, tagger):
-    cues = BUNDLE.path("cues.toml").read_text("utf-8")
+    cues = FOLDER.file("cues.toml").read_text("utf-8")
     (tmp_path / "cues.toml").write_text(
         cues.replace("[weights.xEffect]", "[weights.xEffect]\none = -50.0"), "utf-8"
     )
-    changed = extractor_of(open_bundle(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
+    changed = extractor_of(open_folder(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
     assert "xEffect" not in triples(extracted(changed, "I fell because I ran.", least=None))
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from grice.data import KnownTail, Triple
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.knowledge.generative import (
     GenerativeKnowledge,
     GenerativeSettings,
@@ -14,9 +14,9 @@ from grice.knowledge.generative import (
 )
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import KnowledgeBase
-from grice.models.bundle import Bundle, Card, open_bundle
 from grice.models.cache import Cache, CachedGenerator
 from grice.models.embedded import EmbeddedGenerator
+from grice.models.folder import Card, ModelFolder, open_folder
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import Generated
 
@@ -46,21 +46,21 @@ class Written:
         return [self.probabilities[key] for key in zip(prompts, texts, begin, strict=True)]
 
 
-def bundle_of(tmp_path, **settings):
+def folder_of(tmp_path, **settings):
     stated = {"schema": "atomic2020", "given": 2.0, "usual": -1.0, "bias": 0.5, **settings}
-    return Bundle(
+    return ModelFolder(
         tmp_path, Card("tiny", "generative-knowledge", "1", "-", "-", {}, settings=stated), "0"
     )
 
 
-def knowledge_of(bundle, generator):
-    return GenerativeKnowledge(bundle, read_settings(bundle, GenerativeSettings), generator)
+def knowledge_of(folder, generator):
+    return GenerativeKnowledge(folder, read_settings(folder, GenerativeSettings), generator)
 
 
 @pytest.fixture(scope="module")
 def shipped():
-    bundle = open_bundle("comet")
-    return knowledge_of(bundle, EmbeddedGenerator(bundle, mode="exact", threads=1))
+    folder = open_folder("comet")
+    return knowledge_of(folder, EmbeddedGenerator(folder, mode="exact", threads=1))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_persons_have_one_spelling_and_other_letters_stay():
 def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
     texts = ("to see persony ' s mother", "see persony ' s mother", ",", "don ' t know", "to rest")
     generator = Written(texts)
-    tails = knowledge_of(bundle_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
+    tails = knowledge_of(folder_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
     assert [tail.tail for tail in tails[0]] == ["to see PersonY's mother", "don't know", "to rest"]
     assert tails[0][0] == KnownTail("x runs", "to see PersonY's mother", 1.0, 0.0, "tiny")
     assert generator.asked == [("PersonX runs", "<xWant>")]
@@ -102,7 +102,7 @@ def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
 
 def test_an_event_asked_for_twice_is_written_once(tmp_path):
     generator = Written(("to rest",))
-    knowledge = knowledge_of(bundle_of(tmp_path), generator)
+    knowledge = knowledge_of(folder_of(tmp_path), generator)
     first, second, third = knowledge.tails(["x runs", "PersonX runs.", " "], ["xWant"] * 3, 1)
     assert (first[0].tail, second[0].tail, third) == ("to rest", "to rest", [])
     assert first[0].head == "x runs"
@@ -112,7 +112,7 @@ def test_an_event_asked_for_twice_is_written_once(tmp_path):
 def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
     given = ("PersonX runs", "tired", "<xReact>"), -1.0
     usual = ("", "tired", "<xReact>"), -3.0
-    knowledge = knowledge_of(bundle_of(tmp_path), Written((), [given, usual]))
+    knowledge = knowledge_of(folder_of(tmp_path), Written((), [given, usual]))
     triples = [Triple("PersonX runs", "xReact", "PersonX feels tired"), Triple("", "xReact", "x")]
     value, nothing = knowledge.plausibility(triples)
     assert value == pytest.approx(1 / (1 + math.exp(-(2.0 * -1.0 - 1.0 * -3.0 + 0.5))), abs=1e-6)
@@ -120,7 +120,7 @@ def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path):
-    knowledge = knowledge_of(bundle_of(tmp_path), Written(("to rest",)))
+    knowledge = knowledge_of(folder_of(tmp_path), Written(("to rest",)))
     with pytest.raises(InputError, match=r"'xWnat'; did you mean 'xWant'"):
         knowledge.tails(["PersonX runs"], ["xWnat"], 1)
     with pytest.raises(InputError, match="xWnat"):
@@ -129,8 +129,8 @@ def test_what_cannot_be_asked_is_refused(tmp_path):
         knowledge.tails(["a", "b"], ["xWant"], 1)
     with pytest.raises(InputError, match="0 tails"):
         knowledge.tails(["a"], ["xWant"], 0)
-    with pytest.raises(BundleError, match=r"settings\.usual"):
-        knowledge_of(bundle_of(tmp_path, usual="much"), Written())
+    with pytest.raises(ModelFolderError, match=r"settings\.usual"):
+        knowledge_of(folder_of(tmp_path, usual="much"), Written())
     assert knowledge.tails([], [], 1) == []
     assert knowledge.plausibility([]) == []
 
@@ -158,9 +158,9 @@ def test_likelihoods_of_a_batch_are_those_of_each_alone(shipped):
 
 
 def test_both_modes_give_the_same_tails():
-    bundle = open_bundle("comet")
+    folder = open_folder("comet")
     exact, fast = (
-        knowledge_of(bundle, EmbeddedGenerator(bundle, mode=mode, threads=threads))
+        knowledge_of(folder, EmbeddedGenerator(folder, mode=mode, threads=threads))
         for mode, threads in (("exact", 1), ("fast", 2))
     )
     asked = list(HEADS) * 12, [name for name in SCHEMA.group("accent") for _ in HEADS]
@@ -213,9 +213,9 @@ def test_what_was_written_is_kept(tmp_path, shipped):
             Counting.calls += len(prompts)
             return super().generate(prompts, count=count, begin=begin)
 
-    bundle = open_bundle("comet")
+    folder = open_folder("comet")
     cache = Cache(tmp_path)
-    kept = knowledge_of(bundle, CachedGenerator(Counting(bundle, mode="exact", threads=1), cache))
+    kept = knowledge_of(folder, CachedGenerator(Counting(folder, mode="exact", threads=1), cache))
     asked = list(HEADS), ["xWant"] * len(HEADS)
     assert kept.tails(*asked, 3) == kept.tails(*asked, 3) == shipped.tails(*asked, 3)
     assert Counting.calls == len(HEADS)

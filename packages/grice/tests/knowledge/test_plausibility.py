@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from grice.data import KnownTail, Span, Triple
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.knowledge.plausibility import (
     Bilinear,
     TripleHead,
     TripleSettings,
 )
-from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 
 SETTINGS = {
@@ -24,8 +24,8 @@ SETTINGS = {
 }
 
 
-def head_of(bundle, encoder):
-    return TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
+def head_of(folder, encoder):
+    return TripleHead(folder, read_settings(folder, TripleSettings), encoder)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def folder(tmp_path, encoder):
 
 @pytest.fixture
 def head(folder, encoder, write_card):
-    return head_of(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
+    return head_of(open_folder(write_card(folder, "triple-head", SETTINGS)), encoder)
 
 
 def test_plausibility_is_the_stated_formula(head, folder, encoder):
@@ -113,15 +113,15 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
 def test_settings_that_do_not_fit_the_networks_are_refused(
     folder, encoder, write_card, settings, message
 ):
-    bundle = open_bundle(write_card(folder, "triple-head", settings))
-    with pytest.raises(BundleError, match=message):
-        head_of(bundle, encoder)
+    opened = open_folder(write_card(folder, "triple-head", settings))
+    with pytest.raises(ModelFolderError, match=message):
+        head_of(opened, encoder)
 
 
 @pytest.fixture(scope="module")
 def shipped():
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    return head_of(open_bundle("plausibility"), encoder)
+    encoder = EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
+    return head_of(open_folder("plausibility"), encoder)
 
 
 def test_the_shipped_head_tells_sense_from_nonsense(shipped):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from grice.data import Triple
-from grice.errors import BundleError, InputError, RecordError
+from grice.errors import InputError, ModelFolderError, RecordError
 from grice.knowledge.own import read_triples
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes, StoredKnowledge, TripleStore
 from grice.knowledge.wording import head_text
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 
 SCHEMA = load_schema("atomic2020")
 KNOWN = [
@@ -81,7 +81,7 @@ def build(tmp_path, encoder, write_card):
 
 @pytest.fixture
 def store(build):
-    return TripleStore(open_bundle(build(KNOWN)))
+    return TripleStore(open_folder(build(KNOWN)))
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_known_tails_have_their_source_and_come_once(store):
 def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, own):
     heads = events(5, 300)
     rows = [Triple(head, "xWant", "to rest", source="made") for head in heads]
-    stored = TripleStore(open_bundle(build(KNOWN if own else rows)))
+    stored = TripleStore(open_folder(build(KNOWN if own else rows)))
     knowledge = StoredKnowledge(stored.with_triples(rows if own else [], "own"), encoder)
     asked = [head.replace("old", "very old") for head in heads[:40]]
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
@@ -147,7 +147,7 @@ def test_the_best_known_tail_is_under_the_relation_asked_for(knowledge):
 def test_the_folder_is_never_written(build, encoder):
     folder = build(KNOWN)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    opened = TripleStore(open_bundle(folder))
+    opened = TripleStore(open_folder(folder))
     assert opened.find(["cake"], 9)
     assert StoredKnowledge(opened, encoder).nearest(["PersonX bakes a cake"], 3)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -157,16 +157,16 @@ def test_files_that_do_not_belong_together_are_refused(build, write_card):
     folder = build(KNOWN)
     np.save(folder / "heads.npy", np.zeros((2, 48), np.int8))
     write_card(folder, "knowledge", SETTINGS)
-    with pytest.raises(BundleError, match=r"shape \(2, 48\), \(3, 48\) is needed"):
-        TripleStore(open_bundle(folder))
+    with pytest.raises(ModelFolderError, match=r"shape \(2, 48\), \(3, 48\) is needed"):
+        TripleStore(open_folder(folder))
     (folder / "triples.sqlite").write_bytes(b"SQLite format 3\0" + b"no data base" * 100)
     write_card(folder, "knowledge", SETTINGS)
-    with pytest.raises(BundleError, match="not a store of triples"):
-        TripleStore(open_bundle(folder))
+    with pytest.raises(ModelFolderError, match="not a store of triples"):
+        TripleStore(open_folder(folder))
 
 
 def test_the_shipped_store_holds_everyday_events():
-    store = TripleStore(open_bundle("atomic"))
+    store = TripleStore(open_folder("atomic"))
     assert store.counts().keys() == set(store.schema.group("accent"))
     assert len(store) > 200_000
     assert store.tails_of("PersonX accepts the dare", "xWant")
@@ -207,7 +207,7 @@ def test_own_triples_never_make_known_ones_less_similar(build, encoder):
     draw = random.Random(11)
     heads = events(11, 150, 3)
     rows = [Triple(h, "xWant", f"to {draw.choice(WORDS)}", source="made") for h in heads[::2]]
-    base = StoredKnowledge(TripleStore(open_bundle(build(rows))), encoder)
+    base = StoredKnowledge(TripleStore(open_folder(build(rows))), encoder)
     triples = [Triple(head, "xWant", f"to {draw.choice(WORDS)}") for head in heads[1::4]]
     before = base.best_known(triples)
     for head in draw.sample(heads, 6):
@@ -259,7 +259,7 @@ def test_the_first_line_that_is_no_triple_is_named(tmp_path, name, line, message
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_bytes(b"PersonX \xff runs")
-    with pytest.raises(BundleError, match=r"a\.tsv: not UTF-8 at byte 8"):
+    with pytest.raises(ModelFolderError, match=r"a\.tsv: not UTF-8 at byte 8"):
         read_triples(path, SCHEMA)
-    with pytest.raises(BundleError, match="cannot be read"):
+    with pytest.raises(ModelFolderError, match="cannot be read"):
         read_triples(tmp_path, SCHEMA)

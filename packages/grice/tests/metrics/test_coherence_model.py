@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.coherence import (
     ALONE,
     AROUND,
@@ -40,9 +40,9 @@ from grice.metrics.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.models.bundle import open_bundle
 from grice.models.cache import Cache, CachedEncoder
 from grice.models.embedded import EmbeddedEncoder, Hidden
+from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
 
@@ -59,7 +59,7 @@ def unit(count, seed=0, size=D):
 
 @pytest.fixture(scope="module")
 def bigrams():
-    return Bigrams.load(open_bundle("coherence").path("bigrams.npz"))
+    return Bigrams.load(open_folder("coherence").file("bigrams.npz"))
 
 
 def numbers(texts, bigrams):
@@ -299,14 +299,14 @@ class CountingEngine:
 
 @pytest.fixture(scope="module")
 def engine():
-    encoder = open_bundle(open_bundle("coherence").card.encoder)
+    encoder = open_folder(open_folder("coherence").card.encoder)
     return CountingEngine(EmbeddedEncoder(encoder, mode="exact", threads=1))
 
 
-def head_of(engine, bundle=None):
-    bundle, cache = bundle or open_bundle("coherence"), Cache(None)
+def head_of(engine, folder=None):
+    folder, cache = folder or open_folder("coherence"), Cache(None)
     encoder = CachedEncoder(engine, cache)
-    return DialogueHead(bundle, read_settings(bundle, DialogueSettings), encoder, cache), encoder
+    return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder, cache), encoder
 
 
 def talk(count):
@@ -347,10 +347,10 @@ def test_a_long_conversation_is_read_in_stretches(engine):
     ("We had a lovely dinner last {}.", ("night", "triangle")),
 ])  # fmt: skip
 def test_a_word_from_elsewhere_is_odd(engine, text, word):
-    bundle = open_bundle("coherence")
-    settings = read_settings(bundle, DialogueSettings)
+    folder = open_folder("coherence")
+    settings = read_settings(folder, DialogueSettings)
     shipped = ReplacedTokenDetector(
-        Mlp.load(bundle.path("misfits.npz")), settings.reach, settings.sharpness, "shipped"
+        Mlp.load(folder.file("misfits.npz")), settings.reach, settings.sharpness, "shipped"
     )
     texts = [text.format(each) for each in word]
     read = zip(texts, engine.hidden(texts), strict=True)
@@ -363,6 +363,6 @@ def test_a_word_from_elsewhere_is_odd(engine, text, word):
     ("settings", "missing"), [({}, "decay"), ({"decay": 0.6, "reach": 1}, "sharpness")]
 )
 def test_a_model_without_settings_is_refused(engine, settings, missing):
-    bundle = open_bundle("coherence")
-    with pytest.raises(BundleError, match=missing):
-        head_of(engine, replace(bundle, card=replace(bundle.card, settings=settings)))
+    folder = open_folder("coherence")
+    with pytest.raises(ModelFolderError, match=missing):
+        head_of(engine, replace(folder, card=replace(folder.card, settings=settings)))

@@ -9,7 +9,7 @@ import pytest
 
 import grice
 from grice.data import FeatureEvidence, Response, Turn
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.engagement import (
     SURFACE,
     Explained,
@@ -21,8 +21,8 @@ from grice.metrics.engagement import (
     part_names,
     surface,
 )
-from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 from grice.models.protocols import Pair, PairClassifier
 
@@ -116,14 +116,14 @@ def test_replies_of_equal_length_differ_by_what_they_say():
     assert lively > dull + 0.05
 
 
-def head_of(bundle):
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    return ReplyHead(bundle, read_settings(bundle, ReplySettings), encoder)
+def head_of(folder):
+    encoder = EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
+    return ReplyHead(folder, read_settings(folder, ReplySettings), encoder)
 
 
 @pytest.fixture(scope="module")
 def head():
-    return head_of(open_bundle("engagement"))
+    return head_of(open_folder("engagement"))
 
 
 PAIRS = [
@@ -170,11 +170,11 @@ def test_the_bits_do_not_depend_on_the_company(head):
 )
 def test_settings_that_do_not_fit_are_named(tmp_path, old, new, says):
     folder = tmp_path / "broken"
-    shutil.copytree(open_bundle("engagement").folder, folder)
+    shutil.copytree(open_folder("engagement").path, folder)
     card = folder / "card.toml"
     card.write_text(card.read_text("utf-8").replace(old, new), "utf-8")
-    with pytest.raises(BundleError, match=says):
-        head_of(open_bundle(folder))
+    with pytest.raises(ModelFolderError, match=says):
+        head_of(open_folder(folder))
 
 
 def test_the_scale_takes_counts_as_logarithms_and_cuts_what_is_far():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from grice.data import FeatureEvidence
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.fluency import FluencyModel
-from grice.models.bundle import file_sha256, open_bundle, shipped_bundles
+from grice.models.folder import file_sha256, open_folder, shipped_models
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
 
@@ -108,7 +108,7 @@ def folder_of(path, *, usual=USUAL, begin="<s>"):
         'name = "tiny"\nkind = "generator"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
         f'[settings]\nbegin = "{begin}"\n[files]\n{sums}\n'
     )
-    return open_bundle(path)
+    return open_folder(path)
 
 
 @pytest.fixture
@@ -144,9 +144,9 @@ def test_no_text_is_no_question(fluency):
 
 @pytest.mark.parametrize(("usual", "begin"), [(USUAL[:-1], "<s>"), (USUAL, "<start>")])
 def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, begin):
-    bundle = folder_of(tmp_path / "bundle", usual=usual, begin=begin)
-    with pytest.raises(BundleError, match=r"usual\.npy has \d numbers for 6 pieces"):
-        FluencyModel(bundle, model)
+    folder = folder_of(tmp_path / "bundle", usual=usual, begin=begin)
+    with pytest.raises(ModelFolderError, match=r"usual\.npy has \d numbers for 6 pieces"):
+        FluencyModel(folder, model)
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +181,8 @@ def test_where_there_is_nothing_to_judge_it_says_so(judge):
 
 def test_weights_must_be_stated(tmp_path):
     folder = tmp_path / "head"
-    shutil.copytree(shipped_bundles()["relevance"], folder)
+    shutil.copytree(shipped_models()["relevance"], folder)
     card = folder / "card.toml"
     card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
-    with pytest.raises(BundleError, match="weight_shift is missing"):
+    with pytest.raises(ModelFolderError, match="weight_shift is missing"):
         ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")

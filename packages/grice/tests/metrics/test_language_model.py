@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.models.loader import ModelLoader
 from grice.models.protocols import (
     CausalGenerator,
@@ -131,7 +131,7 @@ def test_as_many_prompts_as_texts(model):
 
 def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
     folder = write(tmp_path / "model", max_tokens=4)
-    with pytest.raises(BundleError, match="found 4"):
+    with pytest.raises(ModelFolderError, match="found 4"):
         models.load(f"file:{folder}")
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from grice import Conversation, Turn
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.registry import find_metrics
-from grice.models.bundle import write_card
 from grice.models.conversion import convert, convert_states
+from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import Segment
@@ -186,11 +186,11 @@ def test_segments_without_tokens_have_a_state_of_zeros(folder, models):
 def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp_path):
     source = write_folder(folder / "source")
     for layers, dimensions in ((LAYERS + 1, HIDDEN), (1, HIDDEN + 1), (0, HIDDEN)):
-        with pytest.raises(BundleError, match=f"{layers} layers and {dimensions} exponents"):
+        with pytest.raises(ModelFolderError, match=f"{layers} layers and {dimensions} exponents"):
             convert_states(source, tmp_path, layers, [0] * dimensions)
 
 
 def test_heads_of_another_model_are_refused(folder, models):
     base = states_of(folder, "base", [0] * HIDDEN)
-    with pytest.raises(BundleError, match="65 dimensions to 3 flaws"):
+    with pytest.raises(ModelFolderError, match="65 dimensions to 3 flaws"):
         models.load(heads_of(folder, "wrong", base, HIDDEN + 1))

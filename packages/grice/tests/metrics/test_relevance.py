@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grice.data import Response, Turn, TurnEvidence
-from grice.errors import BundleError, MetricError
+from grice.errors import MetricError, ModelFolderError
 from grice.metrics.relevance import (
     PairHead,
     PairSettings,
@@ -17,8 +17,8 @@ from grice.metrics.relevance import (
     pair_features,
     relevance,
 )
-from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 from grice.models.protocols import Pair, PairClassifier
 from grice.scoring import load
@@ -170,13 +170,13 @@ class CountingEncoder:
         return self._encoder.truncated(texts)
 
 
-def head_of(bundle, encoder):
-    return PairHead(bundle, read_settings(bundle, PairSettings), encoder)
+def head_of(folder, encoder):
+    return PairHead(folder, read_settings(folder, PairSettings), encoder)
 
 
 @pytest.fixture(scope="module")
 def engine():
-    return EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    return EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def encoder(engine):
 
 @pytest.fixture
 def head(encoder):
-    return head_of(open_bundle("relevance"), encoder)
+    return head_of(open_folder("relevance"), encoder)
 
 
 @pytest.fixture(scope="module")
@@ -216,10 +216,10 @@ def test_fitting_replies_beat_unfitting_ones(head):
 
 
 def test_the_cosine_with_the_last_turn_adds_its_weight_to_the_log_odds(encoder):
-    bundle = open_bundle("relevance")
+    folder = open_folder("relevance")
     pair = Pair(("Hi, how was your weekend?", "We went camping at the lake."), "Was the lake cold?")
     without, with_cosine = (
-        PairHead(bundle, PairSettings(decay=0.6, weight_cosine=weight), encoder).classify([pair])[0]
+        PairHead(folder, PairSettings(decay=0.6, weight_cosine=weight), encoder).classify([pair])[0]
         for weight in (0.0, 3.0)
     )
     last, reply = encoder.encode([pair.left[-1], pair.right])
@@ -313,12 +313,14 @@ def test_the_summary_holds_last_whole_and_previous_turn():
     assert summary[1] == pytest.approx([0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0])
 
 
-def test_a_bundle_without_its_decay_is_refused(encoder):
-    bundle = open_bundle("relevance")
+def test_a_model_without_its_decay_is_refused(encoder):
+    folder = open_folder("relevance")
     broken = msgspec.structs.replace(
-        bundle, card=msgspec.structs.replace(bundle.card, settings={"decay": 3})
+        folder, card=msgspec.structs.replace(folder.card, settings={"decay": 3})
     )
-    with pytest.raises(BundleError, match=r"settings\.decay: expected `float` <= 1.0, found 3"):
+    with pytest.raises(
+        ModelFolderError, match=r"settings\.decay: expected `float` <= 1.0, found 3"
+    ):
         head_of(broken, encoder)
 
 
@@ -332,5 +334,7 @@ def test_an_encoder_of_another_width_is_refused():
         def truncated(self, texts):
             return [False] * len(texts)
 
-    with pytest.raises(BundleError, match="vectors of 384 numbers, the encoder narrow gives 2"):
-        head_of(open_bundle("relevance"), Narrow()).classify([Pair(("a",), "b")])
+    with pytest.raises(
+        ModelFolderError, match="vectors of 384 numbers, the encoder narrow gives 2"
+    ):
+        head_of(open_folder("relevance"), Narrow()).classify([Pair(("a",), "b")])

@@ -7,7 +7,7 @@ import pytest
 from grice.cli import main
 from grice.data import Score, to_json
 from grice.evaluation.scores import current_signature, read_scores
-from grice.models.bundle import open_bundle, shipped_model
+from grice.models.folder import open_folder, shipped_model
 
 
 def test_a_former_option_is_refused_with_its_present_name(capsys):
@@ -30,4 +30,4 @@ def test_signatures_are_read_with_the_present_names_of_models(tmp_path):
 
 def test_a_former_model_is_the_present_one():
     with pytest.warns(FutureWarning, match="bundle:fit is called bundle:context-relevance now"):
-        assert shipped_model.find("fit") == open_bundle("context-relevance")
+        assert shipped_model.find("fit") == open_folder("context-relevance")

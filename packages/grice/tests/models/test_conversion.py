@@ -17,7 +17,7 @@ from decoders import (
 )
 from tokenizers import Tokenizer
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.conversion import convert
 
 TEXT = "we bread a bird, 42 times"
@@ -107,7 +107,7 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
     source.write_bytes(source.read_bytes()[:kept])
     target = tmp_path / "model"
     target.mkdir()
-    with pytest.raises(BundleError, match=r"model\.gguf: "):
+    with pytest.raises(ModelFolderError, match=r"model\.gguf: "):
         convert(source, target)
     assert not list(target.iterdir())
 
@@ -124,14 +124,14 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
 def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
     source = write_gguf(tmp_path / "model.gguf", weights(), **changed)
     (tmp_path / "model").mkdir()
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(ModelFolderError, match=message):
         convert(source, tmp_path / "model")
 
 
 def test_an_empty_or_missing_file_is_refused(tmp_path):
     (tmp_path / "empty.gguf").touch()
     for name in ("empty.gguf", "missing.gguf"):
-        with pytest.raises(BundleError, match=name):
+        with pytest.raises(ModelFolderError, match=name):
             convert(tmp_path / name, tmp_path)
 
 
@@ -147,7 +147,7 @@ def test_an_empty_or_missing_file_is_refused(tmp_path):
 def test_a_folder_of_another_kind_is_refused(tmp_path, config, message):
     source = write_folder(tmp_path / "source", **config)
     (tmp_path / "model").mkdir()
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(ModelFolderError, match=message):
         convert(source, tmp_path / "model")
 
 
@@ -157,10 +157,10 @@ def test_a_folder_that_lacks_or_cuts_a_file_is_refused(tmp_path, name):
     (tmp_path / "model").mkdir()
     whole = (source / name).read_bytes()
     (source / name).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BundleError, match=name.replace(".", r"\.")):
+    with pytest.raises(ModelFolderError, match=name.replace(".", r"\.")):
         convert(source, tmp_path / "model")
     (source / name).unlink()
-    with pytest.raises(BundleError, match=r"safetensors is missing|No such file"):
+    with pytest.raises(ModelFolderError, match=r"safetensors is missing|No such file"):
         convert(source, tmp_path / "model")
 
 
@@ -169,10 +169,10 @@ def test_a_missing_or_infinite_weight_is_named(tmp_path):
     name = "model.layers.1.mlp.up_proj.weight"
     (tmp_path / "model").mkdir()
     tensors[name][0, 0] = np.inf
-    with pytest.raises(BundleError, match=f"{name} holds values"):
+    with pytest.raises(ModelFolderError, match=f"{name} holds values"):
         convert(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
     del tensors[name]
-    with pytest.raises(BundleError, match=f"{name} is missing"):
+    with pytest.raises(ModelFolderError, match=f"{name} is missing"):
         convert(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
 
 
@@ -180,7 +180,7 @@ def test_a_type_of_numbers_that_is_not_read_is_named(tmp_path):
     source = write_folder(tmp_path / "source")
     write_safetensors(source / "model.safetensors", weights(), "F64")
     (tmp_path / "model").mkdir()
-    with pytest.raises(BundleError, match="F64"):
+    with pytest.raises(ModelFolderError, match="F64"):
         convert(source, tmp_path / "model")
 
 

@@ -6,9 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
-from grice.errors import BundleError
-from grice.models.bundle import open_bundle, shipped_bundles
+from grice.errors import ModelFolderError
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder, shipped_models
 
 WORDS = "we went to the old market by train and bought some fresh bread for dinner".split()  # noqa: SIM905
 
@@ -21,7 +21,7 @@ def texts():
 
 @pytest.fixture(scope="module", params=["exact", "fast"])
 def encoder(request):
-    return EmbeddedEncoder(open_bundle("encoder"), mode=request.param, threads=1)
+    return EmbeddedEncoder(open_folder("encoder"), mode=request.param, threads=1)
 
 
 def test_vectors_do_not_depend_on_batch_order_or_threads(encoder, texts):
@@ -36,16 +36,16 @@ def test_vectors_do_not_depend_on_batch_order_or_threads(encoder, texts):
 
 
 def test_more_threads_give_the_same_bits(texts):
-    bundle = open_bundle("encoder")
-    single = EmbeddedEncoder(bundle, mode="fast", threads=1).encode(texts)
-    three = EmbeddedEncoder(bundle, mode="fast", threads=3).encode(texts)
+    folder = open_folder("encoder")
+    single = EmbeddedEncoder(folder, mode="fast", threads=1).encode(texts)
+    three = EmbeddedEncoder(folder, mode="fast", threads=3).encode(texts)
     assert np.array_equal(single, three)
 
 
 def test_fast_stays_near_exact(texts):
-    bundle = open_bundle("encoder")
-    exact = EmbeddedEncoder(bundle, mode="exact", threads=1)
-    fast = EmbeddedEncoder(bundle, mode="fast", threads=1)
+    folder = open_folder("encoder")
+    exact = EmbeddedEncoder(folder, mode="exact", threads=1)
+    fast = EmbeddedEncoder(folder, mode="fast", threads=1)
     assert exact.identity != fast.identity
     cosines = [a @ b for a, b in zip(exact.encode(texts), fast.encode(texts), strict=True)]
     assert min(cosines) > 0.95  # the bound that docs/modes.md states
@@ -112,8 +112,8 @@ def test_offsets_of_a_long_text_point_at_its_end(encoder):
 
 def test_a_card_without_its_settings_is_refused(tmp_path):
     folder = tmp_path / "encoder"
-    shutil.copytree(shipped_bundles()["encoder"], folder)
+    shutil.copytree(shipped_models()["encoder"], folder)
     card = folder / "card.toml"
     card.write_text(card.read_text().replace("max_tokens = 256", ""))
-    with pytest.raises(BundleError, match=r"settings\.max_tokens is missing"):
-        EmbeddedEncoder(open_bundle(folder), mode="exact", threads=1)
+    with pytest.raises(ModelFolderError, match=r"settings\.max_tokens is missing"):
+        EmbeddedEncoder(open_folder(folder), mode="exact", threads=1)

@@ -10,7 +10,7 @@ import pytest
 from decoders import FEED, weights, write_folder
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from grice.errors import BundleError, ModelError
+from grice.errors import ModelError, ModelFolderError
 from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
 from grice.models.store.get import make_model
@@ -26,7 +26,7 @@ TEXTS = ["i eat bread", "you sleep late", "run"]
 PASSAGE = [Segment("A:"), Segment(" read a bad bread", scored=True), Segment(" a", scored=True)]
 
 
-def bundle(source, target, kind, **settings):
+def folder(source, target, kind, **settings):
     facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "", "licence": "MIT"}
     target.mkdir()
     make_model(source, target, facts, settings=settings)
@@ -130,7 +130,7 @@ def export(network, path, given):
 
 def test_a_classifier_of_transformers_is_opened_as_it_is(checkpoint, tmp_path):
     source, network = checkpoint
-    model = opened(bundle(source, tmp_path / "b", "transformers-nli"), PairClassifier)
+    model = opened(folder(source, tmp_path / "b", "transformers-nli"), PairClassifier)
     assert model.labels == ("contradiction", "entailment", "neutral")
     expected = plain(source, network)
     np.testing.assert_allclose(model.label_probabilities(PAIRS), expected, atol=1e-5)
@@ -146,7 +146,7 @@ def test_a_classifier_on_onnx_runtime_gives_what_transformers_gives(checkpoint, 
         (graph / name).write_bytes((source / name).read_bytes())
     given = inputs(network, *encoded(source, "i eat", "you run"))
     export(network, graph / "model.onnx", given)
-    model = opened(bundle(graph, tmp_path / "b", "onnx-nli"), PairClassifier, workers=2)
+    model = opened(folder(graph, tmp_path / "b", "onnx-nli"), PairClassifier, workers=2)
     np.testing.assert_allclose(model.label_probabilities(PAIRS), plain(source, network), atol=1e-5)
     assert model.classify(PAIRS[::-1]) == model.classify(PAIRS)[::-1]
 
@@ -163,7 +163,7 @@ def test_an_encoder_on_onnx_runtime_gives_unit_vectors(checkpoint, tmp_path, poo
     for name in ("config.json", "tokenizer.json"):
         (graph / name).write_bytes((source / name).read_bytes())
     export(body, graph / "model.onnx", inputs(network, *encoded(source, "i eat")))
-    model = opened(bundle(graph, tmp_path / "b", "onnx-encoder", pooling=pooling), Encoder)
+    model = opened(folder(graph, tmp_path / "b", "onnx-encoder", pooling=pooling), Encoder)
     vectors = model.encode([*TEXTS, ""])
     for text, vector in zip(TEXTS, vectors, strict=False):
         with torch.inference_mode():
@@ -180,7 +180,7 @@ def test_a_language_model_of_transformers_agrees_with_the_converted_one(tmp_path
     source = write_folder(
         tmp_path / "source", family, intermediate_size=FEED, tie_word_embeddings=True
     )
-    model = opened(bundle(source, tmp_path / "a", "transformers-lm"), CausalLM)
+    model = opened(folder(source, tmp_path / "a", "transformers-lm"), CausalLM)
     ids = [i for part in PASSAGE for i in encoded_alone(source, part.text)]
     network = transformers.AutoModelForCausalLM.from_pretrained(source).float().eval()
     with torch.inference_mode():
@@ -200,8 +200,8 @@ def test_a_language_model_that_lacks_a_weight_is_refused(tmp_path):
     source = write_folder(
         tmp_path / "source", tensors=tensors, intermediate_size=FEED, tie_word_embeddings=True
     )
-    with pytest.raises(BundleError, match=r"model\.norm\.weight is missing"):
-        opened(bundle(source, tmp_path / "b", "transformers-lm"), CausalLM)
+    with pytest.raises(ModelFolderError, match=r"model\.norm\.weight is missing"):
+        opened(folder(source, tmp_path / "b", "transformers-lm"), CausalLM)
 
 
 def encoded_alone(folder, text):
@@ -229,17 +229,17 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(
     tmp_path, monkeypatch, kind, missing, extra
 ):
     monkeypatch.setitem(sys.modules, missing, None)
-    folder = bundle(kept(tmp_path), tmp_path / "b", kind)
+    directory = folder(kept(tmp_path), tmp_path / "b", kind)
     with pytest.raises(ModelError, match=rf'pip install "grice\[{extra}\]"'):
-        opened(folder, PairClassifier)
+        opened(directory, PairClassifier)
 
 
 def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path):
     source = kept(tmp_path)
     (source / "model.onnx").unlink()
     (source / "model.safetensors").unlink()
-    with pytest.raises(BundleError, match=r"neither model\.onnx nor \*\.safetensors"):
-        bundle(source, tmp_path / "b", "onnx-nli")
+    with pytest.raises(ModelFolderError, match=r"neither model\.onnx nor \*\.safetensors"):
+        folder(source, tmp_path / "b", "onnx-nli")
     (source / "tokenizer.json").unlink()
-    with pytest.raises(BundleError, match=r"tokenizer\.json is missing"):
-        bundle(source, tmp_path / "c", "onnx-nli")
+    with pytest.raises(ModelFolderError, match=r"tokenizer\.json is missing"):
+        folder(source, tmp_path / "c", "onnx-nli")

@@ -11,8 +11,8 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from grice.errors import InputError
-from grice.models.bundle import file_sha256, open_bundle
 from grice.models.embedded import EmbeddedGenerator
+from grice.models.folder import file_sha256, open_folder
 from grice.models.protocols import TextScorer
 
 WORDS = ["<unk>", "<s>", "</s>", "to", "sleep", "eat", "bread", "happy", "tired", "run"]
@@ -34,7 +34,7 @@ def shape_of(name):
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory):
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny") / "generator"
     spec = transformer_spec.TransformerSpec.from_config(1, 2)
     rng = np.random.default_rng(4)
@@ -62,7 +62,7 @@ def bundle(tmp_path_factory):
         'name = "tiny"\nkind = "generator"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
         f"[settings]\nmax_tokens = 6\n[files]\n{sums}\n"
     )
-    return open_bundle(folder)
+    return open_folder(folder)
 
 
 def _child(part, step):
@@ -73,8 +73,8 @@ def _child(part, step):
 
 
 @pytest.fixture(scope="module")
-def generator(bundle):
-    return EmbeddedGenerator(bundle, mode="exact", threads=1)
+def generator(folder):
+    return EmbeddedGenerator(folder, mode="exact", threads=1)
 
 
 def test_the_most_probable_texts_come_first_and_are_different(generator):

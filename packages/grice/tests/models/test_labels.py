@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_engines import bundle, kept
+from test_engines import folder, kept
 
-from grice.errors import BundleError
-from grice.models.bundle import open_bundle
+from grice.errors import ModelFolderError
 from grice.models.cache import Cache
+from grice.models.folder import open_folder
 from grice.models.pretrained import CrossEncoder, LabelSettings
 from grice.models.protocols import Pair
 
@@ -16,7 +16,7 @@ from grice.models.protocols import Pair
 @pytest.fixture
 def made(tmp_path):
     """Return what makes a classifier, and the tokens that its network was given."""
-    folder = bundle(kept(tmp_path), tmp_path / "b", "onnx-nli")
+    directory = folder(kept(tmp_path), tmp_path / "b", "onnx-nli")
     seen = []
 
     def make(outputs=2, labels=("no", "yes"), positive="yes", threads=1):
@@ -26,7 +26,7 @@ def made(tmp_path):
 
         settings = LabelSettings(20, list(labels), positive)
         return CrossEncoder(
-            open_bundle(folder), settings, logits, Cache(None), engine="test", threads=threads
+            open_folder(directory), settings, logits, Cache(None), engine="test", threads=threads
         )
 
     return make, seen
@@ -61,9 +61,9 @@ def test_a_single_output_is_a_probability_by_itself(made):
 
 def test_outputs_that_are_no_labels_are_refused(made):
     make, _ = made
-    with pytest.raises(BundleError, match="3 outputs for the labels no, yes"):
+    with pytest.raises(ModelFolderError, match="3 outputs for the labels no, yes"):
         make(outputs=3).classify([Pair((), "run")])
-    with pytest.raises(BundleError, match="one of no, yes is needed, found 'maybe'"):
+    with pytest.raises(ModelFolderError, match="one of no, yes is needed, found 'maybe'"):
         make(positive="maybe")
 
 

@@ -12,9 +12,9 @@ import pytest
 
 import grice
 from grice.cli import main
-from grice.errors import BundleError, ModelError
+from grice.errors import ModelError, ModelFolderError
 from grice.metrics.registry import find_metrics
-from grice.models.bundle import Bundle, Card
+from grice.models.folder import Card, ModelFolder
 from grice.models.loader import (
     MODEL_TYPES,
     SCHEMES,
@@ -92,14 +92,14 @@ class Tiny(Settings, frozen=True):
     ],
 )
 def test_settings_are_checked_in_one_place(settings, message):
-    bundle = Bundle(Path("here"), Card("t", "t", "1", "-", "-", {}, settings=settings), "0")
-    with pytest.raises(BundleError, match=re.escape(message)):
-        read_settings(bundle, Tiny)
+    folder = ModelFolder(Path("here"), Card("t", "t", "1", "-", "-", {}, settings=settings), "0")
+    with pytest.raises(ModelFolderError, match=re.escape(message)):
+        read_settings(folder, Tiny)
 
 
 def test_settings_that_no_code_reads_are_left_alone():
     card = Card("t", "t", "1", "-", "-", {}, settings={"size": 1, "note": ["x"]})
-    assert read_settings(Bundle(Path(), card, "0"), Tiny) == Tiny(1)
+    assert read_settings(ModelFolder(Path(), card, "0"), Tiny) == Tiny(1)
 
 
 def test_a_foreign_kind_and_scheme_serve_a_foreign_metric(installed, chat, capsys):
@@ -144,8 +144,8 @@ def test_an_unknown_scheme_names_those_there_are(installed, chat, capsys):
     assert "shout:PLACE" in error
 
 
-def test_a_place_that_a_foreign_scheme_cannot_read_is_an_error_of_the_bundle(installed, models):
-    with pytest.raises(BundleError, match="shout:loud: ValueError: could not convert"):
+def test_an_error_of_a_foreign_scheme_is_a_model_folder_error(installed, models):
+    with pytest.raises(ModelFolderError, match="shout:loud: ValueError: could not convert"):
         models.load("shout:loud")
 
 

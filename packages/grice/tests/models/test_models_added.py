@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from grice.cli import main
-from grice.errors import BundleError, ModelError
-from grice.models.bundle import open_bundle, shipped_bundles
-from grice.models.loader import ModelLoader, find_bundle
+from grice.errors import ModelError, ModelFolderError
+from grice.models.folder import open_folder, shipped_models
+from grice.models.loader import ModelLoader, find_folder
 from grice.models.protocols import Pair, PairClassifier
 from model_mirror import COMMIT, REPOSITORY, WEIGHTS, sha256
 
@@ -26,7 +26,7 @@ def models_command(*words):
 @pytest.fixture
 def relevance(models):
     """A model that metrics can load: a copy of one that ships."""
-    assert models_command("add", shipped_bundles()["relevance"], "--name", "mine") == 0
+    assert models_command("add", shipped_models()["relevance"], "--name", "mine") == 0
     return models / "mine"
 
 
@@ -47,7 +47,7 @@ def files_of(folder):
 
 
 def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
-    assert open_bundle(relevance).digest == open_bundle("relevance").digest
+    assert open_folder(relevance).digest == open_folder("relevance").digest
     assert score(chat) == 0
     shipped = capsys.readouterr().out
     assert score(chat, "--relevance-model", "model:mine") == 0
@@ -60,7 +60,7 @@ def test_a_gguf_file_and_a_folder_are_converted(models, tmp_path):
     (tmp_path / "folder" / "config.json").write_bytes(b"{}")
     assert models_command("add", tmp_path / "Small.gguf", "--licence", "MIT") == 0
     assert models_command("add", tmp_path / "folder", "--licence", "MIT", "--name", "other") == 0
-    card = open_bundle(models / "Small").card
+    card = open_folder(models / "Small").card
     assert (card.name, card.licence, card.source) == ("Small", "MIT", "file:Small.gguf")
     assert sha256(WEIGHTS) in (models / "Small" / "model.bin").read_text()
     assert files_of(models / "other") == ["config.json"]
@@ -69,14 +69,14 @@ def test_a_gguf_file_and_a_folder_are_converted(models, tmp_path):
 @pytest.mark.enable_socket
 def test_a_repository_is_added_at_a_commit(mirror, models):
     assert models_command("add", REFERENCE, "--licence", "Apache-2.0") == 0
-    assert open_bundle(models / "tiny").card.source == REFERENCE
+    assert open_folder(models / "tiny").card.source == REFERENCE
     assert files_of(models / "tiny") == ["config.json", "model.safetensors", "tokenizer.json"]
-    assert find_bundle(REFERENCE).folder == models / "tiny"
+    assert find_folder(REFERENCE).path == models / "tiny"
     assert sha256(WEIGHTS) in (models / "tiny" / "card.toml").read_text()
     # A model of the index has its facts, an added one those that were given.
     words = ("--name", "prepared", "--licence", "Apache-2.0")
     assert models_command("add", REFERENCE, *words) == 0
-    assert open_bundle(models / "prepared").card.summary == "A model of a few numbers"
+    assert open_folder(models / "prepared").card.summary == "A model of a few numbers"
 
 
 @pytest.mark.enable_socket
@@ -122,7 +122,7 @@ def test_a_source_that_cannot_be_added_leaves_nothing(
 ):
     def refuse(source, target):
         (target / "model.bin").write_text("half")
-        raise BundleError(f"{source}: cut off")
+        raise ModelFolderError(f"{source}: cut off")
 
     monkeypatch.setattr(sys.modules["grice.models.conversion"], "convert", refuse)
     (tmp_path / "small.gguf").write_bytes(WEIGHTS)
@@ -145,14 +145,14 @@ def test_a_missing_model_names_the_command_that_fetches_it(models, chat, capsys)
 
 def test_a_model_folder_in_the_hugging_face_cache_is_loaded_in_place(models, tmp_path):
     snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
-    shutil.copytree(shipped_bundles()["relevance"], snapshot)
-    assert find_bundle(REFERENCE).folder == snapshot
+    shutil.copytree(shipped_models()["relevance"], snapshot)
+    assert find_folder(REFERENCE).path == snapshot
 
 
 def test_every_folder_of_the_list_is_read_and_the_first_written(relevance, models, monkeypatch):
     first = models.parent / "first"
     monkeypatch.setenv("GRICE_MODELS", os.pathsep.join([str(first), str(models)]))
-    assert find_bundle("model:mine").folder == relevance
+    assert find_folder("model:mine").path == relevance
     assert models_command("add", relevance, "--name", "again") == 0
     assert (first / "again" / "card.toml").is_file()
     monkeypatch.delenv("GRICE_MODELS")
@@ -203,7 +203,7 @@ def test_a_removed_model_serves_a_process_that_has_loaded_it(relevance, models):
         assert not list(models.glob("*mine*"))
         assert model.classify([Pair(("Where were you?",), "At home.")]) == before
     with pytest.raises(ModelError, match="no model 'mine'"):
-        find_bundle("model:mine")
+        find_folder("model:mine")
 
 
 def test_models_that_depend_on_each_other_are_refused(relevance, chat, capsys):

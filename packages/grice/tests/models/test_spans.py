@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grice.errors import BundleError
-from grice.models.bundle import Bundle, Card, open_bundle
+from grice.errors import ModelFolderError
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import Card, ModelFolder, open_folder
 from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
 from grice.models.protocols import SpanTagger
@@ -35,7 +35,7 @@ SETTINGS = {
 
 def stated(settings):
     card = Card("tiny", "span-head", "1", "-", "-", {}, settings=settings)
-    return read_settings(Bundle(Path(), card, "0"), SpanSettings)
+    return read_settings(ModelFolder(Path(), card, "0"), SpanSettings)
 
 
 def by_character(texts):
@@ -62,11 +62,11 @@ def head(folder):
 
 @pytest.fixture(scope="module")
 def shipped():
-    bundle = open_bundle("events")
-    encoder = EmbeddedEncoder(open_bundle(bundle.card.encoder), mode="exact", threads=1)
+    folder = open_folder("events")
+    encoder = EmbeddedEncoder(open_folder(folder.card.encoder), mode="exact", threads=1)
     return SpanHead(
-        read_settings(bundle, SpanSettings),
-        bundle.folder,
+        read_settings(folder, SpanSettings),
+        folder.path,
         lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
         "events",
     )
@@ -161,7 +161,7 @@ def test_spans_come_in_order_without_overlap(shipped):
     assert all(0 < span.confidence <= 1 for span in spans)
 
 
-def test_the_shipped_bundle_finds_clauses(shipped):
+def test_the_shipped_model_finds_clauses(shipped):
     text = "Well, I just got fired because I made a mistake. My wife is angry!"
     assert cut(text, shipped.tag([text])[0]) == [
         "I just got fired",
@@ -204,13 +204,13 @@ def test_a_head_is_a_span_tagger(head):
     ],
 )
 def test_a_card_that_does_not_fit_is_refused(folder, settings, message):
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(ModelFolderError, match=message):
         SpanHead(stated(settings), folder, by_character, "invented")
 
 
 def test_a_network_of_other_outputs_is_refused(tmp_path):
     Mlp([(np.eye(3, 2, dtype=np.float32), np.zeros(2, np.float32))]).save(tmp_path / "head.npz")
-    with pytest.raises(BundleError, match="3 outputs"):
+    with pytest.raises(ModelFolderError, match="3 outputs"):
         SpanHead(stated(SETTINGS), tmp_path, by_character, "invented")
 
 

@@ -3,7 +3,7 @@
 from hashlib import sha256
 from pathlib import Path
 
-from grice.models.bundle import Bundle, Card
+from grice.models.folder import Card, ModelFolder
 from grice.models.loader import Settings, model_type, reference_scheme
 from grice.models.protocols import PairClassifier
 
@@ -37,9 +37,9 @@ def share(text):
 
 
 @model_type("shout-head", task="relevance", protocol=PairClassifier, settings=ShoutSettings)
-def shout_head(bundle, settings, loader):
+def shout_head(folder, settings, loader):
     """Open a judge by capitals."""
-    return ShoutHead(f"{bundle.card.name}@{bundle.digest}", settings.weight)
+    return ShoutHead(f"{folder.card.name}@{folder.digest}", settings.weight)
 
 
 @reference_scheme("shout")
@@ -48,4 +48,4 @@ def shout(place):
     summary = f"a capital counts {place}"
     settings = {"weight": float(place)}
     card = Card("shout", "shout-head", "1", summary, "MIT", {}, settings=settings)
-    return Bundle(Path(), card, sha256(place.encode()).hexdigest()[:8])
+    return ModelFolder(Path(), card, sha256(place.encode()).hexdigest()[:8])

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from grice.cli import main
-from grice.models.bundle import shipped_bundles
+from grice.models.folder import shipped_models
 from grice.scoring import doctor
 
 METRICS = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sense"]
@@ -119,10 +119,10 @@ def test_an_engine_that_cannot_start_is_what_is_told():
 
 def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, monkeypatch):
     folder = tmp_path / "engagement"
-    shutil.copytree(shipped_bundles()["engagement"], folder)
+    shutil.copytree(shipped_models()["engagement"], folder)
     (folder / "head.npz").write_bytes(b"")
-    bundles = {"engagement": folder, "events": shipped_bundles()["events"]}
-    monkeypatch.setattr(doctor, "shipped_bundles", lambda: bundles)
+    folders = {"engagement": folder, "events": shipped_models()["events"]}
+    monkeypatch.setattr(doctor, "shipped_models", lambda: folders)
     status, report = diagnosis(capsys, "-m", "log_length")
     assert (status, list(report["models"])) == (1, ["events"])
     assert "head.npz is not the file its card describes" in report["problems"][0]

@@ -12,11 +12,11 @@ from contextlib import closing
 import pytest
 
 from grice.data import Judgement
-from grice.errors import BundleError, GriceError, MetricError, ModelError
+from grice.errors import GriceError, MetricError, ModelError, ModelFolderError
 from grice.evaluation.review import STACKS, open_stack
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
-from grice.models.bundle import open_bundle, shipped_bundles
+from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import ModelLoader
 from grice.scoring.loaded import load_metric
 
@@ -50,7 +50,7 @@ def accepted(name, option):
 
 
 def remade(folder, new, change=lambda card: card, **files):
-    """Copy a bundle with other files, whose sums its card states, and another card."""
+    """Copy a model with other files, whose sums its card states, and another card."""
     shutil.copytree(folder, new)
     card = (new / "card.toml").read_text("utf-8")
     for name, content in files.items():
@@ -80,14 +80,14 @@ def references(tmp_path_factory):
     """A model of every kind, by reference."""
     folder = tmp_path_factory.mktemp("kinds")
     kinds = {
-        f"bundle:{name}": open_bundle(name).card.kind
-        for name, place in shipped_bundles().items()
+        f"bundle:{name}": open_folder(name).card.kind
+        for name, place in shipped_models().items()
         if "grice_models" in place.parts
     }
     kinds = {name: kind for name, kind in kinds.items() if kind not in FETCHED}
     kinds[f"file:{own_knowledge(folder / 'own.tsv')}"] = "own-triples"
     plain = remade(
-        shipped_bundles()["relevance"], folder / "plain",
+        shipped_models()["relevance"], folder / "plain",
         lambda card: re.sub("parts = .*|fluent-", "", card),
     )  # fmt: skip
     kinds[plain] = "pair-head"
@@ -167,21 +167,19 @@ INNER = [
 
 @pytest.mark.parametrize(("name", "old", "new", "message"), INNER)
 def test_a_card_that_contradicts_itself_is_refused(tmp_path, models, name, old, new, message):
-    changed = remade(
-        shipped_bundles()[name], tmp_path / "m", lambda card: card.replace(old, new, 1)
-    )
+    changed = remade(shipped_models()[name], tmp_path / "m", lambda card: card.replace(old, new, 1))
     with pytest.raises(GriceError, match=message):
         models.load(changed)
 
 
 def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
-    digest = models.bundle("bundle:atomic").digest
+    digest = models.folder("bundle:atomic").digest
     stated = f'[settings]\nbase = "bundle:atomic"\nbase_digest = "{digest}"'
     changed = remade(
-        shipped_bundles()["engagement"], tmp_path / "m",
+        shipped_models()["engagement"], tmp_path / "m",
         lambda card: card.replace("[settings]", stated),
     )  # fmt: skip
-    with pytest.raises(BundleError, match="where one of relevance or engagement is needed"):
+    with pytest.raises(ModelFolderError, match="where one of relevance or engagement is needed"):
         models.load(changed)
 
 
@@ -198,9 +196,9 @@ def test_cards_in_a_circle_are_refused(tmp_path, models):
     first, second = tmp_path / "one", tmp_path / "two"
     write_card(first, f'parts = ["file:{second}"]')
     reference = write_card(second, f'parts = ["file:{first}", "bundle:atomic"]')
-    with pytest.raises(BundleError, match=r"depends on itself: .*one"):
+    with pytest.raises(ModelFolderError, match=r"depends on itself: .*one"):
         models.load(reference)
-    with pytest.raises(BundleError, match="depends on itself"):
+    with pytest.raises(ModelFolderError, match="depends on itself"):
         models.fingerprint(reference)
 
 
@@ -208,12 +206,12 @@ def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
     below = "bundle:atomic"
     for i in range(9):
         below = write_card(tmp_path / f"chain{i}", f'parts = ["{below}"]')
-    with pytest.raises(BundleError, match="depend on each other 8 deep"):
+    with pytest.raises(ModelFolderError, match="depend on each other 8 deep"):
         models.load(below)
     below = "bundle:atomic"
     for i in range(7):
         below = write_card(tmp_path / f"tree{i}", f'parts = ["{below}", "{below}"]')
-    with pytest.raises(BundleError, match="depends on more than 64 models"):
+    with pytest.raises(ModelFolderError, match="depends on more than 64 models"):
         models.fingerprint(below)
 
 
@@ -224,26 +222,26 @@ def test_a_card_that_is_no_file_is_refused_without_waiting(tmp_path, models):
     os.mkfifo(tmp_path / "pipe" / "card.toml")
     (tmp_path / "folder" / "card.toml").mkdir(parents=True)
     for name in ("pipe", "folder"):
-        with pytest.raises(BundleError, match="no regular file"):
+        with pytest.raises(ModelFolderError, match="no regular file"):
             models.load(f"file:{tmp_path / name}")
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", "..", "", "a\\\\b"])
-def test_files_outside_the_folder_are_no_part_of_a_bundle(tmp_path, name):
+def test_files_outside_the_folder_are_no_part_of_a_model(tmp_path, name):
     (tmp_path / "secret").write_bytes(b"x")
     sha = hashlib.sha256(b"x").hexdigest()
-    shutil.copytree(shipped_bundles()["engagement"], tmp_path / "m")
+    shutil.copytree(shipped_models()["engagement"], tmp_path / "m")
     card = tmp_path / "m" / "card.toml"
     whole = card.read_text()
     card.write_text(whole.replace("[files]", f'[files]\n"{name}" = "{sha}"'))
-    with pytest.raises(BundleError, match="no name of a file in its folder"):
-        open_bundle(tmp_path / "m")
+    with pytest.raises(ModelFolderError, match="no name of a file in its folder"):
+        open_folder(tmp_path / "m")
 
 
 DAMAGED = [
     (name, file)
-    for name in shipped_bundles()
-    for file in open_bundle(name).card.files
+    for name in shipped_models()
+    for file in open_folder(name).card.files
     if file.endswith((".npz", ".npy", ".gz", ".json", ".sqlite")) or file == "model.bin"
 ]
 
@@ -251,9 +249,9 @@ DAMAGED = [
 @pytest.mark.parametrize("content", [b"", b"\x93 garbage \x00" * 500], ids=["empty", "garbage"])
 @pytest.mark.parametrize(("name", "file"), DAMAGED)
 def test_a_damaged_file_with_a_sum_that_fits_is_refused(tmp_path, models, name, file, content):
-    folder = shipped_bundles()[name]
+    folder = shipped_models()[name]
     changed = remade(folder, tmp_path / "m", **{file.replace(".", "__"): content})
-    with pytest.raises(BundleError):
+    with pytest.raises(ModelFolderError):
         open_stack(tmp_path / "m") if name in STACKS else models.load(changed)
 
 
@@ -267,10 +265,10 @@ ENDLESS = (
 @pytest.mark.parametrize("table", ["relations", "sources", "heads", "triples"])
 def test_a_store_with_an_endless_view_is_refused(tmp_path, models, table):
     copy = tmp_path / "copy.sqlite"
-    shutil.copyfile(shipped_bundles()["atomic"] / "triples.sqlite", copy)
+    shutil.copyfile(shipped_models()["atomic"] / "triples.sqlite", copy)
     with closing(sqlite3.connect(copy)) as connection, connection:
         connection.execute(f"DROP TABLE {table}")
         connection.execute(ENDLESS.format(name=table))
-    changed = remade(shipped_bundles()["atomic"], tmp_path / "m", triples__sqlite=copy.read_bytes())
-    with pytest.raises(BundleError, match="it defines more than tables"):
+    changed = remade(shipped_models()["atomic"], tmp_path / "m", triples__sqlite=copy.read_bytes())
+    with pytest.raises(ModelFolderError, match="it defines more than tables"):
         models.load(changed)

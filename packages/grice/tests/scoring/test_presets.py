@@ -130,10 +130,10 @@ def test_a_preset_of_which_one_model_is_missing_names_that_one(config, chat, tmp
 
 
 def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):
-    from grice.models.bundle import shipped_bundles
+    from grice.models.folder import shipped_models
 
     (config / "presets" / "mine.toml").write_text('summary = "Mine."\nmodels = ["mine"]\n')
-    assert main(["models", "add", str(shipped_bundles()["engagement"]), "--name", "mine"]) == 0
+    assert main(["models", "add", str(shipped_models()["engagement"]), "--name", "mine"]) == 0
     assert main(["models", "use", "mine"]) == 0
     assert main(["models", "rm", "mine"]) == 2
     assert "grice models use small" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from grice.data import TurnEvidence
 from grice.errors import GriceError, InputError
 from grice.evaluation.review import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice_research.context import metric_and_preset
 from grice_research.roc import lift_at_random, review_lifts, roc_areas
 from grice_research.rows import DIFFERENCE, Row
@@ -100,7 +100,7 @@ def review_values(
     for name in STACKS:
         stack = open_stack(name)
         if columns := _columns_of(stack, scored):
-            identity = open_bundle(name).identity
+            identity = open_folder(name).identity
             yield name, identity, _review(stack, stack.metrics, columns, scored, talks)
             if name == STACKS[-1]:
                 defaults = find_metrics().defaults()

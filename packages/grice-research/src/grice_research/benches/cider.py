@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from grice.data import Triple
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
 from grice_research.rows import Row
 from grice_research.triplets.cider import (
@@ -91,7 +91,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     models = context.models()
     try:
         shipped = cast("TripletModels", models.load(MODEL))
-    except BundleError as error:
+    except ModelFolderError as error:
         raise InputError(str(error)) from error
     fingerprint = models.fingerprint(MODEL)
     everything = frozenset(cider.folds)

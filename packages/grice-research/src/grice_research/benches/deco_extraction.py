@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from grice.knowledge.schema import RELATIONS
-from grice.models.bundle import open_bundle, shipped_bundles
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder, shipped_models
 from grice.text.events import event_text
 from grice_research.extraction import (
     BERTSCORE,
@@ -168,7 +168,7 @@ def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
     """Return BERTScore's F1 by the shipped encoder, with all texts encoded at once."""
     sides = [side for reply in cells for side in (reply.extracted, reply.gold)]
     texts = [text for side in sides for pairs in side.values() for text in lines_of(pairs)]
-    encoder = EmbeddedEncoder(open_bundle(shipped_bundles()["encoder"]), mode="exact", threads=1)
+    encoder = EmbeddedEncoder(open_folder(shipped_models()["encoder"]), mode="exact", threads=1)
     return TokenLikeness(encoder, texts)
 
 

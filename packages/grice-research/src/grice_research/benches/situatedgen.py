@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
 from grice.stats.estimate import Estimate
 from grice_research.rows import Row
@@ -182,7 +182,7 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
     try:
         context_models = cast("ContextModels", models.load("bundle:context"))
         contrast = cast("ContrastModels", models.load("bundle:situated"))
-    except BundleError as error:
+    except ModelFolderError as error:
         raise InputError(str(error)) from error
     known = entities_in(folder)
     samples = [with_entities(sample, known) for sample in samples]

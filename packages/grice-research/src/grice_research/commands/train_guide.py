@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw replies, label them, fit, write the guide."""
-    from grice.models.bundle import check_folder
+    from grice.models.folder import check_folder
     from grice_tasks.steering.dialogue import Sampling, labelled_samples
     from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.loader import model_type
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Seq2Seq, Seq2SeqSettings
 
 if TYPE_CHECKING:
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
 GENERATE = "[GEN]"
@@ -38,14 +38,14 @@ def query(head: str, relation: str) -> str:
     settings=Seq2SeqSettings,
     convert=convert_seq2seq,
 )
-def comet(bundle: Bundle, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
+def comet(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open a COMET."""
     model = EmbeddedSeq2Seq(
-        bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers
+        folder, settings, loader.cache, mode=loader.mode, threads=loader.workers
     )
     if not model.knows(GENERATE) and not model.knows(RELATION):
-        raise BundleError(
-            f"{bundle.folder}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "
+        raise ModelFolderError(
+            f"{folder.path}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "
             "one piece; a BART that was not trained on ATOMIC would write tails at random"
         )
     return model

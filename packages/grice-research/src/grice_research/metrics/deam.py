@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.metrics.coherence import Dialogue
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
 COHERENT = 1
@@ -27,7 +27,7 @@ LONGEST = 512
 
 
 class DeamSettings(Settings, frozen=True):
-    """Of a bundle of kind ``dialogue-classifier``: how many pieces it reads at once."""
+    """Settings of type ``dialogue-classifier``: how many pieces it reads at once."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=3)]
 
@@ -40,13 +40,13 @@ class DeamClassifier:
     """
 
     def __init__(
-        self, bundle: Bundle, settings: DeamSettings, cache: Cache, *, threads: int
+        self, folder: ModelFolder, settings: DeamSettings, cache: Cache, *, threads: int
     ) -> None:
         most = min(LONGEST, settings.max_tokens)
         stated = ReaderSettings(max_tokens=most)
-        self._reader = PublishedReader(bundle, stated, cache, threads=threads)
+        self._reader = PublishedReader(folder, stated, cache, threads=threads)
         self.identity = self._reader.identity
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = open_tokenizer(folder)
         self._most = most
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
@@ -74,6 +74,8 @@ class DeamClassifier:
     settings=DeamSettings,
     convert=convert_dialogue_classifier,
 )
-def deam_classifier(bundle: Bundle, settings: DeamSettings, loader: ModelLoader) -> DeamClassifier:
+def deam_classifier(
+    folder: ModelFolder, settings: DeamSettings, loader: ModelLoader
+) -> DeamClassifier:
     """Open a classifier of conversations."""
-    return DeamClassifier(bundle, settings, loader.cache, threads=loader.workers)
+    return DeamClassifier(folder, settings, loader.cache, threads=loader.workers)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from grice.data import Conversation, Response, Turn
-from grice.errors import BundleError, MetricError
+from grice.errors import MetricError, ModelFolderError
 from grice.metrics.engagement import ReplyHead, ReplySettings
 from grice.metrics.registry import find_metrics
 from grice.models.loader import model_type
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.metrics.declaration import Metric
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
 
@@ -89,12 +89,14 @@ def _reply(talk: Conversation) -> Response:
 
 
 @model_type("metric-head", task="relevance", protocol=PairClassifier, settings=MetricHeadSettings)
-def metric_head(bundle: Bundle, settings: MetricHeadSettings, loader: ModelLoader) -> ReplyHead:
+def metric_head(
+    folder: ModelFolder, settings: MetricHeadSettings, loader: ModelLoader
+) -> ReplyHead:
     """Open a head and the metric that it stands on."""
     base = metric_classifier(settings.metric, loader)
     if base.identity != settings.metric_models:
-        raise BundleError(
-            f"{bundle.folder}: it was fitted on {settings.metric_models}, here that is "
+        raise ModelFolderError(
+            f"{folder.path}: it was fitted on {settings.metric_models}, here that is "
             f"{base.identity}; run grice train metric again"
         )
-    return ReplyHead(bundle, settings, loader.encoder_of(bundle, Encoder), base)
+    return ReplyHead(folder, settings, loader.encoder_of(folder, Encoder), base)

@@ -21,8 +21,8 @@ from grice_research.published_models.readers import PublishedReader, ReaderSetti
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
 
@@ -31,7 +31,7 @@ BALANCED = 0.5
 
 
 class NetworkSettings(ReaderSettings, frozen=True):
-    """Of a bundle with a network on two vectors: also how the states of a text become one."""
+    """Of a model with a network on two vectors: also how the states of a text become one."""
 
     pooling: Literal["max", "mean"] = "mean"
 
@@ -45,9 +45,9 @@ class ReplyNetwork:
     """A :class:`~grice.models.protocols.PairClassifier`; for ``engagement`` it weighs, too."""
 
     def __init__(
-        self, bundle: Bundle, settings: NetworkSettings, cache: Cache, *, threads: int
+        self, folder: ModelFolder, settings: NetworkSettings, cache: Cache, *, threads: int
     ) -> None:
-        self._reader = PublishedReader(bundle, settings, cache, threads=threads)
+        self._reader = PublishedReader(folder, settings, cache, threads=threads)
         self.identity = self._reader.identity
         self._settings = settings
         self._cache = cache
@@ -106,9 +106,11 @@ class ReplyNetwork:
     settings=NetworkSettings,
     convert=convert_ruber,
 )
-def ruber_network(bundle: Bundle, settings: NetworkSettings, loader: ModelLoader) -> ReplyNetwork:
+def ruber_network(
+    folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader
+) -> ReplyNetwork:
     """Open RUBER's network with the encoder below it."""
-    return ReplyNetwork(bundle, settings, loader.cache, threads=loader.workers)
+    return ReplyNetwork(folder, settings, loader.cache, threads=loader.workers)
 
 
 @model_type(
@@ -119,7 +121,7 @@ def ruber_network(bundle: Bundle, settings: NetworkSettings, loader: ModelLoader
     convert=convert_engagement,
 )
 def engagement_network(
-    bundle: Bundle, settings: NetworkSettings, loader: ModelLoader
+    folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader
 ) -> ReplyNetwork:
     """Open the network of predictive engagement with the encoder below it."""
-    return ReplyNetwork(bundle, settings, loader.cache, threads=loader.workers)
+    return ReplyNetwork(folder, settings, loader.cache, threads=loader.workers)

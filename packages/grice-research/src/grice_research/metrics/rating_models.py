@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
 
@@ -144,7 +144,7 @@ class CountedEdges:
 
 
 class RegressorSettings(Settings, frozen=True):
-    """Of a bundle of kind ``rating-regressor``: what it reads."""
+    """Settings of type ``rating-regressor``: what it reads."""
 
     reads: Literal["texts", "edges"]
 
@@ -152,14 +152,14 @@ class RegressorSettings(Settings, frozen=True):
 class Regressor:
     """A :class:`~grice.models.protocols.PairClassifier` that learned ratings."""
 
-    def __init__(self, bundle: Bundle, settings: RegressorSettings, encoder: Encoder) -> None:
+    def __init__(self, folder: ModelFolder, settings: RegressorSettings, encoder: Encoder) -> None:
         self._read: Reading
         if settings.reads == "texts":
             self._read = JoinedTexts(encoder)
         else:
-            self._read = CountedEdges(read_edges(bundle.path("edges.txt.gz")))
-        self.identity = f"{bundle.identity}/{encoder.identity}"
-        self._network = Mlp.load(bundle.path("head.npz"))
+            self._read = CountedEdges(read_edges(folder.file("edges.txt.gz")))
+        self.identity = f"{folder.identity}/{encoder.identity}"
+        self._network = Mlp.load(folder.file("head.npz"))
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the rating each reply is expected to get, 0 to 1; 0.5 without a word."""
@@ -198,6 +198,8 @@ def read_edges(path: Path) -> dict[str, frozenset[str]]:
 
 
 @model_type("rating-regressor", task="ratings", protocol=PairClassifier, settings=RegressorSettings)
-def rating_regressor(bundle: Bundle, settings: RegressorSettings, loader: ModelLoader) -> Regressor:
+def rating_regressor(
+    folder: ModelFolder, settings: RegressorSettings, loader: ModelLoader
+) -> Regressor:
     """Open a network that learned ratings."""
-    return Regressor(bundle, settings, loader.encoder_of(bundle, Encoder))
+    return Regressor(folder, settings, loader.encoder_of(folder, Encoder))

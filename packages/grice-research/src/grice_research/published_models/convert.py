@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from tokenizers import Tokenizer
 
-from grice.errors import BundleError, ModelError
+from grice.errors import ModelError, ModelFolderError
 from grice.models.conversion import convert
 from grice.models.conversion.checkpoint import FAMILIES, needed, read_config, read_tensors
 from grice.models.embedded import encoder
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ctranslate2.specs import ModelSpec
 
-    from grice.models.bundle import CardValue
     from grice.models.conversion.checkpoint import Tensor, Tensors
+    from grice.models.folder import CardValue
 
 PICKLES = "pytorch_model*.bin"
 NETWORK = "network.pt"
@@ -89,10 +89,10 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
         # Even so: tensors and plain containers only.
         stated = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise BundleError(f"{path}: no pickle of weights alone: {error}") from error
+        raise ModelFolderError(f"{path}: no pickle of weights alone: {error}") from error
     weights = stated.get("state_dict", stated) if isinstance(stated, dict) else None
     if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
-        raise BundleError(f"{path}: no weights by name")
+        raise ModelFolderError(f"{path}: no weights by name")
     return {str(name): value.contiguous() for name, value in weights.items()}
 
 
@@ -133,7 +133,7 @@ def convert_encoder(source: Path, target: Path, *, drop: int = 0) -> int:
     config = read_config(source)
     layers = int(config.get("num_hidden_layers", 0))
     if layers <= drop:
-        raise BundleError(f"{source}: {drop} layers cannot be left out of {layers}")
+        raise ModelFolderError(f"{source}: {drop} layers cannot be left out of {layers}")
     _converted(source, target, {**config, "num_hidden_layers": layers - drop}, ENCODERS, "encoders")
     # RoBERTa's count begins behind the padding.
     first = int(config.get("pad_token_id") or 0) + 1 if config["model_type"] == "roberta" else 0
@@ -157,7 +157,7 @@ def _converted(
     """Write a checkpoint in the run-time format, and return its tokenizer."""
     family = str(config.get("model_type"))
     if family not in families:
-        raise BundleError(
+        raise ModelFolderError(
             f"{source}: {what} of type {', '.join(families)} are read, not {family!r}"
         )
     try:
@@ -171,7 +171,7 @@ def _converted(
     try:
         tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
     except Exception as error:
-        raise BundleError(f"{source}: no tokenizer.json that can be read: {error}") from error
+        raise ModelFolderError(f"{source}: no tokenizer.json that can be read: {error}") from error
 
     class Converter(TransformersConverter):  # type: ignore[misc]
         def _load(self) -> ModelSpec:
@@ -197,7 +197,7 @@ def _converted(
         try:
             Converter(str(completed)).convert(str(Path(folder) / "made"), quantization=FLOAT32)
         except Exception as error:
-            raise BundleError(f"{source}: {type(error).__name__}: {error}") from error
+            raise ModelFolderError(f"{source}: {type(error).__name__}: {error}") from error
         for path in (Path(folder) / "made").iterdir():
             shutil.move(path, target / path.name)
     shutil.copyfile(source / "tokenizer.json", target / "tokenizer.json")
@@ -229,11 +229,11 @@ def convert_classifier(
         try:
             dense, out = _dense(published)
             layers = [needed(published, f"{name}.{p}") for name in (dense, out) for p in WEIGHTS]
-        except BundleError as error:
-            raise BundleError(f"{source}: no classifier of texts: {error}") from None
+        except ModelFolderError as error:
+            raise ModelFolderError(f"{source}: no classifier of texts: {error}") from None
         count = len(layers[3])
         if labels and count != len(labels):
-            raise BundleError(
+            raise ModelFolderError(
                 f"{source}: a head of {count} labels; {len(labels)} are needed: {', '.join(labels)}"
             )
         positions = convert_encoder(whole, target)
@@ -257,8 +257,8 @@ def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
         published = read_tensors(whole)
         try:
             out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
-        except BundleError as error:
-            raise BundleError(f"{source}: no reader of spans: {error}") from None
+        except ModelFolderError as error:
+            raise ModelFolderError(f"{source}: no reader of spans: {error}") from None
         positions = convert_encoder(whole, target)
         np.savez(target / HEAD, out=out, out_bias=bias)
         return {"max_tokens": positions}
@@ -290,7 +290,9 @@ def _convert_network(
         if quadratic:
             matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
             if matrix is None or matrix.shape != (size, size):
-                raise BundleError(f"{source}: network.matrix of {size} by {size} numbers is needed")
+                raise ModelFolderError(
+                    f"{source}: network.matrix of {size} by {size} numbers is needed"
+                )
             arrays["matrix"] = matrix
         layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
         for place, (weight, bias) in enumerate(layers):
@@ -325,7 +327,7 @@ def _layers(
         layers.append((left.pop(name), bias))
         width = len(bias)
     if not layers or left or width != outputs:
-        raise BundleError(
+        raise ModelFolderError(
             f"{source}: the layers of the network do not fit the encoder, which gives vectors of "
             f"another size, or the {outputs} numbers that are wanted"
         )

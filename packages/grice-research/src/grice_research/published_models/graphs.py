@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.loader import Settings, model_type
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
@@ -22,7 +22,7 @@ from grice_tasks.explagraphs.samples import GraphPredictor, Prediction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice_tasks.explagraphs.graph import Graph
     from grice_tasks.explagraphs.samples import Sample, Stance
@@ -72,7 +72,7 @@ def graph_in(text: str) -> str:
 
 
 class PublishedGraphSettings(Settings, frozen=True):
-    """Of a bundle of kind ``published-graphs``.
+    """Settings of type ``published-graphs``.
 
     Attributes:
         parts: References of the generator and of the classifier of stances.
@@ -89,7 +89,7 @@ class PublishedGraphs:
     def __init__(self, generator: Seq2Seq, classifier: TextClassifier, order: str) -> None:
         self.identity = f"{generator.identity}/{classifier.identity}/{order}"
         if sorted(classifier.labels) != sorted(STANCES):
-            raise BundleError(
+            raise ModelFolderError(
                 f"{classifier.identity}: labels {', '.join(classifier.labels)}; the stances "
                 f"{' and '.join(STANCES)} are needed"
             )
@@ -140,12 +140,12 @@ class PublishedGraphs:
     settings=PublishedGraphSettings,
 )
 def published_graphs(
-    bundle: Bundle, settings: PublishedGraphSettings, loader: ModelLoader
+    folder: ModelFolder, settings: PublishedGraphSettings, loader: ModelLoader
 ) -> PublishedGraphs:
     """Open the generator and the classifier."""
     generator, classifier = settings.parts
     return PublishedGraphs(
-        loader.dependency(bundle, generator, Seq2Seq, "texts"),
-        loader.dependency(bundle, classifier, TextClassifier, "labels"),
+        loader.dependency(folder, generator, Seq2Seq, "texts"),
+        loader.dependency(folder, classifier, TextClassifier, "labels"),
         settings.order,
     )

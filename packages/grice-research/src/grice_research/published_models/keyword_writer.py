@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grice.models.bundle import Bundle, CardValue
+    from grice.models.folder import CardValue, ModelFolder
     from grice.models.loader import ModelLoader
     from grice_research.published_models.seq2seq import Seq2Seq
 
@@ -25,7 +25,7 @@ T5_PREFIX = "generate two sentences with: "
 
 
 class WriterSettings(Seq2SeqSettings, frozen=True):
-    """Of a bundle of kind ``keyword-writer``: also its architecture, on which the prompt hangs."""
+    """Settings of type ``keyword-writer``: also its architecture, on which the prompt hangs."""
 
     family: str = "bart"
 
@@ -66,10 +66,10 @@ class PublishedWriter:
     convert=convert_keyword_writer,
 )
 def keyword_writer(
-    bundle: Bundle, settings: WriterSettings, loader: ModelLoader
+    folder: ModelFolder, settings: WriterSettings, loader: ModelLoader
 ) -> PublishedWriter:
     """Open an encoder-decoder that reads keywords."""
     model = EmbeddedSeq2Seq(
-        bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers
+        folder, settings, loader.cache, mode=loader.mode, threads=loader.workers
     )
     return PublishedWriter(model, settings.family)

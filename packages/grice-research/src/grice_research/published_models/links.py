@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.cache import CachedEncoder
 from grice.models.loader import Settings, model_type, read_settings
 from grice.models.spans import SpanHead, SpanSettings
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice_tasks.cider.models import Sides
 
@@ -37,7 +37,7 @@ NEVER = np.float32(-1e4)
 
 
 class PublishedLinkSettings(Settings, frozen=True):
-    """Of a bundle of kind ``published-links``.
+    """Settings of type ``published-links``.
 
     Attributes:
         parts: References of the classifiers of relations and of entailment, and of the tagger of
@@ -56,7 +56,7 @@ class PublishedLinks:
         self.relations = tuple(cider_schema().relations)
         missing = sorted(set(self.relations) - set(relations.labels))
         if missing or "entailment" not in [label.lower() for label in entailment.labels]:
-            raise BundleError(
+            raise ModelFolderError(
                 f"{relations.identity} and {entailment.identity}: the labels of the first are "
                 f"CIDER's relations (missing: {', '.join(missing) or 'none'}), one of the second "
                 "is entailment"
@@ -95,18 +95,18 @@ class PublishedLinks:
 
 @model_type("published-links", task="links", protocol=TripletModels, settings=PublishedLinkSettings)
 def published_links(
-    bundle: Bundle, settings: PublishedLinkSettings, loader: ModelLoader
+    folder: ModelFolder, settings: PublishedLinkSettings, loader: ModelLoader
 ) -> TripletModels:
     """Open both classifiers, with the shipped tagger and encoder that find the spans."""
     relations, entailment, tagger = settings.parts
-    events = loader.bundle(tagger)
+    events = loader.folder(tagger)
     spans = read_settings(events, SpanSettings)
 
     def tag(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanHead:
-        return SpanHead(spans, events.folder, hidden, events.digest)
+        return SpanHead(spans, events.path, hidden, events.digest)
 
     links = PublishedLinks(
-        loader.dependency(bundle, relations, TextClassifier, "labels"),
-        loader.dependency(bundle, entailment, TextClassifier, "labels"),
+        loader.dependency(folder, relations, TextClassifier, "labels"),
+        loader.dependency(folder, entailment, TextClassifier, "labels"),
     )
     return TripletModels(links, 0.0, loader.encoder_of(events, CachedEncoder), tagger=tag)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding
 
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
@@ -33,7 +33,7 @@ LONGEST_ANSWER = 50
 
 
 class ReaderSettings(Settings, frozen=True):
-    """Of a bundle of a published encoder with a head.
+    """Of a model of a published encoder with a head.
 
     Attributes:
         max_tokens: Pieces that it reads at once.
@@ -83,24 +83,24 @@ class PublishedReader:
 
     def __init__(
         self,
-        bundle: Bundle,
+        folder: ModelFolder,
         settings: ReaderSettings,
         cache: Cache,
         *,
         threads: int,
         cut: str = "longest_first",
     ) -> None:
-        self.identity = f"{bundle.identity}/float32/ct2-{ctranslate2.__version__}"
+        self.identity = f"{folder.identity}/float32/ct2-{ctranslate2.__version__}"
         self.labels = settings.labels
         self._most = settings.max_tokens
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = open_tokenizer(folder)
         self._tokenizer.enable_truncation(self._most, strategy=cut)
         self._cache = cache
         self._threads = threads
-        with np.load(bundle.path("head.npz"), allow_pickle=False) as arrays:
+        with np.load(folder.file("head.npz"), allow_pickle=False) as arrays:
             self.head = {name: arrays[name] for name in arrays.files}
         self._engine = ctranslate2.Encoder(
-            str(bundle.folder),
+            str(folder.path),
             device="cpu",
             compute_type="float32",
             inter_threads=threads,
@@ -194,10 +194,10 @@ def _log_sum(values: Array) -> float:
     convert=convert_classifier,
 )
 def text_classifier(
-    bundle: Bundle, settings: ReaderSettings, loader: ModelLoader
+    folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
 ) -> PublishedReader:
     """Open a classifier of texts and pairs."""
-    return PublishedReader(bundle, settings, loader.cache, threads=loader.workers)
+    return PublishedReader(folder, settings, loader.cache, threads=loader.workers)
 
 
 @model_type(
@@ -207,8 +207,10 @@ def text_classifier(
     settings=ReaderSettings,
     convert=convert_span_reader,
 )
-def span_reader(bundle: Bundle, settings: ReaderSettings, loader: ModelLoader) -> PublishedReader:
+def span_reader(
+    folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
+) -> PublishedReader:
     """Open what answers questions by spans."""
     return PublishedReader(
-        bundle, settings, loader.cache, threads=loader.workers, cut="only_second"
+        folder, settings, loader.cache, threads=loader.workers, cut="only_second"
     )

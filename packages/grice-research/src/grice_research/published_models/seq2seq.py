@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, runtime_check
 import ctranslate2
 import msgspec
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.models.batching import groups, run_batches
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Generated
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from tokenizers import Tokenizer
 
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache
     from grice.models.embedded import Mode
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
 ROWS = 64
@@ -71,7 +71,7 @@ class Seq2Seq(Protocol):
 
 
 class Seq2SeqSettings(Settings, frozen=True):
-    """Of a bundle of kind ``seq2seq``.
+    """Settings of type ``seq2seq``.
 
     Attributes:
         arithmetic: ``float32`` or ``int8`` in both modes; empty leaves it to the mode.
@@ -113,15 +113,21 @@ class EmbeddedSeq2Seq:
     """A :class:`Seq2Seq` whose answers are kept."""
 
     def __init__(
-        self, bundle: Bundle, settings: Seq2SeqSettings, cache: Cache, *, mode: Mode, threads: int
+        self,
+        folder: ModelFolder,
+        settings: Seq2SeqSettings,
+        cache: Cache,
+        *,
+        mode: Mode,
+        threads: int,
     ) -> None:
         arithmetic = settings.arithmetic or {"exact": "float32", "fast": "int8"}[mode]
-        self.identity = f"{bundle.identity}/{arithmetic}/ct2-{ctranslate2.__version__}"
+        self.identity = f"{folder.identity}/{arithmetic}/ct2-{ctranslate2.__version__}"
         self._cache = cache
         self._threads = threads
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = open_tokenizer(folder)
         self._alone = arithmetic == "float32"
-        self._engine = _open_engine(bundle, settings, self._tokenizer, arithmetic, threads)
+        self._engine = _open_engine(folder, settings, self._tokenizer, arithmetic, threads)
 
     def knows(self, piece: str) -> bool:
         """Return whether something is one piece of the vocabulary."""
@@ -287,21 +293,25 @@ class Continuation:
 
 
 def _open_engine(
-    bundle: Bundle, settings: Seq2SeqSettings, tokenizer: Tokenizer, arithmetic: str, threads: int
+    folder: ModelFolder,
+    settings: Seq2SeqSettings,
+    tokenizer: Tokenizer,
+    arithmetic: str,
+    threads: int,
 ) -> Engine:
     given = {"device": "cpu", "inter_threads": threads, "intra_threads": 1}
-    folder = str(bundle.folder)
+    directory = str(folder.path)
     if settings.separator:
         if tokenizer.token_to_id(settings.end) is None:
-            raise BundleError(
-                f"{folder}: card.toml: settings.end {settings.end!r} is no piece of the "
+            raise ModelFolderError(
+                f"{directory}: card.toml: settings.end {settings.end!r} is no piece of the "
                 "vocabulary; state the one that ends what this decoder writes"
             )
-        generator = ctranslate2.Generator(folder, compute_type=arithmetic, **given)
+        generator = ctranslate2.Generator(directory, compute_type=arithmetic, **given)
         return Continuation(
             generator, tokenizer, settings.separator, settings.end, settings.positions
         )
-    translator = ctranslate2.Translator(folder, compute_type=arithmetic, **given)
+    translator = ctranslate2.Translator(directory, compute_type=arithmetic, **given)
     return EncoderDecoder(translator, tokenizer, settings.positions, settings.first)
 
 
@@ -327,6 +337,6 @@ def cleaned(text: str) -> str:
 @model_type(
     "seq2seq", task="texts", protocol=Seq2Seq, settings=Seq2SeqSettings, convert=convert_seq2seq
 )
-def seq2seq(bundle: Bundle, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
+def seq2seq(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open an encoder-decoder."""
-    return EmbeddedSeq2Seq(bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers)
+    return EmbeddedSeq2Seq(folder, settings, loader.cache, mode=loader.mode, threads=loader.workers)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder
 from grice.models.protocols import Encoder
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
 
 def exact_encoder() -> EmbeddedEncoder:
     """Open the shipped encoder in float32."""
-    return EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    return EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
 
 
 def opened(path: Path) -> Any:

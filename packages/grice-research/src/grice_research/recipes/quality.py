@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grice.models.bundle import shipped_bundles
+from grice.models.folder import shipped_models
 from grice_research.recipes.common import parser_of
 
 SETS = {
@@ -95,7 +95,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("metric", choices=SETS)
     options = parser.parse_args()
-    card = shipped_bundles()[options.metric] / "card.toml"
+    card = shipped_models()[options.metric] / "card.toml"
     rewrite(card, measured(options.metric, options.data))
 
 

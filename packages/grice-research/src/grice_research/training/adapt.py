@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.models.bundle import check_folder
+from grice.models.folder import check_folder
 from grice.models.protocols import Encoder, PairClassifier
 from grice.numeric import sigmoid
 from grice.progress import track
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from grice.models.bundle import CardValue
+    from grice.models.folder import CardValue
     from grice.models.loader import ModelLoader
     from grice_research.training.labelled import Labelled
 
@@ -187,16 +187,16 @@ OUTPUTS = {
 
 
 def train(
-    name: Trained, data: Labelled, models: ModelLoader, folder: Path, *, seed: int = 0
+    name: Trained, data: Labelled, models: ModelLoader, directory: Path, *, seed: int = 0
 ) -> Report:
     """Adapt a shipped model to labelled replies and write it as a model folder."""
-    check_folder(folder)  # not after minutes of training
+    check_folder(directory)  # not after minutes of training
     reference = f"bundle:{name}"
-    bundle = models.bundle(reference)
+    folder = models.folder(reference)
     base = models.load(reference, PairClassifier)
-    settings: dict[str, CardValue] = {"base": reference, "base_digest": bundle.digest}
-    kind = _Kind("reply-head", name, OUTPUTS[name], bundle.card.encoder, f"grice train {name}")
-    return _adapted(kind, base, data, models, folder, settings, seed)
+    settings: dict[str, CardValue] = {"base": reference, "base_digest": folder.digest}
+    kind = _Kind("reply-head", name, OUTPUTS[name], folder.card.encoder, f"grice train {name}")
+    return _adapted(kind, base, data, models, directory, settings, seed)
 
 
 def train_metric(

@@ -21,7 +21,7 @@ from grice.metrics.engagement import (
     reply_features,
     reply_scalars,
 )
-from grice.models.bundle import check_folder, write_card
+from grice.models.folder import check_folder, write_card
 from grice.models.mlp import Mlp
 from grice_research.training.logistic import Linear, balanced, fit_logistic
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from grice.models.bundle import CardValue
+    from grice.models.folder import CardValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -124,7 +124,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     reference = arguments.model or MODEL
     with opened_models() as models:
         if models.task(reference) != "links":
-            raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
+            raise ModelError(f"{reference} finds no links: name a model such as {MODEL}")
         heads = models.load(reference, TripletModels)
         readings = opened(arguments.files, arguments)
         linked = links_of_records(all_records(readings), heads, wanted)

@@ -1,4 +1,4 @@
-"""The heads of this room with the encoder they read, opened from a bundle."""
+"""The heads of this room with the encoder they read, opened from a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.models.cache import CachedEncoder
 from grice.models.loader import Settings, model_type, read_settings
 from grice.models.products import single_threaded
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
     from grice.models.embedded import Hidden
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import SpanTagger
     from grice_tasks.cider.files import Place
@@ -84,7 +84,7 @@ class LinkHead:
         self.both = bool(self.inputs > 384)
         wanted = 3 * shapes["head"][1] + STRUCTURE, 3 * len(self.relations)
         if (shapes["hidden"][0], shapes["out"][1]) != wanted or shapes["tail"] != shapes["head"]:
-            raise BundleError(f"{path}: the arrays do not fit each other: {shapes}")
+            raise ModelFolderError(f"{path}: the arrays do not fit each other: {shapes}")
 
     def in_context(self) -> LinkHead | None:
         """Return itself if it reads spans in their text alone, else None."""
@@ -163,7 +163,7 @@ class TripletModels(NamedTuple):
 
 
 class TripletSettings(Settings, frozen=True):
-    """Of a bundle of kind ``triplet-heads``."""
+    """Settings of type ``triplet-heads``."""
 
     level: float
     levels: tuple[float, ...]
@@ -171,34 +171,36 @@ class TripletSettings(Settings, frozen=True):
 
 
 @model_type("triplet-heads", task="links", protocol=TripletModels, settings=TripletSettings)
-def triplet_heads(bundle: Bundle, settings: TripletSettings, loader: ModelLoader) -> TripletModels:
+def triplet_heads(
+    folder: ModelFolder, settings: TripletSettings, loader: ModelLoader
+) -> TripletModels:
     """Open ``links.npz`` and perhaps ``nouns.txt``."""
-    events = loader.bundle(settings.events)
+    events = loader.folder(settings.events)
     spans = read_settings(events, SpanSettings)
 
     def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanTagger:
-        return SpanHead(spans, events.folder, hidden, events.digest)
+        return SpanHead(spans, events.path, hidden, events.digest)
 
-    links = LinkHead(bundle.path("links.npz"))
+    links = LinkHead(folder.file("links.npz"))
     if len(settings.levels) != len(links.relations):
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
+        raise ModelFolderError(
+            f"{folder.path / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
             f"per relation, are needed"
         )
-    encoder = loader.encoder_of(bundle, CachedEncoder)
+    encoder = loader.encoder_of(folder, CachedEncoder)
     return TripletModels(
         links,
         settings.level,
         encoder,
         levels=settings.levels,
         tagger=tagger,
-        nouns=_nouns(bundle),
+        nouns=_nouns(folder),
     )
 
 
-def _nouns(bundle: Bundle) -> Nouns:
-    """Return the nouns of a bundle: a line of words for each kind, in the order of the fields."""
-    if "nouns.txt" not in bundle.card.files:
+def _nouns(folder: ModelFolder) -> Nouns:
+    """Return the nouns of a model: a line of words for each kind, in the order of the fields."""
+    if "nouns.txt" not in folder.card.files:
         return Nouns()
-    lines = bundle.path("nouns.txt").read_text("utf-8").splitlines()
+    lines = folder.file("nouns.txt").read_text("utf-8").splitlines()
     return Nouns(*(frozenset(line.split()) for line in lines))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
     from grice_tasks.explagraphs.samples import Prediction, Sample, Stance
@@ -124,13 +124,13 @@ class Meaning(NamedTuple):
 
 
 class GraphClassifiers:
-    """The classifiers of a bundle of kind ``graph-heads``."""
+    """The classifiers of a model of type ``graph-heads``."""
 
-    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
-        self.identity = f"{bundle.identity}/{encoder.identity}"
+    def __init__(self, folder: ModelFolder, encoder: Encoder) -> None:
+        self.identity = f"{folder.identity}/{encoder.identity}"
         self._encoder = encoder
         self._vectors: dict[str, Vector] = {}
-        with np.load(bundle.path("judges.npz"), allow_pickle=False) as arrays:
+        with np.load(folder.file("judges.npz"), allow_pickle=False) as arrays:
             stored = dict(arrays)
         axes = stored["axes"].astype(np.float32)
         self.features = Features(Space(stored["mean"], axes, stored["good"]), self._vectors)
@@ -142,8 +142,8 @@ class GraphClassifiers:
             (KernelHead.load(stored, name), stored[f"{name}_scale"])
             for name in ("written", "accepted")
         ]
-        self._facts = Bilinear.load(bundle.path("facts.npz"))
-        self.generator = GraphGenerator.load(bundle, stored, self.features)
+        self._facts = Bilinear.load(folder.file("facts.npz"))
+        self.generator = GraphGenerator.load(folder, stored, self.features)
 
     def encode(self, texts: Iterable[str]) -> None:
         """Encode the texts that are new, all at once."""
@@ -238,6 +238,6 @@ def _read(graph: Graph) -> Graph:
 @model_type(
     "graph-heads", task="explanation graphs", protocol=GraphClassifiers, settings=NoSettings
 )
-def graph_heads(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> GraphClassifiers:
+def graph_heads(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> GraphClassifiers:
     """Open the classifiers."""
-    return GraphClassifiers(bundle, loader.encoder_of(bundle, Encoder))
+    return GraphClassifiers(folder, loader.encoder_of(folder, Encoder))

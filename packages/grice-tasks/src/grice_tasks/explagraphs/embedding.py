@@ -59,11 +59,11 @@ class TokenLikeness:
 
 def shipped_likeness(facts: Iterable[str] = ()) -> TokenLikeness:
     """Return the likeness by the shipped encoder; see :class:`TokenLikeness`."""
-    from grice.models.bundle import open_bundle, shipped_bundles
     from grice.models.embedded import EmbeddedEncoder
+    from grice.models.folder import open_folder, shipped_models
 
-    bundle = open_bundle(shipped_bundles()["encoder"])
-    return TokenLikeness(EmbeddedEncoder(bundle, mode="fast", threads=1), facts)
+    folder = open_folder(shipped_models()["encoder"])
+    return TokenLikeness(EmbeddedEncoder(folder, mode="fast", threads=1), facts)
 
 
 def facts_to_encode(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> list[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.features import Features
     from grice_tasks.explagraphs.samples import Sample, Stance
@@ -328,16 +328,16 @@ class GraphGenerator:
 
     @classmethod
     def load(
-        cls, bundle: Bundle, arrays: Mapping[str, Array], features: Features
+        cls, folder: ModelFolder, arrays: Mapping[str, Array], features: Features
     ) -> GraphGenerator:
-        """Read the generator of a bundle of kind ``graph-heads``."""
-        words = bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1]
+        """Read the generator of a model of type ``graph-heads``."""
+        words = folder.file("concepts.txt").read_text("utf-8").split("\n")[:-1]
         return cls(
             features,
-            Bilinear.load(bundle.path("links.npz")),
+            Bilinear.load(folder.file("links.npz")),
             arrays["phrases"],
             list(zip(words, arrays["often"].tolist(), strict=True)),
-            Templates.load(bundle.path("cases.json"), bundle.path("cases.npz")),
+            Templates.load(folder.file("cases.json"), folder.file("cases.npz")),
         )
 
     def proposals(self, belief: str, argument: str, stance: Stance) -> list[Graph]:

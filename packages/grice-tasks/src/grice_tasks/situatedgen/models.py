@@ -1,4 +1,4 @@
-"""The models of this room, opened from their bundles."""
+"""The models of this room, opened from their models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.knowledge.plausibility import Bilinear
 from grice.models.cache import CachedEncoder
 from grice.models.loader import NoSettings, model_type
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Encoder
     from grice_tasks.situatedgen.records import Context, Sample
@@ -58,13 +58,13 @@ class ContrastHead:
         self._fluency = fluency
 
     @classmethod
-    def load(cls, bundle: Bundle, encoder: Encoder) -> ContrastHead:
-        """Read ``contrast.npz`` and ``fluency.npz`` of a bundle of kind ``contrast-head``."""
-        form = Bilinear.load(bundle.path("contrast.npz"))
+    def load(cls, folder: ModelFolder, encoder: Encoder) -> ContrastHead:
+        """Read ``contrast.npz`` and ``fluency.npz`` of a model of type ``contrast-head``."""
+        form = Bilinear.load(folder.file("contrast.npz"))
         if len(form.scale) != len(KINDS):
-            raise BundleError(f"{bundle.path('contrast.npz')}: {len(KINDS)} forms are needed")
-        fluency = Mlp.load(bundle.path("fluency.npz"))
-        identity = f"{bundle.identity}/{encoder.identity}"
+            raise ModelFolderError(f"{folder.file('contrast.npz')}: {len(KINDS)} forms are needed")
+        fluency = Mlp.load(folder.file("fluency.npz"))
+        identity = f"{folder.identity}/{encoder.identity}"
         return cls(form, fluency, encoder, identity)
 
     def judge(
@@ -201,37 +201,37 @@ class ContrastModels(NamedTuple):
     """Models of a ``contrast-head``."""
 
     judge: ContrastHead
-    bundle: Bundle
+    folder: ModelFolder
     encoder: CachedEncoder
 
     def recomposer(self, tagger: Tagger) -> Recomposer:
         """Return the embedded baseline."""
-        packed = gzip.decompress(self.bundle.path("templates.jsonl.gz").read_bytes())
+        packed = gzip.decompress(self.folder.file("templates.jsonl.gz").read_bytes())
         decoder = msgspec.json.Decoder(Template)
         templates = [decoder.decode(line) for line in packed.split(b"\n") if line]
-        frames = Frames(self.bundle.path("classes.txt.gz"))
-        grouping = self.bundle.path("together.npz")
+        frames = Frames(self.folder.file("classes.txt.gz"))
+        grouping = self.folder.file("together.npz")
         return Recomposer(templates, frames, grouping, self.judge, tagger, self.encoder)
 
 
 @model_type("context-tagger", task="places and times", protocol=ContextModels, settings=NoSettings)
-def context_tagger(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> ContextModels:
+def context_tagger(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContextModels:
     """Open the tagger and the finder of clauses."""
-    encoder = loader.encoder_of(bundle, CachedEncoder)
-    identity = f"{bundle.identity}/{encoder.identity}"
+    encoder = loader.encoder_of(folder, CachedEncoder)
+    identity = f"{folder.identity}/{encoder.identity}"
     return ContextModels(
-        ContextTagger(bundle.folder, encoder.hidden, identity),
-        ClauseFinder(bundle.folder, encoder.hidden, identity),
+        ContextTagger(folder.path, encoder.hidden, identity),
+        ClauseFinder(folder.path, encoder.hidden, identity),
     )
 
 
 @model_type(
     "contrast-head", task="contrast of sentences", protocol=ContrastModels, settings=NoSettings
 )
-def contrast_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> ContrastModels:
+def contrast_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
-    encoder = loader.encoder_of(bundle, CachedEncoder)
-    return ContrastModels(ContrastHead.load(bundle, encoder), bundle, encoder)
+    encoder = loader.encoder_of(folder, CachedEncoder)
+    return ContrastModels(ContrastHead.load(folder, encoder), folder, encoder)
 
 
 def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:

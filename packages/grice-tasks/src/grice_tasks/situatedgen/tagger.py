@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
 from grice.models.spans import best_paths, neighbourhood, word_starts
@@ -323,7 +323,7 @@ class ContextTagger:
         self._names = Names.load(folder / "names.txt.gz", folder / "cities.txt.gz")
         outputs = 2 * len(LABELS) + 2
         if self._network.layers[-1][0].shape[1] != outputs:
-            raise BundleError(f"{folder / 'tagger.npz'}: the network does not give {outputs}")
+            raise ModelFolderError(f"{folder / 'tagger.npz'}: the network does not give {outputs}")
 
     def find(self, texts: Sequence[str]) -> list[Found]:
         """Return what is in each text."""

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from grice.errors import BundleError, InputError
-from grice.models.bundle import open_bundle
+from grice.errors import InputError, ModelFolderError
 from grice.models.decoding import sample_token
+from grice.models.folder import open_folder
 from grice.models.loader import Settings, read_settings
 from grice.models.mlp import Mlp, quantized
 from grice.models.products import single_threaded
@@ -166,19 +166,19 @@ def vocabulary_digest(vocabulary: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(vocabulary).encode()).hexdigest()[:8]
 
 
-def load_guide(folder: Path) -> Guide:
+def load_guide(directory: Path) -> Guide:
     """Return the guide that ``grice train guide`` wrote into a folder."""
-    bundle = open_bundle(folder)
-    if bundle.card.kind != KIND:
-        raise BundleError(
-            f"{folder}: a model of kind {bundle.card.kind!r}, where a guide is needed: "
+    folder = open_folder(directory)
+    if folder.card.kind != KIND:
+        raise ModelFolderError(
+            f"{directory}: a model of kind {folder.card.kind!r}, where a guide is needed: "
             "grice train guide makes one"
         )
-    settings = read_settings(bundle, GuideSettings)
-    with np.load(bundle.path(SPACE), allow_pickle=False) as arrays:
+    settings = read_settings(folder, GuideSettings)
+    with np.load(folder.file(SPACE), allow_pickle=False) as arrays:
         vectors = arrays["vectors"].astype(np.float32) * arrays["steps"]
         space = TokenSpace(vectors, arrays["offset"], arrays["scale"])
-    return Guide(settings, space, Mlp.load(bundle.path(NETWORK)))
+    return Guide(settings, space, Mlp.load(folder.file(NETWORK)))
 
 
 def likeliest(logits: Vector, before: Sequence[int]) -> int:

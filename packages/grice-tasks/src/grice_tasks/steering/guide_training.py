@@ -17,7 +17,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.files import make_folder
-from grice.models.bundle import check_folder, write_card
+from grice.models.folder import check_folder, write_card
 from grice.models.mlp import Mlp, quantized
 from grice.models.products import single_threaded
 from grice.numeric import sigmoid
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     from pathlib import Path
 
-    from grice.models.bundle import CardValue
+    from grice.models.folder import CardValue
     from grice_tasks.steering.guide import Guide
 
 SPACE_REPLIES = 64

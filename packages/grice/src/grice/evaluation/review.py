@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from grice.data import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
 from grice.detectors import EMPTY, RULES, SYSTEMATIC, certain_flaws
-from grice.errors import BundleError, InputError, RecordError, plural
+from grice.errors import InputError, ModelFolderError, RecordError, plural
 from grice.evaluation.scores import by_conversation, joined, read_scores
 from grice.metrics.sense import cause_of
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice.readers.roles import unspoken
 from grice.scoring.items import EMPTY as EMPTY_FLAG
 from grice.text.markdown import as_read
@@ -128,16 +128,16 @@ class Stack(msgspec.Struct, frozen=True):
 
 def open_stack(place: str | Path) -> Stack:
     """Open a model of type ``review``: a shipped one by its name, or a folder."""
-    bundle = open_bundle(place)
-    if bundle.card.kind != "review":
-        raise BundleError(
-            f"{bundle.folder}: a bundle of kind review is needed, not {bundle.card.kind!r}"
+    folder = open_folder(place)
+    if folder.card.kind != "review":
+        raise ModelFolderError(
+            f"{folder.path}: a model of type review is needed, not {folder.card.kind!r}"
         )
     try:
-        stack = msgspec.json.decode(bundle.path(FILE).read_bytes(), type=Stack)
+        stack = msgspec.json.decode(folder.file(FILE).read_bytes(), type=Stack)
     except msgspec.DecodeError as error:
-        raise BundleError(f"{bundle.path(FILE)}: {error}") from None
-    return replace(stack, name=bundle.identity)
+        raise ModelFolderError(f"{folder.file(FILE)}: {error}") from None
+    return replace(stack, name=folder.identity)
 
 
 def observed(

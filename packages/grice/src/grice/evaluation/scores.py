@@ -19,7 +19,7 @@ import msgspec
 
 from grice.data import Score, Signature, Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason
-from grice.models.bundle import RENAMED
+from grice.models.folder import RENAMED
 from grice.readers import files_of, from_file, read, recognise
 from grice.scoring.arrow import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError, InputError, did_you_mean
+from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.knowledge.events import MAX_EVENTS, EventMention, Place, carrying_words, event_mentions
 from grice.knowledge.schema import RELATIONS
 from grice.models.loader import Settings, encoder_reference, model_type
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import TaggedSpan
     from grice.text.events import Event, PersonName
@@ -169,12 +169,14 @@ class ExtractorSettings(Settings, frozen=True):
 class TripleExtractor:
     """Extracts triples of events from replies."""
 
-    def __init__(self, bundle: Bundle, settings: ExtractorSettings, tagger: SpanTagger) -> None:
-        self.identity = f"{bundle.identity}/{tagger.identity}"
+    def __init__(
+        self, folder: ModelFolder, settings: ExtractorSettings, tagger: SpanTagger
+    ) -> None:
+        self.identity = f"{folder.identity}/{tagger.identity}"
         self.least = settings.least
         self._tagger = tagger
-        cues = read_cues(bundle.path("cues.toml"))
-        self._weights = Columns(cue_weights(cues.weights, bundle.path("cues.toml")))
+        cues = read_cues(folder.file("cues.toml"))
+        self._weights = Columns(cue_weights(cues.weights, folder.file("cues.toml")))
         self._scale = [cues.scale.get(name, Scale()) for name in RELATIONS]
 
     def extract(
@@ -318,7 +320,7 @@ def read_cues(path: Path) -> Cues:
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Cues)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise BundleError(f"{path}: the cues cannot be read: {error}") from None
+        raise ModelFolderError(f"{path}: the cues cannot be read: {error}") from None
 
 
 def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
@@ -326,11 +328,11 @@ def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
     weights = np.zeros((len(FEATURES), len(RELATIONS)), np.float32)
     for group, cues in stated.items():
         if group != "all" and group not in RELATIONS:
-            raise BundleError(f"{path}: no relation {group!r}{did_you_mean(group, RELATIONS)}")
+            raise ModelFolderError(f"{path}: no relation {group!r}{did_you_mean(group, RELATIONS)}")
         columns = slice(None) if group == "all" else RELATIONS.index(group)
         for name, value in cues.items():
             if name not in FEATURES:
-                raise BundleError(
+                raise ModelFolderError(
                     f"{path}: {group}: no feature {name!r}{did_you_mean(name, FEATURES)}"
                 )
             weights[FEATURES.index(name), columns] += np.float32(value)
@@ -613,7 +615,9 @@ def _event_features(role: str, mention: EventMention) -> Iterator[tuple[int, flo
 @model_type(
     "extractor", task="triples of a reply", protocol=TripleExtractor, settings=ExtractorSettings
 )
-def extractor(bundle: Bundle, settings: ExtractorSettings, loader: ModelLoader) -> TripleExtractor:
+def extractor(
+    folder: ModelFolder, settings: ExtractorSettings, loader: ModelLoader
+) -> TripleExtractor:
     """Open an extractor with the tagger that finds its events."""
-    tagger = loader.dependency(bundle, encoder_reference(bundle.card), SpanTagger, "events")
-    return TripleExtractor(bundle, settings, tagger)
+    tagger = loader.dependency(folder, encoder_reference(folder.card), SpanTagger, "events")
+    return TripleExtractor(folder, settings, tagger)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from grice.data import Triple
     from grice.knowledge.schema import Relation, Schema
-    from grice.models.bundle import Bundle
     from grice.models.cache import CachedGenerator
     from grice.models.embedded import EmbeddedGenerator
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Generated
 
@@ -66,12 +66,12 @@ class GenerativeKnowledge:
 
     def __init__(
         self,
-        bundle: Bundle,
+        folder: ModelFolder,
         settings: GenerativeSettings,
         generator: CachedGenerator | EmbeddedGenerator,
     ) -> None:
         self.identity = generator.identity
-        self._source = bundle.card.name
+        self._source = folder.card.name
         self._settings = settings
         self._generator = generator
         self.schema: Schema = load_schema(settings.schema)
@@ -212,12 +212,12 @@ def relation_token(relation: str) -> str:
     settings=GenerativeSettings,
 )
 def generative_knowledge(
-    bundle: Bundle, settings: GenerativeSettings, loader: ModelLoader
+    folder: ModelFolder, settings: GenerativeSettings, loader: ModelLoader
 ) -> GenerativeKnowledge:
     """Open a generator with a cache."""
     # Here, not above: the rules of wording need no engine.
     from grice.models.cache import CachedGenerator
     from grice.models.embedded import EmbeddedGenerator
 
-    generator = EmbeddedGenerator(bundle, mode=loader.mode, threads=loader.workers)
-    return GenerativeKnowledge(bundle, settings, CachedGenerator(generator, loader.cache))
+    generator = EmbeddedGenerator(folder, mode=loader.mode, threads=loader.workers)
+    return GenerativeKnowledge(folder, settings, CachedGenerator(generator, loader.cache))

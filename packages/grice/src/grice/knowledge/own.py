@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.data import Triple
-from grice.errors import BundleError, RecordError, did_you_mean, os_reason
+from grice.errors import ModelFolderError, RecordError, did_you_mean, os_reason
 from grice.knowledge.store import KnowledgeBase, StoredKnowledge
-from grice.models.bundle import Bundle, Card, file_sha256, open_bundle
+from grice.models.folder import Card, ModelFolder, file_sha256, open_folder
 from grice.models.loader import NoSettings, model_type, reference_scheme
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ MAX_LENGTH = 1000
 
 
 @reference_scheme("file")
-def own_model(place: str) -> Bundle:
+def own_model(place: str) -> ModelFolder:
     """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
     path = Path(place)
     if path.suffix == ".kb":
-        raise BundleError(
+        raise ModelFolderError(
             f"{path}: files of grice kb build are not read any more: write their triples as "
             f"{path.with_suffix('.tsv')}, one a line: head, relation, tail and source"
         )
     if path.suffix not in TABLES or path.is_dir():
-        return open_bundle(path)
+        return open_folder(path)
     if not path.is_file():
         near = [known.name for suffix in TABLES for known in path.parent.glob(f"*{suffix}")]
-        raise BundleError(f"{path}: no such file of triples{did_you_mean(path.name, near)}")
+        raise ModelFolderError(f"{path}: no such file of triples{did_you_mean(path.name, near)}")
     digest = file_sha256(path)
     card = Card(
         path.stem,
@@ -50,16 +50,16 @@ def own_model(place: str) -> Bundle:
         encoder="encoder",
         settings={"base": BASE},
     )
-    return Bundle(path.parent, card, digest[:8])
+    return ModelFolder(path.parent, card, digest[:8])
 
 
 @model_type("own-triples", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
-def own_triples(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
+def own_triples(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
     """Open triples of your own, merged with the shipped ones."""
-    base = loader.dependency(bundle, BASE, StoredKnowledge, "knowledge")
-    (name,) = bundle.card.files
-    triples = read_triples(bundle.folder / name, base.store.schema)
-    return base.with_triples(triples, bundle.identity)
+    base = loader.dependency(folder, BASE, StoredKnowledge, "knowledge")
+    (name,) = folder.card.files
+    triples = read_triples(folder.path / name, base.store.schema)
+    return base.with_triples(triples, folder.identity)
 
 
 def read_triples(path: Path, schema: Schema) -> list[Triple]:
@@ -71,9 +71,9 @@ def read_triples(path: Path, schema: Schema) -> list[Triple]:
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {os_reason(error)}") from error
+        raise ModelFolderError(f"{path}: cannot be read: {os_reason(error)}") from error
     except UnicodeDecodeError as error:
-        raise BundleError(f"{path}: not UTF-8 at byte {error.start}") from error
+        raise ModelFolderError(f"{path}: not UTF-8 at byte {error.start}") from error
     triples: dict[tuple[str, str, str], Triple] = {}
     names: list[str] = []
     for number, line in enumerate(lines, 1):

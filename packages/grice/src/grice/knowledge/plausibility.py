@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError, InputError, did_you_mean
+from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.data import KnownTail, Triple
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
@@ -131,16 +131,16 @@ class TripleSettings(Settings, frozen=True):
 class TripleHead:
     """Plausibility of triples of ATOMIC's event relations."""
 
-    def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
-        self.identity = f"{bundle.identity}/{encoder.identity}"
+    def __init__(self, folder: ModelFolder, settings: TripleSettings, encoder: Encoder) -> None:
+        self.identity = f"{folder.identity}/{encoder.identity}"
         self.encoder = encoder
         self.known = settings.relations
         self._settings = settings
         self._schema = load_schema(settings.schema)
-        self._form = Bilinear.load(bundle.path("plausibility.npz"))
+        self._form = Bilinear.load(folder.file("plausibility.npz"))
         if (outputs := len(self._form.scale)) != len(self.known):
-            raise BundleError(
-                f"bundle {bundle.card.name!r}: plausibility.npz has {outputs} outputs, the "
+            raise ModelFolderError(
+                f"model {folder.card.name!r}: plausibility.npz has {outputs} outputs, the "
                 f"settings name {len(self.known)}"
             )
 
@@ -182,6 +182,6 @@ class TripleHead:
 @model_type(
     "triple-head", task="plausibility of triples", protocol=TripleHead, settings=TripleSettings
 )
-def triple_head(bundle: Bundle, settings: TripleSettings, loader: ModelLoader) -> TripleHead:
+def triple_head(folder: ModelFolder, settings: TripleSettings, loader: ModelLoader) -> TripleHead:
     """Open a bilinear form with its encoder."""
-    return TripleHead(bundle, settings, loader.encoder_of(bundle, Encoder))
+    return TripleHead(folder, settings, loader.encoder_of(folder, Encoder))

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from grice.data import KnownTail, Triple
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.models.loader import NoSettings, Settings, model_type, read_settings
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.knowledge.schema import Schema
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
 
@@ -122,26 +122,26 @@ class TripleStore:
     are added to these, so that own triples change results for similar heads only.
     """
 
-    def __init__(self, bundle: Bundle) -> None:
-        self.identity = bundle.identity
-        self.schema: Schema = load_schema(read_settings(bundle, StoreSettings).schema)
+    def __init__(self, folder: ModelFolder) -> None:
+        self.identity = folder.identity
+        self.schema: Schema = load_schema(read_settings(folder, StoreSettings).schema)
         self.own: tuple[Triple, ...] = ()
         self._own_tails: dict[tuple[str, str], list[Triple]] = {}
         self._own_vectors: dict[str, Array] = {}
-        self._connection = _read_only(bundle.path("triples.sqlite"))
+        self._connection = _read_only(folder.file("triples.sqlite"))
         self._relations = dict(self._connection.execute("SELECT name, id FROM relations"))
-        self._heads: NDArray[np.int8] = np.load(bundle.path("heads.npy"), mmap_mode="r")
-        with np.load(bundle.path("axes.npz"), allow_pickle=False) as stored:
+        self._heads: NDArray[np.int8] = np.load(folder.file("heads.npy"), mmap_mode="r")
+        with np.load(folder.file("axes.npz"), allow_pickle=False) as stored:
             self._axes = Axes(stored["axes"].astype(np.float32), float(stored["scale"]))
-        self._having: NDArray[np.bool_] = np.load(bundle.path("having.npy"), mmap_mode="r")
+        self._having: NDArray[np.bool_] = np.load(folder.file("having.npy"), mmap_mode="r")
         count = self._count("heads")
         for name, array, width in (
             ("having.npy", self._having, len(self._relations)),
             ("heads.npy", self._heads, self._axes.axes.shape[1]),
         ):
             if array.shape != (count, width):
-                raise BundleError(
-                    f"bundle {bundle.card.name!r}: {name} has the shape {array.shape}, "
+                raise ModelFolderError(
+                    f"model {folder.card.name!r}: {name} has the shape {array.shape}, "
                     f"{(count, width)} is needed beside triples.sqlite"
                 )
 
@@ -293,12 +293,12 @@ def _read_only(path: Path) -> sqlite3.Connection:
             "SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         ).fetchall()
     except sqlite3.Error as error:
-        raise BundleError(f"{path}: not a store of triples: {error}") from error
+        raise ModelFolderError(f"{path}: not a store of triples: {error}") from error
     # A view or a computed column would be run when it is read, and might never end.
     for kind, sql in defined:
         if kind not in ("table", "index") or re.search(r"\bVIRTUAL\b|\bAS\b", sql, re.I):
             connection.close()
-            raise BundleError(f"{path}: not a store of triples: it defines more than tables")
+            raise ModelFolderError(f"{path}: not a store of triples: it defines more than tables")
     return connection
 
 
@@ -477,6 +477,6 @@ class StoredKnowledge:
 
 
 @model_type("knowledge", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
-def knowledge(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
+def knowledge(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples with their encoder."""
-    return StoredKnowledge(TripleStore(bundle), loader.encoder_of(bundle, Encoder))
+    return StoredKnowledge(TripleStore(folder), loader.encoder_of(folder, Encoder))

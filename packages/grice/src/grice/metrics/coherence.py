@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runt
 import msgspec
 
 from grice.data import Judgement, TurnEvidence
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.common import score_or_abstain
 from grice.metrics.declaration import Example, metric
 from grice.metrics.turn_features import (
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Turn
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import Hidden
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
     from grice.numeric import Array
@@ -354,24 +354,24 @@ class DialogueHead:
     """
 
     def __init__(
-        self, bundle: Bundle, settings: DialogueSettings, encoder: CachedEncoder, cache: Cache
+        self, folder: ModelFolder, settings: DialogueSettings, encoder: CachedEncoder, cache: Cache
     ) -> None:
         from grice.models.mlp import Mlp
 
-        self.identity = f"{bundle.identity}+{encoder.identity}"
+        self.identity = f"{folder.identity}+{encoder.identity}"
         self._encoder, self._cache = encoder, cache
-        self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
+        self._bigrams = Bigrams.load(folder.file("bigrams.npz"))
         self._detector = ReplacedTokenDetector(
-            Mlp.load(bundle.path("misfits.npz")),
+            Mlp.load(folder.file("misfits.npz")),
             settings.reach,
             settings.sharpness,
-            f"{bundle.identity}/misfits+{encoder.identity}",
+            f"{folder.identity}/misfits+{encoder.identity}",
         )
         encoder.read_along(self._keep)
-        with np.load(bundle.path("head.npz"), allow_pickle=False) as file:
+        with np.load(folder.file("head.npz"), allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
         if arrays.get("whole", np.zeros(0)).shape != (WHOLE + 1,):
-            raise BundleError(f"{bundle.folder}: {WHOLE + 1} weights are needed")
+            raise ModelFolderError(f"{folder.path}: {WHOLE + 1} weights are needed")
 
         def network(name: str) -> Mlp:
             count = sum(key.startswith(f"{name}_weight_") for key in arrays)
@@ -473,9 +473,11 @@ class DialogueHead:
 
 
 @model_type("thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings)
-def thread_head(bundle: Bundle, settings: DialogueSettings, loader: ModelLoader) -> DialogueHead:
+def thread_head(
+    folder: ModelFolder, settings: DialogueSettings, loader: ModelLoader
+) -> DialogueHead:
     """Open the networks of a model."""
     from grice.models.cache import CachedEncoder
 
-    encoder = loader.encoder_of(bundle, CachedEncoder)
-    return DialogueHead(bundle, settings, encoder, loader.cache)
+    encoder = loader.encoder_of(folder, CachedEncoder)
+    return DialogueHead(folder, settings, encoder, loader.cache)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.data import Evidence, Response
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache, CachedEncoder
     from grice.models.embedded import Hidden
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
     from grice.numeric import Array
@@ -322,15 +322,15 @@ class DecomposableAttention:
     """The probability that a sentence contradicts what was said before."""
 
     def __init__(
-        self, bundle: Bundle, settings: AttentionSettings, encoder: CachedEncoder, cache: Cache
+        self, folder: ModelFolder, settings: AttentionSettings, encoder: CachedEncoder, cache: Cache
     ) -> None:
         from grice.models.mlp import Mlp
 
-        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self.identity = f"{folder.identity}/{encoder.identity}"
         self._encoder = encoder
         self._cache = cache
         self._networks = [
-            _Network(*(Mlp.load(bundle.path(f"{part}-{i}.npz")) for part in _Network._fields))
+            _Network(*(Mlp.load(folder.file(f"{part}-{i}.npz")) for part in _Network._fields))
             for i in range(settings.networks)
         ]
 
@@ -368,10 +368,10 @@ class DecomposableAttention:
     settings=AttentionSettings,
 )
 def decomposable_attention(
-    bundle: Bundle, settings: AttentionSettings, loader: ModelLoader
+    folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader
 ) -> DecomposableAttention:
     """Open the networks and their encoder."""
     from grice.models.cache import CachedEncoder
 
-    encoder = loader.encoder_of(bundle, CachedEncoder)
-    return DecomposableAttention(bundle, settings, encoder, loader.cache)
+    encoder = loader.encoder_of(folder, CachedEncoder)
+    return DecomposableAttention(folder, settings, encoder, loader.cache)

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from grice.data import FeatureEvidence, Judgement
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.common import (
     encode_distinct,
     score_or_abstain,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.data import Response
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.numeric import Array, Floats
 else:
@@ -290,29 +290,29 @@ class ReplyHead:
 
     def __init__(
         self,
-        bundle: Bundle,
+        folder: ModelFolder,
         settings: ReplySettings,
         encoder: Encoder,
         base: PairClassifier | None = None,
     ) -> None:
         from grice.models.mlp import Mlp
 
-        self.identity = f"{bundle.identity}/{encoder.identity}"
+        self.identity = f"{folder.identity}/{encoder.identity}"
         self._names = part_names(base=base is not None)
-        self._encoder, self._base, self._folder = encoder, base, bundle.folder
-        (weights, bias), *further = Mlp.load(bundle.path("head.npz")).layers
+        self._encoder, self._base, self._folder = encoder, base, folder.path
+        (weights, bias), *further = Mlp.load(folder.file("head.npz")).layers
         scalars = len(self._names) - len(BLOCKS)
-        card = bundle.folder / "card.toml"
+        card = folder.path / "card.toml"
         for name, count in (("centre", scalars), ("spread", scalars), ("average", len(BLOCKS))):
             if len(getattr(settings, name)) != count:
-                raise BundleError(f"{card}: settings.{name}: a list of {count} numbers is needed")
+                raise ModelFolderError(f"{card}: settings.{name}: {count} numbers are needed")
         if min(settings.spread) <= 0:
-            raise BundleError(f"{card}: settings.spread: numbers above 0 only")
+            raise ModelFolderError(f"{card}: settings.spread: numbers above 0 only")
         self._scale = Scale(settings.centre, settings.spread)
         self._dimensions, rest = divmod(len(weights) - scalars, len(BLOCKS))
         if further or weights.shape[1] != 1 or rest or self._dimensions < 1:
-            raise BundleError(
-                f"{bundle.folder}: head.npz has weights of shape {weights.shape}; one column of "
+            raise ModelFolderError(
+                f"{folder.path}: head.npz has weights of shape {weights.shape}; one column of "
                 f"{scalars} scalars and three blocks of equal size is needed"
             )
         # One column a part: a single product gives the log odds that each adds.
@@ -343,7 +343,7 @@ class ReplyHead:
             part = worded[start : start + ROWS]
             last, reply = (np.stack([vectors[sides[i][side]] for i in part]) for side in (0, 1))
             if reply.shape[1] != self._dimensions:
-                raise BundleError(
+                raise ModelFolderError(
                     f"{self._folder}: its head reads vectors of {self._dimensions} numbers, the "
                     f"encoder {self._encoder.identity} gives {reply.shape[1]}; use the encoder its "
                     "card names"
@@ -372,23 +372,19 @@ class ReplyHead:
 
 
 @model_type(
-    "reply-head",
-    task="engagement",
-    protocol=PairClassifier,
-    settings=ReplySettings,
-    like_base=True,
+    "reply-head", task="engagement", protocol=PairClassifier, settings=ReplySettings, like_base=True
 )
-def reply_head(bundle: Bundle, settings: ReplySettings, loader: ModelLoader) -> ReplyHead:
+def reply_head(folder: ModelFolder, settings: ReplySettings, loader: ModelLoader) -> ReplyHead:
     """Open a head, and the base classifier if its settings name one."""
-    encoder = loader.encoder_of(bundle, Encoder)
+    encoder = loader.encoder_of(folder, Encoder)
     if not settings.base:
-        return ReplyHead(bundle, settings, encoder)
+        return ReplyHead(folder, settings, encoder)
     # The base classifier is part of the model: another one would give other numbers.
-    digest = loader.bundle(settings.base).digest
+    digest = loader.folder(settings.base).digest
     if digest != settings.base_digest:
-        raise BundleError(
-            f"{bundle.folder}: it was fitted on {settings.base} {settings.base_digest}, here that "
+        raise ModelFolderError(
+            f"{folder.path}: it was fitted on {settings.base} {settings.base_digest}, here that "
             f"is {digest}; run grice train again"
         )
-    base = loader.dependency(bundle, settings.base, PairClassifier, "relevance", "engagement")
-    return ReplyHead(bundle, settings, encoder, base)
+    base = loader.dependency(folder, settings.base, PairClassifier, "relevance", "engagement")
+    return ReplyHead(folder, settings, encoder, base)

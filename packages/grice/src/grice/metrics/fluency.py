@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from grice.data import FeatureEvidence, Judgement, Span
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.common import probability, score_or_abstain, unsupported_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type, read_settings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from grice.data import Response
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 else:
     np = LazyModule("numpy")
@@ -168,27 +168,27 @@ class FluencyModel:
     in the order of ``shared_vocabulary.json``.
     """
 
-    def __init__(self, bundle: Bundle, generator: PieceScorer) -> None:
+    def __init__(self, folder: ModelFolder, generator: PieceScorer) -> None:
         self.identity = generator.identity
         self._generator = generator
-        self._begin = read_settings(bundle, UnigramSettings).begin
+        self._begin = read_settings(folder, UnigramSettings).begin
         pieces = msgspec.json.decode(
-            bundle.path("shared_vocabulary.json").read_bytes(), type=list[str]
+            folder.file("shared_vocabulary.json").read_bytes(), type=list[str]
         )
-        unigrams = np.load(bundle.path("usual.npy"), allow_pickle=False).astype(np.float32).tolist()
+        unigrams = np.load(folder.file("usual.npy"), allow_pickle=False).astype(np.float32).tolist()
         if len(unigrams) != len(pieces) or self._begin not in pieces:
-            raise BundleError(
-                f"{bundle.folder}: usual.npy has {len(unigrams)} numbers for {len(pieces)} pieces, "
+            raise ModelFolderError(
+                f"{folder.path}: usual.npy has {len(unigrams)} numbers for {len(pieces)} pieces, "
                 f"and settings.begin is {self._begin!r}; it must be a piece, each with a number"
             )
         self._unigrams = dict(zip(pieces, unigrams, strict=True))
-        self._bundle = bundle
+        self._folder = folder
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         from grice.models.tokenization import open_tokenizer
 
-        return open_tokenizer(self._bundle)
+        return open_tokenizer(self._folder)
 
     def disfluency(self, texts: Sequence[str]) -> list[float]:
         """Return the mean excess of each text (nats a piece); of a long one its beginning's."""
@@ -237,7 +237,9 @@ class FluencySettings(Settings, frozen=True):
 
 
 @model_type("fluency", task="fluency", protocol=FluencyReader, settings=FluencySettings)
-def fluency_model(bundle: Bundle, settings: FluencySettings, loader: ModelLoader) -> FluencyModel:
+def fluency_model(
+    folder: ModelFolder, settings: FluencySettings, loader: ModelLoader
+) -> FluencyModel:
     """Open the language model that reads pieces."""
-    model = loader.dependency(bundle, settings.base, PieceScorer, "likelihood")
-    return FluencyModel(loader.bundle(settings.base), model)
+    model = loader.dependency(folder, settings.base, PieceScorer, "likelihood")
+    return FluencyModel(loader.folder(settings.base), model)

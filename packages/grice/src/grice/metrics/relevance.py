@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from grice.data import Judgement, TurnEvidence
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.common import (
     encode_distinct,
     score_or_abstain,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from grice.data import Response
     from grice.metrics.declaration import Count
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
 else:
@@ -224,16 +224,16 @@ class PairSettings(Settings, frozen=True):
 class PairHead:
     """Probability that a right side answers its left side, by networks on frozen vectors."""
 
-    def __init__(self, bundle: Bundle, settings: PairSettings, encoder: Encoder) -> None:
+    def __init__(self, folder: ModelFolder, settings: PairSettings, encoder: Encoder) -> None:
         from grice.models.mlp import Mlp
 
-        self.identity = f"{bundle.identity}/{encoder.identity}"
-        self._folder = bundle.folder
+        self.identity = f"{folder.identity}/{encoder.identity}"
+        self._folder = folder.path
         self._decay = settings.decay
         self._weight_cosine = np.float32(settings.weight_cosine)
         self._encoder = encoder
         self._left, self._right, self._head = (
-            Mlp.load(bundle.path(f"{name}.npz")) for name in ("left", "right", "head")
+            Mlp.load(folder.file(f"{name}.npz")) for name in ("left", "right", "head")
         )
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
@@ -283,7 +283,7 @@ class PairHead:
     def _right_tower(self, replies: Array) -> Array:
         dimensions = replies.shape[1]
         if (expected := self._right.layers[0][0].shape[0]) != dimensions:
-            raise BundleError(
+            raise ModelFolderError(
                 f"{self._folder}: its networks read vectors of {expected} numbers, the encoder "
                 f"{self._encoder.identity} gives {dimensions}; use the encoder its card names"
             )
@@ -292,27 +292,27 @@ class PairHead:
 
 
 @model_type("pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
-def pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
+def pair_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> PairHead:
     """Open the networks of a model."""
-    return _shared_head(bundle, loader)
+    return _shared_head(folder, loader)
 
 
-def _shared_head(bundle: Bundle, loader: ModelLoader) -> PairHead:
+def _shared_head(folder: ModelFolder, loader: ModelLoader) -> PairHead:
     """Return the networks of a model, read once for all that depend on them."""
 
     def read() -> PairHead:
-        settings = read_settings(bundle, PairSettings)
-        return PairHead(bundle, settings, loader.encoder_of(bundle, Encoder))
+        settings = read_settings(folder, PairSettings)
+        return PairHead(folder, settings, loader.encoder_of(folder, Encoder))
 
-    return loader.shared(PairHead, bundle, read)
+    return loader.shared(PairHead, folder, read)
 
 
 @model_type("bare-pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
-def bare_pair_head(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> PairHead:
+def bare_pair_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> PairHead:
     """Open the networks of the base model alone."""
-    (below,) = dependencies_of(bundle.card)
-    loader.check_task(bundle, below, "relevance")
-    return _shared_head(loader.bundle(below), loader)
+    (below,) = dependencies_of(folder.card)
+    loader.check_task(folder, below, "relevance")
+    return _shared_head(loader.folder(below), loader)
 
 
 class FluentSettings(Settings, frozen=True):
@@ -355,10 +355,10 @@ class FluentPairHead:
 
 @model_type("fluent-pair-head", task="relevance", protocol=PairClassifier, settings=FluentSettings)
 def fluent_pair_head(
-    bundle: Bundle, settings: FluentSettings, loader: ModelLoader
+    folder: ModelFolder, settings: FluentSettings, loader: ModelLoader
 ) -> FluentPairHead:
     """Open the networks of a model and its language model."""
-    _, below = dependencies_of(bundle.card)
-    model = loader.dependency(bundle, below, PieceScorer, "likelihood")
-    fluency = FluencyModel(loader.bundle(below), model)
-    return FluentPairHead(settings, _shared_head(bundle, loader), fluency)
+    _, below = dependencies_of(folder.card)
+    model = loader.dependency(folder, below, PieceScorer, "likelihood")
+    fluency = FluencyModel(loader.folder(below), model)
+    return FluentPairHead(settings, _shared_head(folder, loader), fluency)

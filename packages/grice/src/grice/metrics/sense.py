@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from grice.data import FeatureEvidence, Judgement
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.metrics.likelihood import readings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.data import Evidence, Response
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
 else:
@@ -133,17 +133,17 @@ class FlawSettings(Settings, frozen=True):
 class FlawHeads:
     """A small network over the mean state of a reply, with an output per flaw."""
 
-    def __init__(self, bundle: Bundle, settings: FlawSettings, reader: PassageEncoder) -> None:
+    def __init__(self, folder: ModelFolder, settings: FlawSettings, reader: PassageEncoder) -> None:
         from grice.models.mlp import Mlp
 
-        self.identity = f"{bundle.identity}/{reader.identity}"
+        self.identity = f"{folder.identity}/{reader.identity}"
         self.flaws = tuple(settings.flaws)
         self._reader = reader
-        self._network = Mlp.load(bundle.path("head.npz"))
+        self._network = Mlp.load(folder.file("head.npz"))
         weight, bias = self._network.layers[0][0], self._network.layers[-1][1]
         if (len(weight), len(bias)) != (reader.dimensions, len(self.flaws)):
-            raise BundleError(
-                f"{bundle.folder}: head.npz maps {len(weight)} dimensions to {len(bias)} flaws; "
+            raise ModelFolderError(
+                f"{folder.path}: head.npz maps {len(weight)} dimensions to {len(bias)} flaws; "
                 f"{reader.dimensions} and {len(self.flaws)} are expected"
             )
 
@@ -173,7 +173,7 @@ def reply_states(reader: PassageEncoder, responses: Sequence[Response]) -> Array
 
 
 @model_type("flaw-heads", task="flaws", protocol=FlawModel, settings=FlawSettings)
-def flaw_heads(bundle: Bundle, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
+def flaw_heads(folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
     """Open the heads and their language model."""
-    reader = loader.dependency(bundle, settings.base, PassageEncoder, "states")
-    return FlawHeads(bundle, settings, reader)
+    reader = loader.dependency(folder, settings.base, PassageEncoder, "states")
+    return FlawHeads(folder, settings, reader)

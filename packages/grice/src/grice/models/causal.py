@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache
     from grice.models.decoding import Tokens, TokenSelector
     from grice.models.embedded import Mode
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Passage, Vector
 
@@ -59,15 +59,15 @@ class CausalSettings(Settings, frozen=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
 
 
-def decoder_identity(bundle: Bundle, mode: Mode) -> str:
+def decoder_identity(folder: ModelFolder, mode: Mode) -> str:
     """Return weights and arithmetic of a decoder."""
-    return f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
+    return f"{folder.identity}/{mode}/ct2-{ctranslate2.__version__}"
 
 
-def open_decoder(bundle: Bundle, mode: Mode, threads: int) -> ctranslate2.Generator:
+def open_decoder(folder: ModelFolder, mode: Mode, threads: int) -> ctranslate2.Generator:
     """Open a decoder in the format of CTranslate2."""
     return ctranslate2.Generator(
-        str(bundle.folder),
+        str(folder.path),
         device="auto",
         compute_type={"exact": "float32", "fast": "int8"}[mode],
         inter_threads=threads,
@@ -82,17 +82,23 @@ class EmbeddedCausalLM(WindowedLM):
     """
 
     def __init__(
-        self, bundle: Bundle, settings: CausalSettings, cache: Cache, *, mode: Mode, threads: int
+        self,
+        folder: ModelFolder,
+        settings: CausalSettings,
+        cache: Cache,
+        *,
+        mode: Mode,
+        threads: int,
     ) -> None:
         super().__init__(
-            bundle,
-            decoder_identity(bundle, mode),
+            folder,
+            decoder_identity(folder, mode),
             settings.max_tokens,
             cache,
             batch_tokens=MAX_BATCH_TOKENS if mode == "fast" else 1,
             threads=threads,
         )
-        self._open = partial(open_decoder, bundle, mode, threads)
+        self._open = partial(open_decoder, folder, mode, threads)
         self._engine = self._open()
 
     @cached_property
@@ -272,10 +278,12 @@ class EmbeddedCausalLM(WindowedLM):
 
 
 @model_type("causal-lm", task="likelihood", protocol=CausalLM, settings=CausalSettings)
-def causal_lm(bundle: Bundle, settings: CausalSettings, loader: ModelLoader) -> EmbeddedCausalLM:
+def causal_lm(
+    folder: ModelFolder, settings: CausalSettings, loader: ModelLoader
+) -> EmbeddedCausalLM:
     """Open a decoder."""
     return EmbeddedCausalLM(
-        bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers
+        folder, settings, loader.cache, mode=loader.mode, threads=loader.workers
     )
 
 
@@ -294,13 +302,19 @@ class EmbeddedStates:
     """
 
     def __init__(
-        self, bundle: Bundle, settings: StateSettings, cache: Cache, *, mode: Mode, threads: int
+        self,
+        folder: ModelFolder,
+        settings: StateSettings,
+        cache: Cache,
+        *,
+        mode: Mode,
+        threads: int,
     ) -> None:
-        self.identity = decoder_identity(bundle, mode)
+        self.identity = decoder_identity(folder, mode)
         self.dimensions = len(settings.scale)
-        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
+        self._tokenizer = PassageTokenizer(folder, settings.max_tokens)
         self._max_tokens, self._cache, self._threads = settings.max_tokens, cache, threads
-        self._engine = open_decoder(bundle, mode, threads)
+        self._engine = open_decoder(folder, mode, threads)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
@@ -349,6 +363,8 @@ def _segments(scored: Sequence[int]) -> list[int]:
 
 
 @model_type("causal-states", task="states", protocol=PassageEncoder, settings=StateSettings)
-def causal_states(bundle: Bundle, settings: StateSettings, loader: ModelLoader) -> EmbeddedStates:
+def causal_states(
+    folder: ModelFolder, settings: StateSettings, loader: ModelLoader
+) -> EmbeddedStates:
     """Open the first layers of a decoder."""
-    return EmbeddedStates(bundle, settings, loader.cache, mode=loader.mode, threads=loader.workers)
+    return EmbeddedStates(folder, settings, loader.cache, mode=loader.mode, threads=loader.workers)

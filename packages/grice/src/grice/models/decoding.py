@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding
 
-    from grice.models.bundle import Bundle
     from grice.models.cache import Cache
+    from grice.models.folder import ModelFolder
     from grice.models.protocols import Passage, Vector
 
     Tokens: TypeAlias = Sequence[str]
@@ -43,8 +43,8 @@ class PassageTokens(NamedTuple):
 class PassageTokenizer:
     """Tokenizer of passages, prompts and continuations."""
 
-    def __init__(self, bundle: Bundle, max_tokens: int) -> None:
-        self._tokenizer = open_tokenizer(bundle)
+    def __init__(self, folder: ModelFolder, max_tokens: int) -> None:
+        self._tokenizer = open_tokenizer(folder)
         self._room = max_tokens // 2
 
     def read(self, passage: Passage) -> PassageTokens:
@@ -104,7 +104,7 @@ class WindowedLM(ABC):
 
     def __init__(
         self,
-        bundle: Bundle,
+        folder: ModelFolder,
         identity: str,
         max_tokens: int,
         cache: Cache,
@@ -113,7 +113,7 @@ class WindowedLM(ABC):
         threads: int = 1,
     ) -> None:
         self.identity = identity
-        self._tokenizer = PassageTokenizer(bundle, max_tokens)
+        self._tokenizer = PassageTokenizer(folder, max_tokens)
         self._max_tokens = max_tokens
         self._cache = cache
         self._batch_tokens = batch_tokens

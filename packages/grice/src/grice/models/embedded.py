@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
 
@@ -61,7 +61,7 @@ class Hidden(NamedTuple):
 
 
 class EncoderSettings(Settings, frozen=True):
-    """Of a bundle of kind ``encoder``: how much it reads, and the length of its vectors.
+    """Settings of type ``encoder``: how much it reads, and the length of its vectors.
 
     ``arithmetic`` is that of both modes where the weights are stored in it.
     """
@@ -72,7 +72,7 @@ class EncoderSettings(Settings, frozen=True):
 
 
 class GeneratorSettings(Settings, frozen=True):
-    """Of a bundle with an encoder-decoder; see :class:`EmbeddedGenerator`."""
+    """Of a model with an encoder-decoder; see :class:`EmbeddedGenerator`."""
 
     max_tokens: int
     max_prompt_tokens: int | None = None
@@ -81,23 +81,23 @@ class GeneratorSettings(Settings, frozen=True):
 
 
 class EmbeddedEncoder:
-    """An encoder from a bundle of kind ``encoder``.
+    """An encoder from a model of type ``encoder``.
 
     A text longer than the model reads keeps its end, the part nearest to what comes next.
     """
 
-    def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
+    def __init__(self, folder: ModelFolder, *, mode: Mode, threads: int) -> None:
         engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
-        self.identity = f"{bundle.identity}/{mode}/{engine}"
-        settings = read_settings(bundle, EncoderSettings)
-        self._tokenizer = open_tokenizer(bundle)
+        self.identity = f"{folder.identity}/{mode}/{engine}"
+        settings = read_settings(folder, EncoderSettings)
+        self._tokenizer = open_tokenizer(folder)
         self._max_tokens = settings.max_tokens
         self.dimensions = settings.dimensions
         self._threads = threads
         arithmetic = settings.arithmetic or _COMPUTE[mode]
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
-            str(bundle.folder),
+            str(folder.path),
             device="cpu",
             compute_type=arithmetic,
             inter_threads=threads,
@@ -178,20 +178,20 @@ class EmbeddedEncoder:
 
 
 class EmbeddedGenerator:
-    """An encoder-decoder from a bundle of kind ``generator``, with beam search."""
+    """An encoder-decoder from a model of type ``generator``, with beam search."""
 
-    def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
-        self.identity = f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
-        settings = read_settings(bundle, GeneratorSettings)
+    def __init__(self, folder: ModelFolder, *, mode: Mode, threads: int) -> None:
+        self.identity = f"{folder.identity}/{mode}/ct2-{ctranslate2.__version__}"
+        settings = read_settings(folder, GeneratorSettings)
         arithmetic = settings.arithmetic or _COMPUTE[mode]
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = open_tokenizer(folder)
         self._max_tokens = settings.max_tokens
         self._max_prompt = settings.max_prompt_tokens
         self._max_scored = settings.max_scored_tokens
         self._alone = arithmetic != "int8"
         self._threads = threads
         self._engine = ctranslate2.Translator(
-            str(bundle.folder),
+            str(folder.path),
             device="cpu",
             compute_type=arithmetic,
             inter_threads=threads,
@@ -305,22 +305,17 @@ class EmbeddedGenerator:
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
-@model_type(
-    "encoder",
-    task="sentence vectors",
-    protocol=Encoder,
-    settings=NoSettings,
-)
-def encoder(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> CachedEncoder:
+@model_type("encoder", task="sentence vectors", protocol=Encoder, settings=NoSettings)
+def encoder(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> CachedEncoder:
     """Open an encoder whose answers are kept."""
-    engine = EmbeddedEncoder(bundle, mode=loader.mode, threads=loader.workers)
+    engine = EmbeddedEncoder(folder, mode=loader.mode, threads=loader.workers)
     return CachedEncoder(engine, loader.cache)
 
 
 @model_type("generator", task="likelihood", protocol=TextScorer, settings=NoSettings)
-def generator(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> EmbeddedGenerator:
+def generator(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> EmbeddedGenerator:
     """Open an encoder-decoder."""
-    return EmbeddedGenerator(bundle, mode=loader.mode, threads=loader.workers)
+    return EmbeddedGenerator(folder, mode=loader.mode, threads=loader.workers)
 
 
 _COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}

@@ -1,11 +1,11 @@
 """Loads models by reference, each once, with everything they depend on.
 
-A reference is ``SCHEME:PLACE``. A scheme turns the place into a model folder (:class:`Bundle`),
-whose card states the type of the model:
+A reference is ``SCHEME:PLACE``. A scheme turns the place into a :class:`ModelFolder`, whose card
+states the type of the model:
 
     @reference_scheme("team")
-    def team_model(place: str) -> Bundle:
-        return open_bundle(SHARED / place)
+    def team_model(place: str) -> ModelFolder:
+        return open_folder(SHARED / place)
 
 A type is declared by one decorated function:
 
@@ -13,8 +13,8 @@ A type is declared by one decorated function:
         weight: float = 1.0
 
     @model_type("loud-head", task="relevance", protocol=PairClassifier, settings=LoudSettings)
-    def loud_head(bundle: Bundle, settings: LoudSettings, loader: ModelLoader) -> LoudHead:
-        return LoudHead(bundle, settings.weight, loader.encoder_of(bundle, Encoder))
+    def loud_head(folder: ModelFolder, settings: LoudSettings, loader: ModelLoader) -> LoudHead:
+        return LoudHead(folder, settings.weight, loader.encoder_of(folder, Encoder))
 
 Those of grice are in :data:`MODEL_TYPES` and :data:`SCHEMES`, those of other packages in the entry
 point groups ``grice.models`` and ``grice.schemes``, as ``name = "package.module:function"``. A
@@ -32,16 +32,16 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, overl
 import msgspec
 
 from grice import distributions
-from grice.errors import BundleError, GriceError, ModelError, out_of_memory, shortened
+from grice.errors import GriceError, ModelError, ModelFolderError, out_of_memory, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import Self
 
-    from grice.models.bundle import Bundle, Card, CardValue
     from grice.models.embedded import Mode
     from grice.models.endpoint.usage import ClientOptions, RequestCounter, Usage
+    from grice.models.folder import Card, CardValue, ModelFolder
 
     Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
 
@@ -78,7 +78,7 @@ MODEL_TYPES = {
 }
 
 SCHEMES = {
-    "bundle": "grice.models.bundle:shipped_model",
+    "bundle": "grice.models.folder:shipped_model",
     "file": "grice.knowledge.own:own_model",
     "hf": "grice.models.store.folders:hub_model",
     "model": "grice.models.store.folders:stored_model",
@@ -120,7 +120,7 @@ class ModelType(NamedTuple, Generic[P_co]):
     task: str
     protocol: type[P_co]
     settings: type[Settings]
-    open: Callable[[Bundle, ModelLoader], P_co]
+    open: Callable[[ModelFolder, ModelLoader], P_co]
     like_base: bool = False
     convert: Convert | None = None
 
@@ -129,7 +129,7 @@ class Scheme(NamedTuple):
     """A scheme of references; ``find`` returns the model folder at a place."""
 
     name: str
-    find: Callable[[str], Bundle]
+    find: Callable[[str], ModelFolder]
 
 
 def model_type(
@@ -140,19 +140,19 @@ def model_type(
     settings: type[S],
     like_base: bool = False,
     convert: Convert | None = None,
-) -> Callable[[Callable[[Bundle, S, ModelLoader], P]], ModelType[P]]:
+) -> Callable[[Callable[[ModelFolder, S, ModelLoader], P]], ModelType[P]]:
     """Return a decorator that turns an opening function into a :class:`ModelType`."""
 
-    def declare(function: Callable[[Bundle, S, ModelLoader], P]) -> ModelType[P]:
-        def opened(bundle: Bundle, loader: ModelLoader) -> P:
-            return function(bundle, read_settings(bundle, settings), loader)
+    def declare(function: Callable[[ModelFolder, S, ModelLoader], P]) -> ModelType[P]:
+        def opened(folder: ModelFolder, loader: ModelLoader) -> P:
+            return function(folder, read_settings(folder, settings), loader)
 
         return ModelType(name, task, protocol, settings, opened, like_base, convert)
 
     return declare
 
 
-def reference_scheme(name: str) -> Callable[[Callable[[str], Bundle]], Scheme]:
+def reference_scheme(name: str) -> Callable[[Callable[[str], ModelFolder]], Scheme]:
     """Return a decorator that turns a function from a place to a folder into a :class:`Scheme`."""
     return lambda find: Scheme(name, find)
 
@@ -187,7 +187,7 @@ class ModelLoader:
         self.cache = Cache(cache)
         self._terms = terms
         self._requests: RequestCounter | None = None
-        self._bundles: dict[str, Bundle] = {}
+        self._folders: dict[str, ModelFolder] = {}
         self._dependencies: dict[str, tuple[str, ...]] = {}
         self._loaded: dict[str, object] = {}
         self._shared: dict[tuple[type, str], object] = {}
@@ -220,40 +220,42 @@ class ModelLoader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def bundle(self, reference: str) -> Bundle:
+    def folder(self, reference: str) -> ModelFolder:
         """Return the folder of a model, after a check of all it depends on.
 
         Raises:
             ModelError: If the reference cannot be understood.
-            BundleError: If a folder is missing or changed, or depends on itself.
+            ModelFolderError: If a folder is missing or changed, or depends on itself.
         """
         self.dependencies(reference)
-        return self._bundles[reference]
+        return self._folders[reference]
 
     def dependencies(self, reference: str, above: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return a reference with those of its dependency tree, depth first."""
         if reference in above:
-            raise BundleError(f"{reference}: depends on itself: {' → '.join((*above, reference))}")
+            raise ModelFolderError(
+                f"{reference}: depends on itself: {' → '.join((*above, reference))}"
+            )
         if len(above) > MAX_DEPTH:
-            raise BundleError(f"{above[0]}: its models depend on each other {MAX_DEPTH} deep")
-        if reference not in self._bundles:
-            self._bundles[reference] = find_bundle(reference)
+            raise ModelFolderError(f"{above[0]}: its models depend on each other {MAX_DEPTH} deep")
+        if reference not in self._folders:
+            self._folders[reference] = find_folder(reference)
         if reference not in self._dependencies:
             found = [reference]
-            for dependency in dependencies_of(self._bundles[reference].card):
+            for dependency in dependencies_of(self._folders[reference].card):
                 found += self.dependencies(dependency, (*above, reference))
                 if len(found) > MAX_MODELS:
-                    raise BundleError(f"{reference}: depends on more than {MAX_MODELS} models")
+                    raise ModelFolderError(f"{reference}: depends on more than {MAX_MODELS} models")
             self._dependencies[reference] = tuple(found)
         return self._dependencies[reference]
 
     def fingerprint(self, reference: str) -> str:
         """Return name and hash of a model and of all it depends on."""
-        return "+".join(self.bundle(name).identity for name in self.dependencies(reference))
+        return "+".join(self.folder(name).identity for name in self.dependencies(reference))
 
     def task(self, reference: str) -> str:
         """Return the task of a model, such as ``relevance`` or ``knowledge``."""
-        card = self.bundle(reference).card
+        card = self.folder(reference).card
         declared = find_model_type(card.kind, reference)
         base = card.settings.get("base")
         return self.task(str(base)) if declared.like_base and base else declared.task
@@ -272,56 +274,56 @@ class ModelLoader:
         Raises:
             ModelError: If the reference cannot be understood, the type of the model is unknown,
                 or the model lacks the interface.
-            BundleError: If the folder is missing, changed or damaged.
+            ModelFolderError: If the folder is missing, changed or damaged.
         """
         if reference not in self._loaded:
             self._loaded[reference] = self._open(reference)
         model = self._loaded[reference]
         if protocol is not None and not isinstance(model, protocol):
-            kind = self.bundle(reference).card.kind
+            kind = self.folder(reference).card.kind
             raise ModelError(
                 f"{reference}: a model of type {kind!r}, where a {protocol.__name__} is needed"
             )
         return model
 
     def _open(self, reference: str) -> object:
-        bundle = self.bundle(reference)
-        declared = find_model_type(bundle.card.kind, reference)
+        folder = self.folder(reference)
+        declared = find_model_type(folder.card.kind, reference)
         try:
-            return declared.open(bundle, self)
+            return declared.open(folder, self)
         except (GriceError, ImportError, MemoryError):
             raise
         except Exception as error:
             if out_of_memory(error):
                 raise MemoryError(f"{reference}: {error}") from error
             # The files have the checksums of the card, but not the contents that the type needs.
-            raise BundleError(
+            raise ModelFolderError(
                 f"{reference}: does not hold what a model of type {declared.name!r} needs: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
-    def dependency(self, bundle: Bundle, reference: str, protocol: type[P], *tasks: str) -> P:
+    def dependency(self, folder: ModelFolder, reference: str, protocol: type[P], *tasks: str) -> P:
         """Load a model that another one depends on, after a check of its task."""
-        self.check_task(bundle, reference, *tasks)
+        self.check_task(folder, reference, *tasks)
         return self.load(reference, protocol)
 
-    def check_task(self, bundle: Bundle, reference: str, *tasks: str) -> None:
-        """Raise BundleError if the task of a dependency is none of those given."""
+    def check_task(self, folder: ModelFolder, reference: str, *tasks: str) -> None:
+        """Raise ModelFolderError if the task of a dependency is none of those given."""
         if (task := self.task(reference)) not in tasks:
-            raise BundleError(
-                f"{bundle.folder}: depends on {reference}, a model of {task}, where one of "
+            raise ModelFolderError(
+                f"{folder.path}: depends on {reference}, a model of {task}, where one of "
                 f"{' or '.join(tasks)} is needed"
             )
 
-    def encoder_of(self, bundle: Bundle, protocol: type[P]) -> P:
+    def encoder_of(self, folder: ModelFolder, protocol: type[P]) -> P:
         """Load the encoder that a card names."""
-        return self.dependency(bundle, encoder_reference(bundle.card), protocol, "sentence vectors")
+        return self.dependency(folder, encoder_reference(folder.card), protocol, "sentence vectors")
 
-    def shared(self, wanted: type[P], bundle: Bundle, make: Callable[[], P]) -> P:
+    def shared(self, wanted: type[P], folder: ModelFolder, make: Callable[[], P]) -> P:
         """Return an object made from a folder, once for all models that depend on it."""
-        made = self._shared.get((wanted, bundle.digest))
+        made = self._shared.get((wanted, folder.digest))
         if not isinstance(made, wanted):
-            made = self._shared[wanted, bundle.digest] = make()
+            made = self._shared[wanted, folder.digest] = make()
         return made
 
 
@@ -342,7 +344,7 @@ def find_model_type(name: str, reference: str) -> ModelType[object]:
     return _loaded(entries[name], ModelType)
 
 
-def find_bundle(reference: str) -> Bundle:
+def find_folder(reference: str) -> ModelFolder:
     """Return the model folder of a reference."""
     if ":" not in reference and reference.endswith((".tsv", ".jsonl")):
         reference = f"file:{reference}"
@@ -361,24 +363,24 @@ def find_bundle(reference: str) -> Bundle:
     except (GriceError, ImportError, MemoryError):
         raise
     except Exception as error:
-        raise BundleError(f"{reference}: {type(error).__name__}: {error}") from error
+        raise ModelFolderError(f"{reference}: {type(error).__name__}: {error}") from error
 
 
-def read_settings(bundle: Bundle, wanted: type[S]) -> S:
+def read_settings(folder: ModelFolder, wanted: type[S]) -> S:
     """Return the settings of a card, checked against a record of settings."""
-    settings = bundle.card.settings
-    where = f"{bundle.folder / 'card.toml'}: settings"
+    settings = folder.card.settings
+    where = f"{folder.path / 'card.toml'}: settings"
     for name, value in settings.items():
         if not all(map(math.isfinite, _floats(value))):
-            raise BundleError(f"{where}.{name}: only finite numbers are allowed")
+            raise ModelFolderError(f"{where}.{name}: only finite numbers are allowed")
     try:
         return msgspec.convert(settings, wanted)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         if missing := re.fullmatch(r"Object missing required field `(\w+)`", problem):
-            raise BundleError(f"{where}.{missing[1]} is missing") from None
+            raise ModelFolderError(f"{where}.{missing[1]} is missing") from None
         value = settings[re.split(r"\W", place)[1]]
-        raise BundleError(
+        raise ModelFolderError(
             f"{where}{place.removesuffix('`')}: {problem[0].lower()}{problem[1:]}, "
             f"found {shortened(repr(value))}"
         ) from None
@@ -405,7 +407,7 @@ def dependencies_of(card: Card) -> tuple[str, ...]:
 def encoder_reference(card: Card) -> str:
     """Return the reference of the encoder that a card names."""
     if not card.encoder:
-        raise BundleError("the card of a head must name the encoder whose vectors it reads")
+        raise ModelFolderError("the card of a head must name the encoder whose vectors it reads")
     return f"bundle:{card.encoder}"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError, ModelError, os_reason
+from grice.errors import ModelError, ModelFolderError, os_reason
 from grice.models.batching import run_apart
 from grice.models.causal import MIN_TOKENS, CausalSettings
 from grice.models.decoding import WindowedLM
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding
 
-    from grice.models.bundle import Bundle, CardValue
     from grice.models.cache import Cache
     from grice.models.decoding import Tokens
+    from grice.models.folder import CardValue, ModelFolder
     from grice.models.loader import ModelLoader, ModelType
     from grice.models.protocols import Pair, Vector
 
@@ -62,18 +62,18 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     needed = ("config.json", "tokenizer.json")
     for name in needed:
         if not (source / name).is_file():
-            raise BundleError(f"{source}: no checkpoint of transformers, {name} is missing")
+            raise ModelFolderError(f"{source}: no checkpoint of transformers, {name} is missing")
     graphs = [at for at in (source / "model.onnx", source / "onnx" / "model.onnx") if at.is_file()]
     weights = sorted(path.name for path in source.glob("*.safetensors*"))
     if not graphs and not weights:
-        raise BundleError(f"{source}: holds neither model.onnx nor *.safetensors")
+        raise ModelFolderError(f"{source}: holds neither model.onnx nor *.safetensors")
     path = source / "config.json"
     try:
         config = msgspec.json.decode(path.read_bytes(), type=Config)
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {os_reason(error)}") from error
+        raise ModelFolderError(f"{path}: cannot be read: {os_reason(error)}") from error
     except msgspec.DecodeError as error:
-        raise BundleError(f"{path}: no configuration of transformers: {error}") from error
+        raise ModelFolderError(f"{path}: no configuration of transformers: {error}") from error
     copy_files(source, target, [*needed, *(() if graphs else weights)])
     for graph in graphs[:1]:
         copy_files(graph.parent, target, [graph.name])
@@ -113,7 +113,7 @@ class CrossEncoder:
 
     def __init__(
         self,
-        bundle: Bundle,
+        folder: ModelFolder,
         settings: LabelSettings,
         logits: Callable[[list[int], list[int]], NDArray[np.float32]],
         cache: Cache,
@@ -122,14 +122,14 @@ class CrossEncoder:
         threads: int,
     ) -> None:
         if settings.positive not in settings.labels:
-            raise BundleError(
-                f"{bundle.folder / 'card.toml'}: settings.positive: one of "
+            raise ModelFolderError(
+                f"{folder.path / 'card.toml'}: settings.positive: one of "
                 f"{', '.join(settings.labels)} is needed, found {settings.positive!r}"
             )
-        self.identity = f"{bundle.identity}/{engine}"
+        self.identity = f"{folder.identity}/{engine}"
         self.labels = tuple(settings.labels)
         self._positive = settings.labels.index(settings.positive)
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = open_tokenizer(folder)
         self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=True)
         self._logits = logits
         self._cache = cache
@@ -164,7 +164,7 @@ class CrossEncoder:
         read = self._tokenizer.post_process(first, second, True)
         logits = self._logits(read.ids, read.type_ids)
         if len(logits) != len(self.labels):
-            raise BundleError(
+            raise ModelFolderError(
                 f"{self.identity}: {len(logits)} outputs for the labels {', '.join(self.labels)}"
             )
         return np.asarray(sigmoid(logits), np.float32) if len(logits) == 1 else softmax(logits)
@@ -174,7 +174,7 @@ class CrossEncoder:
 
 
 def _pair_types(
-    engine: str, opened: Callable[[Bundle, LabelSettings, ModelLoader], CrossEncoder]
+    engine: str, opened: Callable[[ModelFolder, LabelSettings, ModelLoader], CrossEncoder]
 ) -> tuple[ModelType[PairClassifier], ...]:
     """Return the types of classifiers (relevance of a reply) and of NLI models on an engine."""
     return tuple(
@@ -192,15 +192,15 @@ def _pair_types(
 class _Graph:
     """An ONNX graph with the inputs of transformers."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, folder: ModelFolder) -> None:
         try:
             import onnxruntime
         except ImportError:
-            raise _not_installed(bundle, "ONNX Runtime", "onnx") from None
+            raise _not_installed(folder, "ONNX Runtime", "onnx") from None
         options = onnxruntime.SessionOptions()
         # Batches run beside each other, each on one core, as in every engine here.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        path = bundle.path("model.onnx")
+        path = folder.file("model.onnx")
         self.engine = f"ort-{onnxruntime.__version__}"
         self._session: Any = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
@@ -208,7 +208,7 @@ class _Graph:
         self._takes = {given.name for given in self._session.get_inputs()}
         needed = {"input_ids", "attention_mask"}
         if not needed <= self._takes or self._takes - needed > {"token_type_ids"}:
-            raise BundleError(
+            raise ModelFolderError(
                 f"{path}: takes {', '.join(sorted(self._takes))}; input_ids, "
                 "attention_mask and perhaps token_type_ids are expected"
             )
@@ -221,9 +221,9 @@ class _Graph:
         return np.asarray(output[0], np.float32)
 
 
-def _not_installed(bundle: Bundle, engine: str, extra: str) -> ModelError:
+def _not_installed(folder: ModelFolder, engine: str, extra: str) -> ModelError:
     return ModelError(
-        f"{bundle.folder}: a model of type {bundle.card.kind} runs on {engine}: "
+        f"{folder.path}: a model of type {folder.card.kind} runs on {engine}: "
         f'pip install "grice[{extra}]"'
     )
 
@@ -240,13 +240,13 @@ class OnnxEncoder:
     """An encoder; a text longer than the model reads keeps its end."""
 
     def __init__(
-        self, bundle: Bundle, settings: OnnxEncoderSettings, cache: Cache, *, threads: int
+        self, folder: ModelFolder, settings: OnnxEncoderSettings, cache: Cache, *, threads: int
     ) -> None:
-        self._graph = _Graph(bundle)
-        self.identity = f"{bundle.identity}/{self._graph.engine}"
+        self._graph = _Graph(folder)
+        self.identity = f"{folder.identity}/{self._graph.engine}"
         self.dimensions = settings.dimensions
         self._pooling = settings.pooling
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = open_tokenizer(folder)
         added = self._tokenizer.num_special_tokens_to_add(is_pair=False)
         self._room = settings.max_tokens - added
         self._cache = cache
@@ -277,7 +277,7 @@ class OnnxEncoder:
         whole = self._tokenizer.post_process(read, None, True)
         states = self._graph(whole.ids, whole.type_ids)
         if states.ndim != 2 or states.shape[1] != self.dimensions:
-            raise BundleError(
+            raise ModelFolderError(
                 f"{self.identity}: states of shape {states.shape}; {self.dimensions} dimensions a "
                 "token are expected"
             )
@@ -292,15 +292,17 @@ class OnnxEncoder:
     settings=OnnxEncoderSettings,
     convert=keep_checkpoint,
 )
-def onnx_encoder(bundle: Bundle, settings: OnnxEncoderSettings, loader: ModelLoader) -> OnnxEncoder:
+def onnx_encoder(
+    folder: ModelFolder, settings: OnnxEncoderSettings, loader: ModelLoader
+) -> OnnxEncoder:
     """Open an encoder on ONNX Runtime."""
-    return OnnxEncoder(bundle, settings, loader.cache, threads=loader.workers)
+    return OnnxEncoder(folder, settings, loader.cache, threads=loader.workers)
 
 
-def _on_onnx(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
-    graph = _Graph(bundle)
+def _on_onnx(folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
+    graph = _Graph(folder)
     return CrossEncoder(
-        bundle, settings, graph, loader.cache, engine=graph.engine, threads=loader.workers
+        folder, settings, graph, loader.cache, engine=graph.engine, threads=loader.workers
     )
 
 
@@ -310,19 +312,19 @@ onnx_classifier, onnx_nli = _pair_types("onnx", _on_onnx)
 class _Network:
     """A network of transformers on the device that is there."""
 
-    def __init__(self, bundle: Bundle, auto: str) -> None:
+    def __init__(self, folder: ModelFolder, auto: str) -> None:
         try:
             import torch
             import transformers
         except ImportError:
-            raise _not_installed(bundle, "transformers", "transformers") from None
+            raise _not_installed(folder, "transformers", "transformers") from None
         self.torch: Any = torch
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
         auto_class: Any = getattr(transformers, auto)
         with quiet(transformers):
             opened, report = auto_class.from_pretrained(
-                bundle.folder,
+                folder.path,
                 local_files_only=True,
                 trust_remote_code=False,
                 use_safetensors=True,
@@ -330,7 +332,7 @@ class _Network:
             )
         # They would be initialised at random.
         if missing := sorted(report["missing_keys"]):
-            raise BundleError(f"{bundle.folder}: weight {missing[0]} is missing")
+            raise ModelFolderError(f"{folder.path}: weight {missing[0]} is missing")
         self._model = opened.float().eval().to(self.device)
         self.config = opened.config
 
@@ -360,11 +362,11 @@ def quiet(transformers: ModuleType) -> Iterator[None]:
 class TransformersCausalLM(WindowedLM):
     """A causal language model; one text at a time, by all threads of torch."""
 
-    def __init__(self, bundle: Bundle, settings: CausalSettings, cache: Cache) -> None:
-        self._network = _Network(bundle, "AutoModelForCausalLM")
-        identity = f"{bundle.identity}/{self._network.engine}"
-        super().__init__(bundle, identity, settings.max_tokens, cache)
-        self._vocabulary = open_tokenizer(bundle)
+    def __init__(self, folder: ModelFolder, settings: CausalSettings, cache: Cache) -> None:
+        self._network = _Network(folder, "AutoModelForCausalLM")
+        identity = f"{folder.identity}/{self._network.engine}"
+        super().__init__(folder, identity, settings.max_tokens, cache)
+        self._vocabulary = open_tokenizer(folder)
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
         return [self._log_probabilities(window) for window in windows]
@@ -387,14 +389,16 @@ class TransformersCausalLM(WindowedLM):
     convert=keep_checkpoint,
 )
 def transformers_causal_lm(
-    bundle: Bundle, settings: CausalSettings, loader: ModelLoader
+    folder: ModelFolder, settings: CausalSettings, loader: ModelLoader
 ) -> TransformersCausalLM:
     """Open a causal language model on transformers."""
-    return TransformersCausalLM(bundle, settings, loader.cache)
+    return TransformersCausalLM(folder, settings, loader.cache)
 
 
-def _on_transformers(bundle: Bundle, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
-    network = _Network(bundle, "AutoModelForSequenceClassification")
+def _on_transformers(
+    folder: ModelFolder, settings: LabelSettings, loader: ModelLoader
+) -> CrossEncoder:
+    network = _Network(folder, "AutoModelForSequenceClassification")
     types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
 
     def logits(ids: list[int], type_ids: list[int]) -> NDArray[np.float32]:
@@ -402,7 +406,7 @@ def _on_transformers(bundle: Bundle, settings: LabelSettings, loader: ModelLoade
         output = network.logits(**given, **({"token_type_ids": type_ids} if types else {}))
         return np.asarray(output.cpu().numpy(), np.float32)
 
-    return CrossEncoder(bundle, settings, logits, loader.cache, engine=network.engine, threads=1)
+    return CrossEncoder(folder, settings, logits, loader.cache, engine=network.engine, threads=1)
 
 
 transformers_classifier, transformers_nli = _pair_types("transformers", _on_transformers)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import SpanTagger, TaggedSpan
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.bundle import Bundle
     from grice.models.cache import CachedSpanTagger
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
@@ -55,7 +55,7 @@ NEVER = -1e4
 
 
 class SpanSettings(Settings, frozen=True):
-    """Of a bundle of kind ``span-head``.
+    """Settings of type ``span-head``.
 
     Attributes:
         reach: How many neighbours on each side the network reads.
@@ -91,7 +91,9 @@ class SpanHead:
         self._start[INSIDE] = NEVER
         self._transitions = np.array(settings.transitions, np.float32).reshape(TAGS, TAGS)
         if self._network.layers[-1][0].shape[1] != TAGS:
-            raise BundleError(f"{folder / 'head.npz'}: the network does not give {TAGS} outputs")
+            raise ModelFolderError(
+                f"{folder / 'head.npz'}: the network does not give {TAGS} outputs"
+            )
 
     def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
         """Return the spans of each text in order of their start, without overlap.
@@ -324,13 +326,11 @@ def _runs(path: list[int]) -> list[tuple[int, int]]:
 
 
 @model_type("span-head", task="events", protocol=SpanTagger, settings=SpanSettings)
-def span_head(bundle: Bundle, settings: SpanSettings, loader: ModelLoader) -> CachedSpanTagger:
+def span_head(folder: ModelFolder, settings: SpanSettings, loader: ModelLoader) -> CachedSpanTagger:
     """Open a tagger whose answers are kept."""
     # Here, not above: what is kept there reads spans.
     from grice.models.cache import CachedEncoder, CachedSpanTagger
 
-    encoder = loader.encoder_of(bundle, CachedEncoder)
-    identity = f"{bundle.identity}/{encoder.identity}"
-    return CachedSpanTagger(
-        SpanHead(settings, bundle.folder, encoder.hidden, identity), loader.cache
-    )
+    encoder = loader.encoder_of(folder, CachedEncoder)
+    identity = f"{folder.identity}/{encoder.identity}"
+    return CachedSpanTagger(SpanHead(settings, folder.path, encoder.hidden, identity), loader.cache)

@@ -1,4 +1,4 @@
-"""A bundle's tokenizer, and what of a text it is given."""
+"""A model's tokenizer, and what of a text it is given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
 
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
@@ -16,9 +16,9 @@ CHARACTERS = 16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def open_tokenizer(bundle: Bundle) -> Tokenizer:
-    """Return the tokenizer of a bundle, which neither pads nor cuts."""
-    tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
+def open_tokenizer(folder: ModelFolder) -> Tokenizer:
+    """Return the tokenizer of a model, which neither pads nor cuts."""
+    tokenizer = Tokenizer.from_file(str(folder.file("tokenizer.json")))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -17,7 +17,7 @@ from grice.text.tokens import UNICODE_WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
 
@@ -56,6 +56,6 @@ class WordVectors:
 
 
 @model_type("word-encoder", task="word vectors", protocol=Encoder, settings=NoSettings)
-def word_encoder(bundle: Bundle, _: NoSettings, loader: ModelLoader) -> WordVectors:
+def word_encoder(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> WordVectors:
     """Open the encoder that reads the words."""
-    return WordVectors(loader.encoder_of(bundle, Encoder))
+    return WordVectors(loader.encoder_of(folder, Encoder))

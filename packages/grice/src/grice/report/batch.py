@@ -82,7 +82,7 @@ def score_files(
         RecordError: For the first record that cannot be read, with ``bad_records="fail"``.
         OutputError: If an output cannot be written, or is one of the inputs.
         MetricError: For an unknown metric or option.
-        BundleError: For a model that is missing or changed.
+        ModelFolderError: For a model that is missing or changed.
 
     >>> import grice
     >>> from pathlib import Path

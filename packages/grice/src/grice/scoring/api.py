@@ -166,7 +166,7 @@ def load(*names: str, **settings: Unpack[Settings]) -> Grader:
         InputError: For an unknown preset.
         MetricError: For an unknown metric or option.
         ModelError: For another mode, or fewer workers than one.
-        BundleError: For a model that is missing or changed.
+        ModelFolderError: For a model that is missing or changed.
     """
     registry = find_metrics([Path(plugin) for plugin in settings.get("plugins", ())])
     return load_from(registry, names, **settings)

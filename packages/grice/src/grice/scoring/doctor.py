@@ -16,9 +16,9 @@ import msgspec
 
 from grice import distributions
 from grice.data import Conversation, Score, Turn
-from grice.errors import BundleError, GriceError, plural
-from grice.models.bundle import open_bundle, shipped_bundles
+from grice.errors import GriceError, ModelFolderError, plural
 from grice.models.cache import cache_files
+from grice.models.folder import open_folder, shipped_models
 from grice.models.store.folders import stored_models
 from grice.scoring.api import load_from
 
@@ -93,10 +93,10 @@ def diagnose(
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     models, problems = {}, []
-    for name, folder in shipped_bundles().items():
+    for name, folder in shipped_models().items():
         try:
-            models[name] = open_bundle(folder).digest
-        except BundleError as error:
+            models[name] = open_folder(folder).digest
+        except ModelFolderError as error:
             problems.append(str(error))
     found = (distributions.mismatch(metadata.distribution(n)) for n in OURS if n in versions)
     problems += [problem for problem in found if problem]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from grice.data import Conversation
     from grice.metrics.declaration import Judges, Metric, OptionValue
-    from grice.models.bundle import Bundle
+    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
 CALLS = 64
@@ -73,7 +73,7 @@ class LoadedMetric:
 
     Attributes:
         signature: Version, options and models. Scores are comparable only if it agrees.
-        bundles: Its models with those they depend on, each once.
+        models: Its models with those they depend on, each once.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class LoadedMetric:
         metric: Metric,
         signature: Signature,
         arguments: Mapping[str, object],
-        bundles: tuple[Bundle, ...] = (),
+        folders: tuple[ModelFolder, ...] = (),
     ) -> None:
         self.metric = metric
         self.signature = signature
-        self.bundles = bundles
+        self.folders = folders
         self._arguments = arguments
 
     @property
@@ -101,14 +101,14 @@ class LoadedMetric:
     @property
     def asks_endpoint(self) -> bool:
         """Whether it sends what it judges to an endpoint."""
-        return any(bundle.card.kind.startswith("openai-") for bundle in self.bundles)
+        return any(folder.card.kind.startswith("openai-") for folder in self.folders)
 
     def with_models(self, **models: object) -> LoadedMetric:
         """Return the same metric with other models, which its signature says."""
         replaced = ("replaced", ",".join(sorted(models)))
         signature = self.signature._replace(settings=(*self.signature.settings, replaced))
         arguments = {**self._arguments, **models}
-        return LoadedMetric(self.metric, signature, arguments, self.bundles)
+        return LoadedMetric(self.metric, signature, arguments, self.folders)
 
     def judge(self, items: Sequence[Any]) -> list[Judgement]:
         """Return one judgement per response or conversation, in order.
@@ -212,7 +212,7 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
         reference for name in references.values() for reference in models.dependencies(name)
     )
     signature = Signature(metric.name, metric.version, tuple(settings))
-    return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.bundle, used)))
+    return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.folder, used)))
 
 
 def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:

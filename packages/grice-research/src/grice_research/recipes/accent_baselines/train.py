@@ -1,4 +1,4 @@
-"""The trained baselines of ACCENT: a cross-encoder and an MLP regressor, as bundles.
+"""The trained baselines of ACCENT: a cross-encoder and an MLP regressor, as models.
 
     python -m grice_research.recipes.accent_baselines.train [--data ../shared/data]
 
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.models.mlp import Mlp
 from grice.models.protocols import Pair
 from grice.text.verbs import base_form
@@ -39,7 +39,7 @@ from grice_research.recipes.relevance.corpora import evaluated_texts, normalise,
 from grice_research.training_texts import record_texts
 
 WORK = work_folder("accent_baselines")
-BUNDLES = MODELS
+FOLDERS = MODELS
 COMMAND = "python -m grice_research.recipes.accent_baselines.train --data ../shared/data"
 SEEDS = (0, 1, 2)
 EPOCHS = 200
@@ -85,7 +85,7 @@ def main() -> None:
     rated, dropped = convai(arguments.data)
     print(f"{len(rated.pairs)} replies, {rated.held_out.sum()} held out, {dropped} dropped")
     for baseline in BASELINES:
-        out = BUNDLES / baseline.name
+        out = FOLDERS / baseline.name
         out.mkdir(parents=True, exist_ok=True)
         read = JoinedTexts(encoder)
         if baseline.reads == "edges":

@@ -1,4 +1,4 @@
-"""The bundle: several networks, how what they say is weighed, what it reaches."""
+"""The model: several networks, how what they say is weighed, what it reaches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 
 from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
 from grice.metrics.turn_features import NUMBERS, ORDER, Towers
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.models.mlp import quantized
 from grice_research.places import MODELS
 from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
@@ -190,11 +190,11 @@ class _Chosen(NamedTuple):
     quality: list[dict[str, Any]]
 
 
-def make_bundle(
+def write_model(
     given: Prepared, towers: Towers, alone: Alone, nets: list[Path], texts: set[str],
     sources: list[str],
 ) -> None:  # fmt: skip
-    """Weigh what the networks say, choose on held-out conversations, write the bundle."""
+    """Weigh what the networks say, choose on held-out conversations, write the model."""
     states = [torch.load(path)["net"] for path in nets]
     net = Joined(states)
     chosen = _choose(net, given)
@@ -383,7 +383,7 @@ def _write(
             "a network that reads turns by themselves, three seeds joined: person or chatbot, "
             "messages called good, ratings of conversations (recipe coherence.alone)"
         ),
-        "towers": "those of the bundle relevance, version 1, of the same data",
+        "towers": "those of the model relevance, version 1, of the same data",
         "selection": [
             "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",
             f"weights of people's ratings and of the second output {chosen.share}: the best rank "

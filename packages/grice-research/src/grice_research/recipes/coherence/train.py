@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from grice.metrics.turn_features import Towers
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.arrays import (
@@ -30,7 +30,7 @@ from grice_research.recipes.coherence.arrays import (
     prepare,
     weighing,
 )
-from grice_research.recipes.coherence.card import make_bundle
+from grice_research.recipes.coherence.card import write_model
 from grice_research.recipes.coherence.data import (
     HELD_OUT_KINDS,
     TRAINED,
@@ -96,21 +96,21 @@ def vectors() -> Vectors:
 
 
 def towers() -> Towers:
-    """Return the towers that say what comes next: those of the relevance bundle, kept as they were.
+    """Return the towers that say what comes next: those of the relevance model, kept as they were.
 
-    They are kept beside the other steps' work, so that a later relevance bundle changes nothing.
+    They are kept beside the other steps' work, so that a later relevance model changes nothing.
     """
     kept = WORK / "towers.npz"
     if not kept.exists():
-        bundle = open_bundle("relevance")
-        sides = {side: Mlp.load(bundle.path(f"{side}.npz")).layers for side in ("left", "right")}
+        folder = open_folder("relevance")
+        sides = {side: Mlp.load(folder.file(f"{side}.npz")).layers for side in ("left", "right")}
         arrays = {
             f"{side}_{part}_{i}": layer[k]
             for side, layers in sides.items()
             for i, layer in enumerate(layers)
             for k, part in enumerate(("weight", "bias"))
         }
-        decay = np.float64(str(bundle.card.settings["decay"]))
+        decay = np.float64(str(folder.card.settings["decay"]))
         np.savez(kept, allow_pickle=False, decay=decay, **arrays)
     with np.load(kept, allow_pickle=False) as file:
         left, right = ([(file[f"{side}_weight_{i}"], file[f"{side}_bias_{i}"]) for i in range(2)]
@@ -124,14 +124,14 @@ def prepared() -> Prepared:
     return unpickled
 
 
-def bundle() -> None:
-    """Write the bundle, and what texts it was made from."""
+def write() -> None:
+    """Write the model, and what texts it was made from."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
     texts = {text for name in ("train", "held", "broken", "rated")
              for sample in made[name] for text in sample.turns}  # fmt: skip
     sources = sorted({sample.source for sample in made["train"]})
     nets = [WORK / f"seed{seed}.pt" for seed in SEEDS]
-    make_bundle(prepared(), towers(), Alone.load(WORK / "alone.pickle"), nets, texts, sources)
+    write_model(prepared(), towers(), Alone.load(WORK / "alone.pickle"), nets, texts, sources)
 
 
 def main() -> None:
@@ -162,7 +162,7 @@ def main() -> None:
         for seed in SEEDS if arguments.seed is None else [arguments.seed]:
             fit(given, seed, WORK / f"seed{seed}.pt")
     else:
-        bundle()
+        write()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m grice_research.recipes.contradiction.fit
 
-The bundle holds a network per seed, whose log odds are averaged: a quarter of an hour of one core.
+The model holds a network per seed, whose log odds are averaged: a quarter of an hour of one core.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from torch import nn
 from torch.nn import functional
 
 from grice.metrics.contradiction import FLAGS, MOST, tokens
-from grice.models.bundle import write_card
 from grice.models.cache import CachedEncoder
+from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.perturb.deam import opposite
@@ -377,7 +377,7 @@ def quality(
 
 
 def write(folder: Path, nets: Sequence[Attention], figures: list[dict[str, object]]) -> None:
-    """Write the bundle."""
+    """Write the model."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, net in enumerate(nets):
         net.save(folder, number)

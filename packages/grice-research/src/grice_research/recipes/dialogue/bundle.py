@@ -14,7 +14,7 @@ import torch
 from tokenizers import Tokenizer
 
 from grice.knowledge.generative import START
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice_research.recipes.common import parser_of
 from grice_research.recipes.dialogue.train import WORK, Utterances, code, read_utterances, shape_of
 from grice_research.recipes.generator.bundle import write_engine

@@ -4,7 +4,7 @@
 
 The replies are of held-out conversations of the language model; no rated set chooses anything. The
 weights that are printed stand in ``grice.metrics.fluency``. ``--write`` writes the card of the
-bundle.
+model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.common import figure_of, parser_of
@@ -30,7 +30,7 @@ WRONGLY = 0.05
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--write", action="store_true", help="write the card of the bundle")
+    parser.add_argument("--write", action="store_true", help="write the card of the model")
     given = parser.parse_args()
     made = [
         trial
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def card(figures: list[dict[str, object]], *, write: bool) -> None:
-    """Write the card of the bundle, which has no files of its own."""
+    """Write the card of the model, which has no files of its own."""
     out = MODELS / "fluency"
     if not write and (out / "card.toml").exists():
         return

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from grice.knowledge.generative import END_OF_TEXT, START
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice_research.places import work_folder
 from grice_research.recipes.common import parser_of
 from grice_research.recipes.generator.data import Sheet, make_tokenizer, padded
@@ -256,7 +256,7 @@ def _tokenizer(folder: Path, texts: list[str]) -> Tokenizer:
     kept = folder / "tokenizer.json"
     if kept.exists():
         return Tokenizer.from_file(str(kept))
-    teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
+    teacher = Tokenizer.from_file(str(open_folder("encoder").file("tokenizer.json")))
     return make_tokenizer(teacher, texts, (), PIECES)
 
 

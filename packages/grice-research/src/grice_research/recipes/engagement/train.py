@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grice.models.bundle import shipped_bundles
+from grice.models.folder import shipped_models
 from grice.models.protocols import Pair
 from grice.stats import partial_correlation
 from grice.text.script import unreadable
@@ -301,8 +301,8 @@ def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
             print(name, way, round(mean, 4), by_source, flush=True)
 
 
-def bundle(stuff: Material, log: Path, folder: Path) -> None:
-    """Fit what carried over best on all labels and write the bundle."""
+def write_model(stuff: Material, log: Path, folder: Path) -> None:
+    """Fit what carried over best on all labels and write the model."""
     rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
     best = max(rows, key=lambda row: row["mean"])
     mix, way = best["mix"], best["way"]
@@ -339,7 +339,7 @@ def main() -> None:
     if options.step == "compare":
         compare(stuff, log, REPLIES)
     else:
-        bundle(stuff, log, shipped_bundles()["encoder"].parent / "engagement")
+        write_model(stuff, log, shipped_models()["encoder"].parent / "engagement")
 
 
 if __name__ == "__main__":

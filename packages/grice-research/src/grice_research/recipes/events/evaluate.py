@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from grice.models.bundle import open_bundle, shipped_bundles, write_card
+from grice.models.folder import open_folder, shipped_models, write_card
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.recipes.common import exact_encoder, parser_of
@@ -58,13 +58,13 @@ Spans = list[tuple[int, int]]
 
 
 def shipped_head() -> SpanHead:
-    bundle = open_bundle("events")
+    folder = open_folder("events")
     encoder = exact_encoder()
     return SpanHead(
-        read_settings(bundle, SpanSettings),
-        bundle.folder,
+        read_settings(folder, SpanSettings),
+        folder.path,
         lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
-        bundle.identity,
+        folder.identity,
     )
 
 
@@ -128,8 +128,8 @@ def against_teacher(head: SpanHead) -> list[dict[str, object]]:
 
 
 def pack(quality: Sequence[dict[str, Any]]) -> None:
-    """Write the bundle with its card."""
-    folder = shipped_bundles()["encoder"].parent / "events"
+    """Write the model with its card."""
+    folder = shipped_models()["encoder"].parent / "events"
     folder.mkdir(exist_ok=True)
     shutil.copyfile(WORK / "head.npz", folder / "head.npz")
     settings = json.loads((WORK / "settings.json").read_text())

@@ -1,4 +1,4 @@
-"""Sets the scale of each relation on everyday conversations and writes the bundle ``extraction``.
+"""Sets the scale of each relation on everyday conversations and writes the model ``extraction``.
 
     python -m grice_research.recipes.extraction.pack [--data ../shared/data]
 
@@ -23,7 +23,7 @@ import numpy as np
 from grice.knowledge import extraction
 from grice.knowledge.extraction import KINDS, Exchange, allowed, candidates, features
 from grice.knowledge.schema import RELATIONS
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.common import parser_of, rows_of
@@ -228,7 +228,7 @@ def write(out: Path, scale: dict[str, Scale], least: float, counted: str) -> Non
         "summary": "Triples of events in a reply, by the words that relate them.",
         "licence": "Apache-2.0",
         "encoder": "events",
-        "inputs": "a reply and the turn before it: the events that the bundle `events` finds",
+        "inputs": "a reply and the turn before it: the events that the model `events` finds",
         "outputs": "at most one triple for each of ACCENT's 12 relations, each with a confidence 0 "
         "to 1: how probable it is that people who are asked for the relation find it",
     }

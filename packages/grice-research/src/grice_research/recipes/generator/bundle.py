@@ -25,8 +25,8 @@ from grice.knowledge.generative import (
     GenerativeKnowledge,
     GenerativeSettings,
 )
-from grice.models.bundle import open_bundle, write_card
 from grice.models.embedded import EmbeddedGenerator
+from grice.models.folder import open_folder, write_card
 from grice.models.loader import read_settings
 from grice_research.places import MODELS
 from grice_research.recipes.common import parser_of
@@ -148,10 +148,10 @@ def main() -> None:
         print(f"{name}: {(arguments.out / name).stat().st_size / 1e6:.2f} MB")
 
 
-def open_knowledge(folder: Path) -> GenerativeKnowledge:
-    bundle = open_bundle(folder)
-    generator = EmbeddedGenerator(bundle, mode="exact", threads=1)
-    return GenerativeKnowledge(bundle, read_settings(bundle, GenerativeSettings), generator)
+def open_knowledge(directory: Path) -> GenerativeKnowledge:
+    folder = open_folder(directory)
+    generator = EmbeddedGenerator(folder, mode="exact", threads=1)
+    return GenerativeKnowledge(folder, read_settings(folder, GenerativeSettings), generator)
 
 
 def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:

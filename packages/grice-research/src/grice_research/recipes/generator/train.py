@@ -1,4 +1,4 @@
-"""Trains the generator; ``bundle.py`` then writes and measures the bundle.
+"""Trains the generator; ``bundle.py`` then writes and measures the model.
 
     python -m grice_research.recipes.generator.train [--data ../shared/data] [--seed 0]
 
@@ -27,7 +27,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from grice.knowledge.generative import NOTHING, plain_event
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice_research.places import work_folder
 from grice_research.recipes.common import VectorStore, exact_encoder, parser_of
 from grice_research.recipes.generator.data import (
@@ -67,7 +67,7 @@ def prepare(data: Path) -> Prepared:
     heads = material(data)
     print(f"{len(heads.training):,} heads, {len(heads.validation):,} held out; {heads.sources}")
     texts, rows = _teacher_texts(data, heads.training)
-    teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
+    teacher = Tokenizer.from_file(str(open_folder("encoder").file("tokenizer.json")))
     every = [*texts, *(tail for head in heads.training for _, tail in head.tails)]
     tokenizer = make_tokenizer(teacher, every, tuple(load_schema("atomic2020").relations), PIECES)
     shape = Shape(tokenizer.get_vocab_size())

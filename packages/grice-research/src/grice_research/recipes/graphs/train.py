@@ -1,4 +1,4 @@
-"""Fits the judges, joins all that the bundle ``graphs`` holds, and writes its card.
+"""Fits the judges, joins all that the model ``graphs`` holds, and writes its card.
 
 python -m grice_research.recipes.graphs.encode --data ../shared/data      (once)
 python -m grice_research.recipes.graphs.substance --data ../shared/data
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from grice.data import Triple
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice_research.places import TASK_MODELS
 from grice_research.recipes.common import parser_of
 from grice_research.recipes.graphs.data import (

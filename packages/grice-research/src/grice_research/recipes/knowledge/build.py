@@ -1,4 +1,4 @@
-"""Builds the bundle ``atomic``: known triples, and short vectors of their heads.
+"""Builds the model ``atomic``: known triples, and short vectors of their heads.
 
     python -m grice_research.recipes.knowledge.build [--data ../shared/data]
 
@@ -21,7 +21,7 @@ from grice.files import replacing, writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes
 from grice.knowledge.wording import head_text
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice_research.places import MODELS
 from grice_research.recipes.common import exact_encoder, parser_of, table_of
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, training_triples

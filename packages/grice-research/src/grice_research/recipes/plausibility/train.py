@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from grice.knowledge.plausibility import Bilinear
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.models.mlp import Mlp
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import Steps, VectorStore, exact_encoder, layers_of, parser_of

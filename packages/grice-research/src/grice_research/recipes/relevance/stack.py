@@ -1,4 +1,4 @@
-"""Weighs the cosine with the last turn beside the networks of the relevance bundle.
+"""Weighs the cosine with the last turn beside the networks of the relevance model.
 
     python -m grice_research.recipes.relevance.stack --data ../shared/data [--write]
 
@@ -6,7 +6,7 @@ The networks learn how their corpora answer, and rank replies of other corpora w
 cosine does. Here both stand in one sum, with weights that are not negative, fitted on what people
 said of single replies in corpora that may train. The corpora weigh alike; each is judged by weights
 that were fitted without it. Scale and shift are those of true against random replies on held-out
-conversations, so that 0.5 stays what the card says. ``--write`` changes the shipped bundle.
+conversations, so that 0.5 stays what the card says. ``--write`` changes the shipped model.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from scipy.stats import rankdata, spearmanr
 
 from grice.metrics.fluency import FluencyModel
 from grice.metrics.relevance import FluentSettings, PairHead, PairSettings
-from grice.models.bundle import open_bundle, shipped_bundles, write_card
 from grice.models.embedded import EmbeddedGenerator
+from grice.models.folder import open_folder, shipped_models, write_card
 from grice.models.protocols import Pair
 from grice.numeric import logits
 from grice_research.benches.breakdowns import is_validation
@@ -129,7 +129,7 @@ class ModelLoader(NamedTuple):
         """Return those of the package, with the vectors of some pairs; what is new is kept."""
         texts = {text for pair in pairs for text in (*pair.left, pair.right)}
         encoder = StoredEncoder(texts, VectorStore(WORK / "vectors"), VectorStore(WORK / "stacked"))
-        opened, below = open_bundle("relevance"), open_bundle("dialogue")
+        opened, below = open_folder("relevance"), open_folder("dialogue")
         head = PairHead(opened, PairSettings(decay=DECAY), encoder)
         model = EmbeddedGenerator(below, mode="exact", threads=1)
         return cls(encoder, head, FluencyModel(below, model))
@@ -225,9 +225,9 @@ def write(
     replies: Sequence[Reply],
     lines: Sequence[dict[str, Any]],
 ) -> None:
-    """State the weights in the card of the shipped bundle with what they reach; networks stay."""
-    folder = shipped_bundles()["relevance"]
-    card = open_bundle(folder).card
+    """State the weights in the card of the shipped model with what they reach; networks stay."""
+    folder = shipped_models()["relevance"]
+    card = open_folder(folder).card
     named = ("name", "kind", "licence", "encoder", "inputs", "outputs")
     facts = {name: getattr(card, name) for name in named}
     facts |= {"version": "3", "summary": SUMMARY}
@@ -261,7 +261,7 @@ SUMMARY = (
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--write", action="store_true", help="change the shipped bundle")
+    parser.add_argument("--write", action="store_true", help="change the shipped model")
     options = parser.parse_args()
     replies = rated_replies(options.data)
     held = [trial for trial in trials(options.data) if trial.kind in ("true", "random")]

@@ -1,4 +1,4 @@
-"""Make the relevance bundle. Every step goes on where an interrupted run stopped."""
+"""Make the relevance model. Every step goes on where an interrupted run stopped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from grice.models.bundle import shipped_bundles, write_card
+from grice.models.folder import shipped_models, write_card
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.common import VectorStore, exact_encoder, layers_of, parser_of
@@ -126,7 +126,7 @@ def towers(stuff: Material, seed: int) -> Towers:
 
 
 def fit_seeds(data: Path) -> None:
-    """Fit the chosen variant with every seed, each as a bundle of its own in the work folder."""
+    """Fit the chosen variant with every seed, each as a model of its own in the work folder."""
     stuff = material(data)
     for seed in SEEDS:
         folder = WORK / f"seed{seed}"
@@ -146,11 +146,11 @@ def _save(folder: Path, pair: Towers, fitted: Fitted) -> None:
     write_card(folder, FACTS, _training(), SETTINGS, files=FILES)
 
 
-def bundle(data: Path) -> None:
+def write_best(data: Path) -> None:
     """Copy the seed that does best on held-out conversations to the package."""
     reached = {seed: json.loads((WORK / f"seed{seed}/measured.json").read_text()) for seed in SEEDS}
     best = max(SEEDS, key=lambda seed: sum(reached[seed][part] for part in SUMMED))
-    folder = shipped_bundles()["encoder"].parent / "relevance"
+    folder = shipped_models()["encoder"].parent / "relevance"
     folder.mkdir(exist_ok=True)
     for file in FILES:  # half the room of half precision, and no area changes by 0.0001
         Mlp.load(WORK / f"seed{best}" / file).save_int8(folder / file)
@@ -179,7 +179,7 @@ def main() -> None:
     parser.add_argument("step", choices=["encode", "fit", "bundle"])
     options = parser.parse_args()
     torch.set_num_threads(1)
-    {"encode": encode, "fit": fit_seeds, "bundle": bundle}[options.step](options.data)
+    {"encode": encode, "fit": fit_seeds, "bundle": write_best}[options.step](options.data)
 
 
 if __name__ == "__main__":

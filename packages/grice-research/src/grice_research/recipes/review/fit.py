@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from grice.evaluation.review import FILE, Feature, Stack, Threshold
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
 from grice_research.recipes.common import figure_of, parser_of
@@ -215,7 +215,7 @@ def _thresholds(chances: Floats, flawed: Floats) -> tuple[Threshold, ...]:
 
 
 def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, command: str) -> None:
-    """Write the bundle."""
+    """Write the model."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(stack)) + b"\n")
     facts = {

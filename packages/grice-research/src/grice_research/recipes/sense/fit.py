@@ -24,7 +24,7 @@ from torch.nn import functional
 from grice import Conversation, Turn
 from grice.data import Response
 from grice.metrics.sense import reply_states
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PassageEncoder
@@ -175,7 +175,7 @@ def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, ob
 
 
 def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots: bool) -> None:
-    """Fit the heads on states of all readings, in order, and write the bundle."""
+    """Fit the heads on states of all readings, in order, and write the model."""
     nets, mean, scale = nets_of(states, items)
     for seed, net in zip(SEEDS, nets, strict=True):
         alone = right(averaged([net], mean, scale).together(states), items)

@@ -1,4 +1,4 @@
-"""Make the bundle ``reader``: a causal language model's first layers, small enough to ship.
+"""Make the model ``reader``: a causal language model's first layers, small enough to ship.
 
     python -m grice_research.recipes.sense.reader SmolLM2-135M-Instruct.Q4_1.gguf
 
@@ -16,10 +16,10 @@ import numpy as np
 from ctranslate2.specs import ModelSpec
 from numpy.typing import NDArray
 
-from grice.errors import BundleError
-from grice.models.bundle import write_card
+from grice.errors import ModelFolderError
 from grice.models.conversion.checkpoint import EMBEDDING, HEAD, Checkpoint, read_checkpoint
 from grice.models.conversion.convert import desaturate, int8_matrices, state_network, write_network
+from grice.models.folder import write_card
 from grice.models.store.get import MIDDLE, WINDOW
 from grice.models.store.index import known_models
 from grice_research.places import MODELS
@@ -66,7 +66,7 @@ def with_first_tokens(checkpoint: Checkpoint, count: int) -> Checkpoint:
     merges = [pair for pair in model["merges"] if {*pair, "".join(pair)} <= kept.keys()]
     whole = all(len(token) > 1 or token in kept for token in model["vocab"])
     if not whole or merges != model["merges"][: len(merges)]:
-        raise BundleError(f"the first {count} tokens are no vocabulary of byte pairs")
+        raise ModelFolderError(f"the first {count} tokens are no vocabulary of byte pairs")
     model["vocab"], model["merges"] = kept, merges
     tokenizer["added_tokens"] = [one for one in tokenizer["added_tokens"] if one["id"] < count]
     tensors = {

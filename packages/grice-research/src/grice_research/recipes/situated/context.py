@@ -1,4 +1,4 @@
-"""Train the bundle ``context``: places, dates, events and nouns, and predicates of questions.
+"""Train the model ``context``: places, dates, events and nouns, and predicates of questions.
 
 The teachers are spaCy's English models (MIT): ``en_core_web_sm`` 3.8, and beside it
 ``en_core_web_sm`` 3.6 and ``en_core_web_md`` 3.8. Statements that were released with SituatedGen,

@@ -1,4 +1,4 @@
-"""Train the bundle ``situated``: which place or time goes with what, fluency, and grouping."""
+"""Train the model ``situated``: which place or time goes with what, fluency, and grouping."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class Form(torch.nn.Module):
         return self.scale[kind] * sum((a * b).sum(1) for a, b in self._sides(m, e, kind))
 
     def packed(self) -> Bilinear:
-        """Return what the bundle holds."""
+        """Return what the model holds."""
         state = {name: value.detach().numpy().copy() for name, value in self.state_dict().items()}
         return Bilinear(
             state["head"], state["tail"], cosine=np.ones(2, np.float32), scale=state["scale"],

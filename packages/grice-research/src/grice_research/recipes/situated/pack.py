@@ -1,4 +1,4 @@
-"""Pack what was trained into the bundles ``context`` and ``situated``.
+"""Pack what was trained into the models ``context`` and ``situated``.
 
 Figures of the cards come from the bench, if it has run:
 ``grice bench situatedgen --json > weights/situated/bench.jsonl``.
@@ -10,7 +10,7 @@ import shutil
 from argparse import Namespace
 from typing import Any
 
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice_research.places import TASK_MODELS, work_folder
 from grice_research.recipes.common import rows_of
 from grice_research.training_texts import record_texts

@@ -1,4 +1,4 @@
-"""Packs the default heads into the bundle ``triplets``.
+"""Packs the default heads into the model ``triplets``.
 
 python -m grice_research.recipes.triplets.pack [--seed 0]
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from grice.models.bundle import write_card
+from grice.models.folder import write_card
 from grice.stats import mean
 from grice_research.places import TASK_MODELS, work_folder
 from grice_research.recipes.common import parser_of, rows_of, table_of

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from grice.data import Conversation, Turn
-from grice.models.bundle import open_bundle
+from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.places import work_folder
@@ -51,10 +51,10 @@ def conversations(data: Path) -> list[Conversation]:
 def read(talks: list[Conversation], out: Path) -> None:
     """Write the conversations with their stretches and vectors."""
     encoder = exact_encoder()
-    bundle = open_bundle("events")
+    folder = open_folder("events")
     held: dict[str, object] = {}
-    settings = read_settings(bundle, SpanSettings)
-    tagger = SpanHead(settings, bundle.folder, lambda ts: [held[t] for t in ts], "")
+    settings = read_settings(folder, SpanSettings)
+    tagger = SpanHead(settings, folder.path, lambda ts: [held[t] for t in ts], "")
     rows = []
     for talk in talks:
         joined = join_turns(talk)

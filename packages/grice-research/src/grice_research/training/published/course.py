@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError, ModelFolderError
 from grice.files import make_folder, write_lines
 from grice.progress import track
 from grice_research.training.published.networks import torch_module
@@ -145,7 +145,9 @@ class Course:
             state = self._torch.load(path, map_location="cpu", weights_only=True)
             of = state["of"]
         except Exception as error:
-            raise BundleError(f"{path}: cannot be read: {error}; remove {self._folder}") from error
+            raise ModelFolderError(
+                f"{path}: cannot be read: {error}; remove {self._folder}"
+            ) from error
         if of != self._of:
             held = f"{self._folder}: holds a training with other data or hyper-parameters"
             raise InputError(f"{held}; give another --output, or remove that folder")

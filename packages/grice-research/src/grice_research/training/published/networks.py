@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import BundleError, InputError, ModelError
+from grice.errors import InputError, ModelError, ModelFolderError
 from grice.models.batching import groups
 from grice.models.conversion.checkpoint import FAMILIES, read_config
 from grice.models.pretrained import quiet
@@ -51,10 +51,10 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
     families = (*recipe.families, *(FAMILIES if recipe.task == "text-to-text" else ()))
     if family not in families:
         paper = f"{' or '.join(families)} ({recipe.base} in the paper)"
-        raise BundleError(f"{base}: {recipe.name} starts from {paper}, not from {family!r}")
+        raise ModelFolderError(f"{base}: {recipe.name} starts from {paper}, not from {family!r}")
     for pattern in ("*.safetensors", "tokenizer.json"):
         if not any(base.glob(pattern)):
-            raise BundleError(f"{base}: {pattern} is missing")
+            raise ModelFolderError(f"{base}: {pattern} is missing")
     torch_module().manual_seed(values.seed)
     if recipe.task == "replies":
         return (Ruber if recipe.kind == "ruber-network" else Engagement)(base, recipe, values)
@@ -66,7 +66,7 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
         return Writer(base, recipe, values)
     if config.get("eos_token_id") is None:
         missing = "states no eos_token_id, the piece that a decoder alone is to end its texts with"
-        raise BundleError(f"{base}: config.json {missing}; add it")
+        raise ModelFolderError(f"{base}: config.json {missing}; add it")
     return Decoder(base, recipe, values)
 
 

@@ -57,7 +57,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paper: str
     task: Literal["text-to-text", "classification", "choice", "span", "replies"]
     examples: str  # the reader of its files
-    kind: str  # of the bundle that is made
+    kind: str  # of the model that is made
     base: str  # the checkpoint that the paper starts from
     families: tuple[str, ...]  # that it may start from; a writer also from a decoder alone
     data: str

@@ -12,7 +12,7 @@ import msgspec
 
 from grice.errors import InputError
 from grice.files import make_folder, write_text
-from grice.models.bundle import check_folder, write_card
+from grice.models.folder import check_folder, write_card
 from grice.models.loader import find_model_type
 from grice.stats.systems import proportion
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
@@ -23,7 +23,7 @@ from grice_research.training.published.networks import open_learner, torch_modul
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.bundle import CardValue
+    from grice.models.folder import CardValue
     from grice.stats.estimate import Estimate
     from grice_research.training.published.course import Point
     from grice_research.training.published.examples import TrainingExample

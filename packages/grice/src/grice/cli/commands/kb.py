@@ -126,7 +126,7 @@ def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
         knowledge = models.load(reference)
         if not isinstance(knowledge, StoredKnowledge):
             raise InputError(f"{reference}: holds no known triples")
-        yield knowledge, models.bundle(reference).card.licence
+        yield knowledge, models.folder(reference).card.licence
 
 
 def _info_view(

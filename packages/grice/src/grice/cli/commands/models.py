@@ -80,12 +80,12 @@ def add(
     """Take a model that is in no index.
 
     Args:
-        source (SOURCE): a bundle, a folder with config.json, *.safetensors and tokenizer.json, a
+        source (SOURCE): a model, a folder with config.json, *.safetensors and tokenizer.json, a
             GGUF file, or hf:OWNER/NAME@COMMIT
-        licence (SPDX): licence of the weights; default: that of a bundle
+        licence (SPDX): licence of the weights; default: that of a model
         name (NAME): name of the new model; default: as its source
         file (PATH): hf: take this file of the repository, such as a GGUF file; may be repeated
-        kind (KIND): kind of the new bundle, such as transformers-nli or onnx-encoder
+        kind (KIND): type of the new model, such as transformers-nli or onnx-encoder
         accept_licence: you have read a licence with conditions of its own, and agree
     """
     from grice.models.store.get import add_model
@@ -108,7 +108,7 @@ def verify(names: Sequence[str] = ()) -> Output:
     Args:
         names (NAME): models; none means all
     """
-    from grice.errors import BundleError
+    from grice.errors import ModelFolderError
     from grice.models.store.folders import stored_model, stored_models
 
     rows, lines = [], []
@@ -116,7 +116,7 @@ def verify(names: Sequence[str] = ()) -> Output:
         problem = ""
         try:
             stored_model.find(name)
-        except BundleError as error:
+        except ModelFolderError as error:
             problem = str(error)
         rows.append({"name": name, "ok": not problem, "problem": problem})
         lines.append(f"{name}: {problem or 'ok'}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from grice.errors import BundleError, os_reason
+from grice.errors import ModelFolderError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,10 +78,10 @@ def read_checkpoint(source: Path) -> Checkpoint:
     try:
         return _read_folder(source) if source.is_dir() else _read_gguf(source)
     except OSError as error:
-        raise BundleError(f"{source}: {os_reason(error)}") from error
-    except BundleError as error:
+        raise ModelFolderError(f"{source}: {os_reason(error)}") from error
+    except ModelFolderError as error:
         message = str(error)
-        raise BundleError(
+        raise ModelFolderError(
             message if message.startswith(str(source)) else f"{source}: {message}"
         ) from None
 
@@ -89,16 +89,16 @@ def read_checkpoint(source: Path) -> Checkpoint:
 def needed(tensors: Tensors, name: str) -> Tensor:
     """Return a weight; refuse a missing or infinite one."""
     if name not in tensors:
-        raise BundleError(f"weight {name} is missing")
+        raise ModelFolderError(f"weight {name} is missing")
     values = tensors[name]()
     if not np.isfinite(values).all():
-        raise BundleError(f"weight {name} holds values that are not finite")
+        raise ModelFolderError(f"weight {name} holds values that are not finite")
     return np.ascontiguousarray(values)
 
 
 def _check_family(family: str) -> None:
     if family not in FAMILIES:
-        raise BundleError(f"models of type {', '.join(FAMILIES)} are read, not {family!r}")
+        raise ModelFolderError(f"models of type {', '.join(FAMILIES)} are read, not {family!r}")
 
 
 # Folders of Hugging Face.
@@ -113,7 +113,7 @@ def read_tensors(folder: Path) -> Tensors:
     """Return the weights of all ``*.safetensors`` of a folder, of any family."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
-        raise BundleError(f"{folder}: *.safetensors is missing")
+        raise ModelFolderError(f"{folder}: *.safetensors is missing")
     return {name: read for file in files for name, read in _safetensors(file).items()}
 
 
@@ -124,7 +124,7 @@ def _read_folder(folder: Path) -> Checkpoint:
         family = config["model_type"]
         _check_family(family)
         if config.get("rope_scaling"):
-            raise BundleError("scaled rotary positions (rope_scaling) are not read")
+            raise ModelFolderError("scaled rotary positions (rope_scaling) are not read")
         heads, hidden = int(config["num_attention_heads"]), int(config["hidden_size"])
         shape = Shape(
             family,
@@ -146,7 +146,9 @@ def _read_folder(folder: Path) -> Checkpoint:
         begin, end = (_token(config.get(name), tokens) for name in ("bos_token_id", "eos_token_id"))
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         problem = f"{type(error).__name__}: {error}"
-        raise BundleError(f"config.json or tokenizer.json cannot be used ({problem})") from error
+        raise ModelFolderError(
+            f"config.json or tokenizer.json cannot be used ({problem})"
+        ) from error
     return Checkpoint(shape, tensors, tokens, json.dumps(tokenizer, ensure_ascii=False), begin, end)
 
 
@@ -154,11 +156,11 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
-        raise BundleError(f"{path}: {os_reason(error)}") from error
+        raise ModelFolderError(f"{path}: {os_reason(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise BundleError(f"{path}: no JSON ({error})") from error
+        raise ModelFolderError(f"{path}: no JSON ({error})") from error
     if not isinstance(content, dict):
-        raise BundleError(f"{path}: an object is expected")
+        raise ModelFolderError(f"{path}: an object is expected")
     return content
 
 
@@ -182,9 +184,9 @@ def _safetensors(path: Path) -> Tensors:
         if end > size:
             raise ValueError(f"data end at byte {end:,} of {size:,}")
     except OSError as error:
-        raise BundleError(f"{path}: {os_reason(error)}") from error
+        raise ModelFolderError(f"{path}: {os_reason(error)}") from error
     except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BundleError(f"{path}: cut off or damaged ({error}); fetch it again") from error
+        raise ModelFolderError(f"{path}: cut off or damaged ({error}); fetch it again") from error
 
     def read(name: str) -> Tensor:
         (start, end), dtype = entries[name]["data_offsets"], entries[name]["dtype"]
@@ -194,7 +196,9 @@ def _safetensors(path: Path) -> Tensors:
         elif dtype in ("F16", "F32"):
             values = raw.view(np.float16 if dtype == "F16" else np.float32).astype(np.float32)
         else:
-            raise BundleError(f"{path}: {name} is stored as {dtype}; BF16, F16 and F32 are read")
+            raise ModelFolderError(
+                f"{path}: {name} is stored as {dtype}; BF16, F16 and F32 are read"
+            )
         return values.reshape(entries[name]["shape"])
 
     return {name: partial(read, name) for name in entries}
@@ -236,7 +240,9 @@ def _read_gguf(path: Path) -> Checkpoint:
         family = str(facts["general.architecture"])
         _check_family(family)
         if facts["tokenizer.ggml.model"] != "gpt2":
-            raise BundleError("only byte-pair vocabularies (tokenizer.ggml.model 'gpt2') are read")
+            raise ModelFolderError(
+                "only byte-pair vocabularies (tokenizer.ggml.model 'gpt2') are read"
+            )
         tokens = list(facts["tokenizer.ggml.tokens"])
         heads = int(facts[f"{family}.attention.head_count"])
         hidden = int(facts[f"{family}.embedding_length"])
@@ -263,7 +269,7 @@ def _read_gguf(path: Path) -> Checkpoint:
         end = tokens[int(facts["tokenizer.ggml.eos_token_id"])]
         tensors = {_gguf_name(weight.name): weight for weight in reader.tensors}
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise BundleError(
+        raise ModelFolderError(
             f"this GGUF file is cut off or damaged ({type(error).__name__}: {error}); "
             "fetch it again"
         ) from error
@@ -284,7 +290,7 @@ def _gguf_tensor(name: str, weight: ReaderTensor, shape: Shape) -> Tensor:
     try:
         values = dequantize(weight.data, weight.tensor_type)
     except NotImplementedError:
-        raise BundleError(
+        raise ModelFolderError(
             f"{weight.name} is stored in a type of GGUF that is not read: {weight.tensor_type.name}"
         ) from None
     # Values that are not quantized are views of the file, which must not be written to.
@@ -331,6 +337,6 @@ def _pre_tokenizer(name: str) -> pre_tokenizers.PreTokenizer:
         return Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
     if name in ("gpt-2", "default"):
         return words
-    raise BundleError(
+    raise ModelFolderError(
         f"the pre-tokenizer {name!r} is not supported; use the folder with tokenizer.json"
     )

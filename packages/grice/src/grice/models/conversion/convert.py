@@ -9,7 +9,7 @@ from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerDecoderModelSpec
 from ctranslate2.specs.common_spec import Activation, LinearSpec
 
-from grice.errors import BundleError
+from grice.errors import ModelFolderError
 from grice.models.conversion.checkpoint import EMBEDDING, HEAD, needed, read_checkpoint
 from grice.progress import track
 
@@ -31,8 +31,8 @@ def convert(source: Path, target: Path, *, quantization: Quantization = "int8") 
     checkpoint = read_checkpoint(source)
     try:
         spec = decoder_network(checkpoint)
-    except BundleError as error:
-        raise BundleError(f"{source}: {error}") from None
+    except ModelFolderError as error:
+        raise ModelFolderError(f"{source}: {error}") from None
     write_network(spec, checkpoint.tokenizer, target, quantization)
     return checkpoint.shape
 
@@ -42,8 +42,8 @@ def convert_states(source: Path, target: Path, layers: int, exponents: Sequence[
     checkpoint = read_checkpoint(source)
     try:
         spec = state_network(checkpoint, layers, exponents)
-    except BundleError as error:
-        raise BundleError(f"{source}: {error}") from None
+    except ModelFolderError as error:
+        raise ModelFolderError(f"{source}: {error}") from None
     write_network(spec, checkpoint.tokenizer, target)
     return checkpoint.shape
 
@@ -74,7 +74,7 @@ def state_network(
     """
     shape = checkpoint.shape
     if not 0 < layers <= shape.layers or len(exponents) != shape.hidden:
-        raise BundleError(
+        raise ModelFolderError(
             f"{layers} layers and {len(exponents)} exponents are asked for; the model has "
             f"{shape.layers} layers of {shape.hidden} dimensions"
         )

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from grice.errors import ModelError
-from grice.models.bundle import Bundle, Card
 from grice.models.cache import cache_key
 from grice.models.endpoint.client import Client, UnusableError
 from grice.models.endpoint.record import RecordReader, UnreadableError
 from grice.models.endpoint.usage import Tokens
+from grice.models.folder import Card, ModelFolder
 from grice.models.loader import Settings, model_type, reference_scheme
 from grice.models.protocols import Chat, Unanswered
 
@@ -214,14 +214,16 @@ class EndpointSettings(Settings, frozen=True):
 
 
 @model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)
-def endpoint_chat(bundle: Bundle, settings: EndpointSettings, loader: ModelLoader) -> EndpointChat:
+def endpoint_chat(
+    folder: ModelFolder, settings: EndpointSettings, loader: ModelLoader
+) -> EndpointChat:
     """Open a chat model; nothing is sent."""
     client = Client(settings.model, settings.url, loader.requests)
-    return EndpointChat(client, bundle.identity, loader.cache)
+    return EndpointChat(client, folder.identity, loader.cache)
 
 
 @reference_scheme("openai")
-def openai_model(place: str) -> Bundle:
+def openai_model(place: str) -> ModelFolder:
     """Return a model without files for the chat model of ``openai:MODEL@URL``."""
     # The name of a model may hold an @; an address with a user before its host is refused.
     model, at, url = place.rpartition("@")
@@ -240,4 +242,4 @@ def openai_model(place: str) -> Bundle:
     summary = "Answers of a chat model of an endpoint."
     settings: dict[str, Json] = {"model": model, "url": url}
     card = Card(model, "openai-chat", "1", summary, "unknown", {}, settings=settings)
-    return Bundle(Path(), card, digest)
+    return ModelFolder(Path(), card, digest)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError, ModelError, os_reason
 from grice.files import cannot_write, make_folder
-from grice.models.bundle import file_sha256
+from grice.models.folder import file_sha256
 from grice.models.store.index import HubFile
 from grice.progress import track
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import BundleError, InputError, ModelError, did_you_mean
+from grice.errors import InputError, ModelError, ModelFolderError, did_you_mean
 from grice.files import cache_folder, cannot_write, make_folder
-from grice.models.bundle import Bundle, Card, Quality, open_bundle, read_card
+from grice.models.folder import Card, ModelFolder, Quality, open_folder, read_card
 from grice.models.loader import reference_scheme
 from grice.models.store.index import Source, known_models
 
@@ -91,9 +91,9 @@ def check_stored(names: Sequence[str], preset: str = "") -> None:
 
 
 @reference_scheme("model")
-def stored_model(place: str) -> Bundle:
+def stored_model(place: str) -> ModelFolder:
     """Open the model folder of ``model:NAME``."""
-    return open_bundle(stored(place))
+    return open_folder(stored(place))
 
 
 def parse_hub(place: str) -> Source:
@@ -108,18 +108,18 @@ def parse_hub(place: str) -> Source:
 
 
 @reference_scheme("hf")
-def hub_model(place: str) -> Bundle:
+def hub_model(place: str) -> ModelFolder:
     """Open the model folder of ``hf:REPO@COMMIT``: in the Hugging Face cache, or added."""
     from huggingface_hub import try_to_load_from_cache
 
     source = parse_hub(place)
     card = try_to_load_from_cache(source.repo, CARD, revision=source.commit)
     if isinstance(card, str):
-        return open_bundle(Path(card).parent)
+        return open_folder(Path(card).parent)
     for folder in stored_models().values():
-        with suppress(BundleError):
+        with suppress(ModelFolderError):
             if read_card(folder).source == source.reference:
-                return open_bundle(folder)
+                return open_folder(folder)
     raise ModelError(
         f"{source.reference} is not here; fetch it: grice models add {source.reference} "
         "--licence LICENCE"
@@ -155,7 +155,7 @@ def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
         (scratch / "model").mkdir(parents=True)
         yield scratch
         if (scratch / "model" / CARD).exists():
-            open_bundle(scratch / "model")
+            open_folder(scratch / "model")
             _replace(scratch / "model", target, scratch / "old")
     except OSError as error:
         raise cannot_write(target, error) from error
@@ -237,7 +237,7 @@ def list_models(names: Sequence[str] = ()) -> list[ModelInfo]:
     for name, folder in here.items():
         try:
             card = read_card(folder)
-        except BundleError as error:
+        except ModelFolderError as error:
             card = Card(name, "?", "", str(error), "?", {})
         models[name] = ModelInfo(
             name=name,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from grice.errors import BundleError, InputError, ModelError, OutputError, plural
-from grice.models.bundle import open_bundle, write_card
+from grice.errors import InputError, ModelError, ModelFolderError, OutputError, plural
+from grice.models.folder import open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store.download import (
     extract,
@@ -38,7 +38,7 @@ from grice.models.store.index import HubFile, check_licence, known_models, named
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from grice.models.bundle import CardValue
+    from grice.models.folder import CardValue
     from grice.models.store.index import Entry, Source
 
 WINDOW = 768
@@ -92,8 +92,8 @@ def _intact(name: str) -> Path | None:
     """Return the folder of a model; None if it is missing or damaged."""
     folder = find_stored(name)
     try:
-        return open_bundle(folder).folder if folder else None
-    except BundleError:
+        return open_folder(folder).path if folder else None
+    except ModelFolderError:
         return None
 
 
@@ -165,7 +165,7 @@ def add_model(
     if hub:
         usual = hub.repo.partition("/")[2].lower()
     elif is_model:
-        card = open_bundle(path).card
+        card = open_folder(path).card
         usual, licence = card.name, card.licence
     elif path.is_dir() or path.suffix == ".gguf":
         usual = path.stem if path.suffix == ".gguf" else path.resolve().name

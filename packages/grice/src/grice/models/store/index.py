@@ -14,7 +14,7 @@ import msgspec
 
 from grice.errors import InputError, ModelError, did_you_mean, os_reason
 from grice.files import config_folder
-from grice.models.bundle import Quality
+from grice.models.folder import Quality
 
 OWN = "models.toml"
 PERMISSIVE = frozenset(

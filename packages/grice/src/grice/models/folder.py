@@ -1,8 +1,8 @@
-"""A bundle: a folder with a model, its tokenizer and a card that says what it is.
+"""A model folder: the files of a model, and a card that states what it is.
 
-The card (``card.toml``) lists every file with its sha256. Opening a bundle compares them, so
-that a changed or half-copied model is refused and never answers quietly with other numbers. A card
-may come from a stranger: it names files of its own folder and nothing else.
+The card (``card.toml``) lists every file with its sha256. Opening a folder compares them, so that
+a changed or half-copied model is refused. A card may come from a stranger: it names files of its
+own folder and nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 
 from grice import distributions
 from grice.data import Json
-from grice.errors import BundleError, OutputError, did_you_mean, os_reason
+from grice.errors import ModelFolderError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
 from grice.models.loader import reference_scheme
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 FOLDER_GROUP = "grice.model_folders"
-"""Entry point group of packages that ship models."""
+"""Entry point group of packages that ship models in a folder ``models``."""
 
 MOST_BYTES = 2**20
 """Length of the longest card that is read; those that ship have some 30 KB."""
 
 RENAMED = {"fit": "context-relevance"}
-"""Shipped bundles by the names they had."""
+"""Shipped models by their former names."""
 
 STARTS = {".gz": b"\x1f\x8b", ".npy": b"\x93NUMPY", ".sqlite": b"SQLite"}
-"""How files begin, by the end of their name."""
+"""First bytes of files by suffix."""
 
 CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequence[float]"
 """A value in a card: the types that JSON and TOML share."""
@@ -91,14 +91,14 @@ class Card(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
 
 
-class Bundle(msgspec.Struct, frozen=True):
-    """A bundle whose files were compared with its card.
+class ModelFolder(msgspec.Struct, frozen=True):
+    """A model folder whose files were compared with its card.
 
     Attributes:
         digest: Eight hexadecimal digits over the files and settings; part of every signature.
     """
 
-    folder: Path
+    path: Path
     card: Card
     digest: str
 
@@ -107,116 +107,108 @@ class Bundle(msgspec.Struct, frozen=True):
         """Name and digest, as signatures give them."""
         return f"{self.card.name}@{self.digest}"
 
-    def path(self, name: str) -> Path:
-        """Return the path of one of the bundle's files."""
+    def file(self, name: str) -> Path:
+        """Return the path of one of the model's files."""
         if name not in self.card.files:
-            raise BundleError(f"bundle {self.card.name!r} has no file {name!r}")
-        return self.folder / name
+            raise ModelFolderError(f"model {self.card.name!r} has no file {name!r}")
+        return self.path / name
 
 
 @cache
-def shipped_bundles() -> Mapping[str, Path]:
-    """Return name and folder of every model that an installed distribution ships.
-
-    A distribution offers a package whose folder ``models`` holds them by the entry point group
-    ``grice.model_folders``.
-    """
+def shipped_models() -> Mapping[str, Path]:
+    """Return name and folder of every model that an installed distribution ships."""
     packages = {entry.value for entry in distributions.entry_points(FOLDER_GROUP)}
     folders = [Path(str(resources.files(package))) / "models" for package in sorted(packages)]
     cards = sorted(card for folder in folders for card in folder.glob("*/card.toml"))
     return MappingProxyType({card.parent.name: card.parent for card in cards})
 
 
-def open_bundle(place: str | Path) -> Bundle:
-    """Open a shipped bundle by name, or any bundle by the path of its folder.
+def open_folder(place: str | Path) -> ModelFolder:
+    """Open the folder of a shipped model by name, or any other by path.
 
     Raises:
-        BundleError: Unknown name, unreadable card, or a file that is missing or changed.
+        ModelFolderError: Unknown name, unreadable card, or a file that is missing or changed.
     """
     if isinstance(place, Path):
-        folder = place
+        path = place
     else:
-        shipped = shipped_bundles()
+        shipped = shipped_models()
         if place not in shipped:
-            raise BundleError(f"no bundle {place!r} is shipped{did_you_mean(place, shipped)}")
-        folder = shipped[place]
-    card = read_card(folder)
+            raise ModelFolderError(f"no model {place!r} is shipped{did_you_mean(place, shipped)}")
+        path = shipped[place]
+    card = read_card(path)
     for name, expected in card.files.items():
-        _check_file(folder, name, expected, card.name)
-    return Bundle(folder, card, _digest(card))
+        if problem := _file_problem(path, name, expected):
+            raise ModelFolderError(f"model {card.name!r}: {problem}")
+    return ModelFolder(path, card, _digest(card))
 
 
 @reference_scheme("bundle")
-def shipped_model(name: str) -> Bundle:
-    """Return the bundle of ``bundle:NAME``; one by a former name with a warning."""
+def shipped_model(name: str) -> ModelFolder:
+    """Return the folder of ``bundle:NAME``; one by a former name with a warning."""
     if name in RENAMED:
         message = f"bundle:{name} is called bundle:{RENAMED[name]} now"
         warnings.warn(message, FutureWarning, stacklevel=2)
-    return open_bundle(RENAMED.get(name, name))
+    return open_folder(RENAMED.get(name, name))
 
 
 def read_card(folder: Path) -> Card:
-    """Return the card of a bundle, whose files are not looked at.
+    """Return the card of a model folder, whose files are not looked at.
 
     Raises:
-        BundleError: If there is none, or it cannot be read.
+        ModelFolderError: If there is none, or it cannot be read.
     """
     path = folder / "card.toml"
     unreadable = f"{path}: the card cannot be read: "
     try:
         if not path.exists():
-            raise BundleError(f"{folder}: not a bundle, it has no card.toml")
+            raise ModelFolderError(f"{folder}: not a model folder, it has no card.toml")
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            raise BundleError(f"{unreadable}no regular file of at most {MOST_BYTES:,} bytes")
-        stated = tomllib.loads(path.read_text("utf-8"))
-        card = msgspec.convert(stated, Card)
+            raise ModelFolderError(f"{unreadable}no regular file of at most {MOST_BYTES:,} bytes")
+        card = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Card)
         _digest(card)
     except RecursionError:
-        raise BundleError(f"{unreadable}its tables are nested too deeply") from None
+        raise ModelFolderError(f"{unreadable}its tables are nested too deeply") from None
     except OSError as error:
-        raise BundleError(unreadable + os_reason(error)) from None
+        raise ModelFolderError(unreadable + os_reason(error)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise BundleError(unreadable + str(error)) from None
-    # The name stands in signatures, whose parts a bar divides.
+        raise ModelFolderError(unreadable + str(error)) from None
+    # The name is part of signatures, whose parts a bar divides.
     if not card.name or not card.name.isprintable() or "|" in card.name:
-        raise BundleError(
+        raise ModelFolderError(
             f"{unreadable}{card.name!r} is no name: printable and without | is needed"
         )
     return card
 
 
-def _check_file(folder: Path, name: str, expected: str, bundle: str) -> None:
-    advice = "install grice again, or copy the bundle again from its source"
+def _file_problem(folder: Path, name: str, expected: str) -> str:
+    """Return how a file differs from its entry in the card; empty if it is as stated."""
+    advice = "install grice again, or copy the model again from its source"
     path, inside = folder / name, PurePosixPath(name)
     if not name or inside.is_absolute() or ".." in inside.parts or "\\" in name or "\0" in name:
-        raise BundleError(f"bundle {bundle!r}: {name!r} is no name of a file in its folder")
+        return f"{name!r} is no name of a file in its folder"
     if path.exists() and not path.is_file():
-        raise BundleError(f"bundle {bundle!r}: {path} is no regular file; {advice}")
+        return f"{path} is no regular file; {advice}"
     try:
         digest = file_sha256(path)
     except FileNotFoundError:
-        raise BundleError(f"bundle {bundle!r}: {path} is missing; {advice}") from None
+        return f"{path} is missing; {advice}"
     except OSError as error:
-        raise BundleError(f"bundle {bundle!r}: {path} cannot be read: {error.strerror}") from None
+        return f"{path} cannot be read: {error.strerror}"
     if digest != expected:
-        raise BundleError(
-            f"bundle {bundle!r}: {path} is not the file its card describes "
+        return (
+            f"{path} is not the file its card describes "
             f"(sha256 {digest[:12]}…, the card says {expected[:12]}…); {advice}"
         )
-    if not _is_what_its_name_says(path):
-        raise BundleError(f"bundle {bundle!r}: {path} is no whole {path.suffix} file; {advice}")
-
-
-def _is_what_its_name_says(path: Path) -> bool:
-    """Return false for what would break only later, when the file is first needed."""
-    if path.suffix == ".npz":
-        return zipfile.is_zipfile(path)
     with path.open("rb") as file:
-        return file.read(8).startswith(STARTS.get(path.suffix, b""))
+        whole = file.read(8).startswith(STARTS.get(path.suffix, b""))
+    if not whole or (path.suffix == ".npz" and not zipfile.is_zipfile(path)):
+        return f"{path} is no whole {path.suffix} file; {advice}"
+    return ""
 
 
 def check_folder(folder: Path) -> None:
-    """Let a model be written only where nothing else can be lost.
+    """Refuse to write a model over anything but an empty folder or another model.
 
     Raises:
         OutputError: If it is a file, or a folder that holds something but no model.
@@ -236,20 +228,15 @@ def write_card(
     *,
     files: Iterable[str],
 ) -> None:
-    """Write the card of a bundle beside its files.
+    """Write the card of a model, with the checksums of its ``files``.
 
-    Args:
-        folder: The bundle.
-        facts: What the card says at its top: name, kind, version, summary, licence and so on.
-        training: Its table ``[training]``.
-        settings: Its table ``[settings]``.
-        quality: Measured figures, a table ``[[quality]]`` each.
-        files: The files of the folder that belong to the bundle; the card states their sums.
+    ``facts`` are the values at its top: name, kind, version, summary, licence and so on.
     """
-    tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
-    tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
-    tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(folder / name) for name in files}))
-    write_text(folder / "card.toml", "\n".join(tables))
+    sums = {f'"{name}"': file_sha256(folder / name) for name in files}
+    tables = [("", facts), ("[training]\n", training), ("[settings]\n", settings)]
+    tables += [("[[quality]]\n", figure) for figure in quality]
+    text = "\n".join(title + _pairs(table) for title, table in [*tables, ("[files]\n", sums)])
+    write_text(folder / "card.toml", text)
 
 
 def _pairs(table: Mapping[str, CardValue]) -> str:

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from grice.errors import ModelFolderError
+from grice.models.folder import open_folder, shipped_models
+
+
+@pytest.fixture
+def copy(tmp_path):
+    folder = tmp_path / "encoder"
+    shutil.copytree(shipped_models()["encoder"], folder)
+    return folder
+
+
+def unstated(folder):
+    """Return the files that the card does not state, by name."""
+    return {path.name for path in folder.path.iterdir()} - {"card.toml", *folder.card.files}
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_every_shipped_model_is_whole_and_documented(name):
+    folder = open_folder(name)
+    card = folder.card
+    assert card.name == name
+    assert card.licence
+    assert card.summary
+    assert card.inputs
+    assert card.outputs
+    assert card.training.data
+    assert card.training.command
+    assert unstated(folder) == set()
+
+
+def test_a_file_that_no_card_states_is_found(copy):
+    (copy / "left_over.npz").write_bytes(b"")
+    assert unstated(open_folder(copy)) == {"left_over.npz"}
+
+
+def test_all_models_together_stay_small():
+    files = [file for folder in shipped_models().values() for file in folder.iterdir()]
+    # The wheel is compressed, and the weights of the reader to under five bits each there.
+    assert sum(file.stat().st_size for file in files) < 122e6
+
+
+def test_a_copy_is_the_same_model(copy):
+    assert open_folder(copy).digest == open_folder("encoder").digest
+
+
+def test_a_changed_file_is_refused_by_name(copy):
+    with (copy / "config.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(ModelFolderError, match=r"config\.json is not the file its card describes"):
+        open_folder(copy)
+
+
+def test_a_missing_file_is_refused_by_name(copy):
+    (copy / "tokenizer.json").unlink()
+    with pytest.raises(ModelFolderError, match=r"tokenizer\.json is missing"):
+        open_folder(copy)
+
+
+def test_other_settings_are_another_model(copy):
+    card = copy / "card.toml"
+    card.write_text(card.read_text().replace("max_tokens = 256", "max_tokens = 128"))
+    assert open_folder(copy).digest != open_folder("encoder").digest
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"name = ", "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
+        (b'name = "x"', "cannot be read"),
+        (b"", "cannot be read"),
+    ],
+)
+def test_a_broken_card_is_refused(copy, content, message):
+    (copy / "card.toml").write_bytes(content)
+    with pytest.raises(ModelFolderError, match=message):
+        open_folder(copy)
+
+
+def test_a_folder_without_a_card_is_no_model(tmp_path):
+    with pytest.raises(ModelFolderError, match=r"no card\.toml"):
+        open_folder(tmp_path)
+
+
+def test_a_wrong_name_gets_a_hint():
+    with pytest.raises(ModelFolderError, match="did you mean 'encoder'"):
+        open_folder("encodr")
