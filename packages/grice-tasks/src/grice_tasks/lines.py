@@ -1,4 +1,4 @@
-"""Small text files, whole or line by line: JSON lines, tables, plain text; gzip is unpacked."""
+"""Small text files, whole or by line; gzip is unpacked, ``-`` is standard input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import gzip
 import sys
 import zlib
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from grice.errors import InputError, RecordError, os_reason
 
@@ -15,13 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GZIP = b"\x1f\x8b"
+Row = TypeVar("Row", bound=msgspec.Struct)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are not blank, with their numbers from 1.
-
-    ``-`` is standard input.
-    """
+    """Yield the lines of a file that are not blank, with their numbers from 1."""
     for number, line in enumerate(_content(path).split(b"\n"), 1):
         try:
             text = line.decode().removesuffix("\r")
@@ -31,8 +31,24 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
+def read_rows(path: Path, kind: type[Row]) -> Iterator[tuple[int, Row]]:
+    """Yield the records of a file of JSON lines, with the numbers of their lines."""
+    for number, line in read_lines(path):
+        yield number, decode_row(path, number, line, kind)
+
+
+def decode_row(path: Path, number: int, line: str, kind: type[Row]) -> Row:
+    """Decode a line of JSON; an error names its place and the fields that are needed."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.MsgspecError, ValueError) as error:
+        needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
+        hint = f"; a line needs {', '.join(needed)}" if needed else ""
+        raise RecordError(f"{error}{hint}", file=str(path), line=number) from error
+
+
 def read_text(path: Path) -> str:
-    """Return the text of a file; ``-`` is standard input."""
+    """Return the text of a file."""
     try:
         return _content(path).decode()
     except UnicodeDecodeError as error:

@@ -23,7 +23,7 @@ from grice_annotate.templates._template import (
     Template,
     conversations,
 )
-from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_annotated
+from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_dialogues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def _annotated(file: str) -> list[Dialogue] | None:
     path = Path(file)
     if not _has_utterances(path):
         return None
-    return read_annotated([path], invalid="skip")[0]
+    return read_dialogues(path, invalid="skip").dialogues
 
 
 def _has_utterances(path: Path) -> bool:

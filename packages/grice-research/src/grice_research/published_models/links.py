@@ -14,18 +14,16 @@ import numpy as np
 
 from grice.errors import ModelFolderError
 from grice.models.cache import CachedEncoder
-from grice.models.loader import Settings, model_type, read_settings
-from grice.models.spans import SpanHead, SpanSettings
+from grice.models.loader import Settings, model_type
 from grice_research.published_models.readers import TextClassifier
 from grice_tasks.cider.files import cider_schema
-from grice_tasks.cider.models import TripletModels
+from grice_tasks.cider.models import TripletModels, event_tagger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from grice.models.embedded import Hidden
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice_tasks.cider.models import Sides
@@ -100,13 +98,9 @@ def published_links(
     """Open both classifiers, with the shipped tagger and encoder that find the spans."""
     relations, entailment, tagger = settings.parts
     events = loader.folder(tagger)
-    spans = read_settings(events, SpanSettings)
-
-    def tag(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanHead:
-        return SpanHead(spans, events.path, hidden, events.digest)
-
     links = PublishedLinks(
         loader.dependency(folder, relations, TextClassifier, "labels"),
         loader.dependency(folder, entailment, TextClassifier, "labels"),
     )
-    return TripletModels(links, 0.0, loader.encoder_of(events, CachedEncoder), tagger=tag)
+    encoder = loader.encoder_of(events, CachedEncoder)
+    return TripletModels(links, 0.0, encoder, tagger=event_tagger(events))

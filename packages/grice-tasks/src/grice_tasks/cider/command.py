@@ -112,14 +112,14 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     from grice.errors import ModelError
     from grice.progress import track
     from grice.readers import part_read
-    from grice_tasks.cider.find import links_of_records, wanted_links
+    from grice_tasks.cider.find import Wanted, find_links
     from grice_tasks.cider.models import TripletModels
 
-    wanted = wanted_links(
-        arguments.relation,
+    wanted = Wanted(
         least=arguments.least,
         most=arguments.most,
         implicit=not arguments.explicit,
+        relations=tuple(arguments.relation),
     )
     reference = arguments.model or MODEL
     with opened_models() as models:
@@ -127,7 +127,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
             raise ModelError(f"{reference} finds no links: name a model such as {MODEL}")
         heads = models.load(reference, TripletModels)
         readings = opened(arguments.files, arguments)
-        linked = links_of_records(all_records(readings), heads, wanted)
+        linked = find_links(all_records(readings), heads, wanted)
         yield from track(linked, "conversations", part=partial(part_read, readings))
 
 
@@ -153,10 +153,10 @@ def _configure_stats(parser: argparse.ArgumentParser) -> None:
 def _run_stats(arguments: argparse.Namespace) -> int:
     """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
     from grice.cli.streams import warn
-    from grice_tasks.cider.files import read_annotated
+    from grice_tasks.cider.files import read_dialogues
     from grice_tasks.cider.statistics import compare_counts
 
-    dialogues, problems = read_annotated(arguments.files, invalid=arguments.invalid)
+    dialogues, problems = read_dialogues(*arguments.files, invalid=arguments.invalid)
     for problem in problems:
         warn(problem)
     counts = compare_counts(dialogues)

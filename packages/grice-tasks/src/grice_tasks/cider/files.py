@@ -1,8 +1,8 @@
-"""CIDER's files: dialogues with triplets, read with every span checked against the text.
+"""CIDER's files: dialogues with triplets, every span checked against the text.
 
-A file is JSON lines, gzipped or not, with ``id, source, fold, utterances, context, appended`` and
-``triplets``: lists of head, relation, tail, ``[start, end]`` of head and tail in ``utterances``
-(``[-1, -1]``: it does not stand there), and 0 or 1 for latent.
+JSON lines, gzipped or not, with ``id, source, fold, utterances, context, appended`` and
+``triplets``: head, relation, tail, ``[start, end]`` of both in ``utterances`` (``[-1, -1]``: it
+does not stand there), and 0 or 1 for latent.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 from grice.data import to_json
 from grice.errors import RecordError, did_you_mean
 from grice.knowledge.schema import load_schema
-from grice_tasks.lines import read_lines
+from grice_tasks.lines import check_distinct, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from grice.knowledge.schema import Schema
 
@@ -56,27 +56,21 @@ def cider_schema() -> Schema:
 
 
 ABSENT = [-1, -1]
-
 Invalid: TypeAlias = Literal["skip", "refuse"]
 """Treatment of an invalid triplet: it is left out and named, or the file is refused."""
-
-
-class Problem(NamedTuple):
-    """Problem of a triplet."""
-
-    dialogue: str
-    number: int  # its place in the dialogue, from 0
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.dialogue}: triplets[{self.number}]: {self.what}"
+NO_EXPERIMENT = (
+    "RelatedTo HasContext NotHasPrerequisite ReceivesAction NotSocialRule CreatedBy NotShould "
+    "NotHasA NotCapableOf NotUsedFor NotMannerOf MadeOf SymbolOf NotAtLocation NotSimilarTo "
+    "NotDefinedAs NotLocationOfAction NotObstructedBy NotBefore"
+)
+"""Raw labels that take no part in any experiment: 64 triplets of the paper's 153 "Others"."""
 
 
 class ReadDialogues(NamedTuple):
-    """Dialogues of a file, and what was left out of it."""
+    """Dialogues of files, and the problems of the triplets that were left out."""
 
     dialogues: list[Dialogue]
-    problems: list[Problem]
+    problems: list[str]
 
 
 class _Row(msgspec.Struct):
@@ -89,140 +83,69 @@ class _Row(msgspec.Struct):
     appended: str | None = None
 
 
-def read_dialogues(
-    path: Path, *, invalid: Invalid = "refuse", relations: Collection[str] | None = None
-) -> ReadDialogues:
-    """Return the dialogues of a file in order."""
-    known = known_relations() if relations is None else relations
-    decoder = msgspec.json.Decoder(_Row)
-    dialogues: list[Dialogue] = []
-    problems: list[Problem] = []
-    seen: set[str] = set()
-    for number, line in read_lines(path):
-        try:
-            row = decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            what = f"{error}; a line has id, utterances and triplets, as CIDER's files do"
-            raise RecordError(what, file=str(path), line=number) from None
-        if row.id in seen:
-            raise RecordError(f"a second dialogue {row.id!r}", file=str(path), line=number)
-        seen.add(row.id)
-        triplets = []
-        for index, (head, relation, tail, head_at, tail_at, latent) in enumerate(row.triplets):
-            try:
-                triplet = Annotated(
-                    head, relation, tail, _place(head_at), _place(tail_at), bool(latent)
-                )
-                wrong = check(triplet, row.utterances, known)
-            except ValueError as error:
-                wrong = str(error)
-            if not wrong:
-                triplets.append(triplet)
-                continue
-            if invalid == "refuse":
-                raise RecordError(wrong, file=str(path), line=number, field=f"triplets[{index}]")
-            problems.append(Problem(row.id, index, wrong))
-        dialogues.append(
-            Dialogue(
-                row.id,
-                row.source,
-                row.fold,
-                row.utterances,
-                tuple(triplets),
-                row.context,
-                row.appended,
-            )
-        )
-    return ReadDialogues(dialogues, problems)
-
-
-def known_relations() -> frozenset[str]:
-    """Return every name of the raw annotation: relations, their other names, and dropped ones."""
+def read_dialogues(*paths: Path, invalid: Invalid = "refuse") -> ReadDialogues:
+    """Return the dialogues of files in order."""
     schema = cider_schema()
-    return frozenset((*schema.relations, *schema.aliases, *DROPPED))
+    known = frozenset((*schema.relations, *schema.aliases, *NO_EXPERIMENT.split()))
+    read = ReadDialogues([], [])
+    for path in paths:
+        ids = []
+        for line, row in read_rows(path, _Row):
+            ids.append(row.id)
+            triplets = []
+            for index, stated in enumerate(row.triplets):
+                triplet, wrong = _annotated(stated, row.utterances, known)
+                field = f"triplets[{index}]"
+                if triplet is not None:
+                    triplets.append(triplet)
+                elif invalid == "refuse":
+                    raise RecordError(wrong, file=str(path), line=line, field=field)
+                else:
+                    read.problems.append(f"{path}: {row.id}: {field}: {wrong}")
+            fields = row.id, row.source, row.fold, row.utterances, tuple(triplets)
+            read.dialogues.append(Dialogue(*fields, row.context, row.appended))
+        check_distinct(path, ids)
+    return read
 
 
-NO_EXPERIMENT = (
-    "RelatedTo HasContext NotHasPrerequisite ReceivesAction NotSocialRule CreatedBy NotShould "
-    "NotHasA NotCapableOf NotUsedFor NotMannerOf MadeOf SymbolOf NotAtLocation NotSimilarTo "
-    "NotDefinedAs NotLocationOfAction NotObstructedBy NotBefore"
-)
-DROPPED = tuple(NO_EXPERIMENT.split())
-"""Raw labels that take no part in any experiment: 64 triplets of the paper's 153 "Others"."""
-
-
-def check(triplet: Annotated, text: str, relations: Collection[str]) -> str:
-    """Return what is wrong with a triplet; empty if nothing is.
-
-    >>> one = Annotated("buss", "Causes", "late", (8, 12), (20, 24))
-    >>> check(one, "I missed the bus, so I am late", {"Causes"})
-    "head 'buss' is said to stand at 8-12, where the text has ' the'"
-    """
-    if triplet.relation not in relations:
-        return f"unknown relation {triplet.relation!r}{did_you_mean(triplet.relation, relations)}"
-    for side, span, place in (
-        ("head", triplet.head, triplet.head_at),
-        ("tail", triplet.tail, triplet.tail_at),
-    ):
+def _annotated(
+    stated: tuple[str, str, str, list[int], list[int], int], text: str, relations: Collection[str]
+) -> tuple[Annotated | None, str]:
+    """Return a triplet, or None and its problem."""
+    head, relation, tail, *places, latent = stated
+    if relation not in relations:
+        return None, f"unknown relation {relation!r}{did_you_mean(relation, relations)}"
+    found: list[Place | None] = []
+    for side, span, place in zip(("head", "tail"), (head, tail), places, strict=True):
         if not span.strip():
-            return f"the {side} is empty"
-        if place is None:
+            return None, f"the {side} is empty"
+        if place == ABSENT:
+            found.append(None)
             continue
+        if len(place) != 2:
+            return None, f"a span has a start and an end, found {place}"
         start, end = place
         if start >= end:
-            return f"the {side} span {start}-{end} is reversed or empty"
+            return None, f"the {side} span {start}-{end} is reversed or empty"
         if start < 0 or end > len(text):
-            return f"the {side} span {start}-{end} lies outside the text of {len(text)} characters"
+            outside = f"lies outside the text of {len(text)} characters"
+            return None, f"the {side} span {start}-{end} {outside}"
         if text[start:end] != span:
-            return (
-                f"{side} {span!r} is said to stand at {start}-{end}, where the text has "
-                f"{text[start:end]!r}"
-            )
-    if triplet.head_at is not None and triplet.head_at == triplet.tail_at:
-        return f"head and tail are the same stretch {triplet.head_at[0]}-{triplet.head_at[1]}"
-    return ""
-
-
-def _place(stated: list[int]) -> Place | None:
-    if stated == ABSENT:
-        return None
-    if len(stated) != 2:
-        raise ValueError(f"a span has a start and an end, found {stated}")
-    return stated[0], stated[1]
+            said = f"{side} {span!r} is said to stand at {start}-{end}"
+            return None, f"{said}, where the text has {text[start:end]!r}"
+        found.append((start, end))
+    if found[0] is not None and found[0] == found[1]:
+        return None, f"head and tail are the same stretch {found[0][0]}-{found[0][1]}"
+    return Annotated(head, relation, tail, found[0], found[1], bool(latent)), ""
 
 
 def dump_dialogue(dialogue: Dialogue) -> str:
     """Return a dialogue as a line of the released form."""
-    record = {
-        "id": dialogue.id,
-        "source": dialogue.source,
-        "fold": dialogue.fold,
-        "utterances": dialogue.text,
-        "context": dialogue.context,
-        "appended": dialogue.appended,
-        "triplets": [
-            [
-                triplet.head,
-                triplet.relation,
-                triplet.tail,
-                list(triplet.head_at or ABSENT),
-                list(triplet.tail_at or ABSENT),
-                int(triplet.latent),
-            ]
-            for triplet in dialogue.triplets
-        ],
-    }
-    return to_json(record)
-
-
-def read_annotated(
-    paths: Sequence[Path], *, invalid: Invalid = "refuse"
-) -> tuple[list[Dialogue], list[str]]:
-    """Return the annotated dialogues of all files, and what is wrong with what was left out."""
-    dialogues: list[Dialogue] = []
-    problems: list[str] = []
-    for path in paths:
-        of_path, wrong = read_dialogues(path, invalid=invalid)
-        dialogues += of_path
-        problems += [f"{path}: {problem}" for problem in wrong]
-    return dialogues, problems
+    names = {"text": "utterances"}
+    order = ("id", "source", "fold", "text", "context", "appended")
+    fields = {names.get(name, name): getattr(dialogue, name) for name in order}
+    triplets = [
+        (t.head, t.relation, t.tail, t.head_at or ABSENT, t.tail_at or ABSENT, int(t.latent))
+        for t in dialogue.triplets
+    ]
+    return to_json({**fields, "triplets": triplets})

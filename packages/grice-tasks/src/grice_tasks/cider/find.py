@@ -1,10 +1,10 @@
-"""The links of a conversation: which stretches of it stand in which relation."""
+"""The links of a conversation: which spans of it stand in which relation."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,20 +35,35 @@ if TYPE_CHECKING:
     from grice_tasks.cider.reading import TextReading
     from grice_tasks.cider.span_candidates import Joined, SpanCandidate
 
-    Array: TypeAlias = NDArray[np.float32]
-
-BEFORE = 3  # Turns between head and tail at most: nine in ten annotated links are within
+BEFORE = 3  # turns between head and tail at most: nine in ten annotated links are within
 EVEN = 0.5
-SAID = 3.0  # Log odds that a connective adds: where people say "because", few links are wrong
-CERTAIN = 0.75  # Probability of its relation from which on a link without a connective counts
-ONLY_SAID = frozenset({"ObstructedBy"})
+CONNECTIVE = 3.0  # log odds that a connective adds: where people say "because", few are wrong
+CERTAIN = 0.75  # probability of its relation from which on a link without a connective counts
+ONLY_EXPLICIT = frozenset({"ObstructedBy"})
 """Relations found rightly only with "but": contrast is not hindrance."""
-BLOCK = 8  # Conversations that are read together
-MOST_PAIRS = 600  # Pairs of spans that are judged; of a longer conversation the nearest
+BLOCK = 8  # conversations that are read together
+MOST_PAIRS = 600  # pairs of spans that are judged; of a longer conversation the nearest
+LONGEST_TURN = 600  # characters that the tagger reads at once
+_RELATIONS = {
+    "tt": "IsA HasA LocatedNear NotIsA",
+    "?t": "AtLocation HappensIn",
+    "t?": "UsedFor Desires HasProperty NotHasProperty",
+    "te": "CapableOf",
+    "ee": "MannerOf HasSubevent MotivatedByGoal Before Simutaneous NotMotivatedByGoal",
+    "e?": "Causes Implies HasPrerequisite ObstructedBy SocialRule NotCauses NotImplies",
+    "?e": "CausesDesire NotCausesDesire",
+    "??": "DependsOn",
+}
+KINDS = {name: kinds for kinds, names in _RELATIONS.items() for name in names.split()}
+"""Types of a relation's head and tail: an event, a thing, or either."""
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A link between two stretches of a conversation."""
+    """A link between two spans of a conversation.
+
+    A confidence of 0.5 is that of one pair in a thousand of its relation in everyday talk, a
+    connective counted; it is no probability.
+    """
 
     conversation: str
     head: str
@@ -61,13 +76,6 @@ class Link(msgspec.Struct, frozen=True):
     source: str = "triplets"
 
 
-class Found(NamedTuple):
-    """Links found in a conversation."""
-
-    links: list[Link]
-    events: list[Span]  # where events were said, also those that say too little to be linked
-
-
 class Wanted(msgspec.Struct, frozen=True):
     """Conditions on the returned links."""
 
@@ -75,92 +83,111 @@ class Wanted(msgspec.Struct, frozen=True):
     most: int = 12
     each: int = 3  # how many of one relation at most
     implicit: bool = True
-    relations: frozenset[str] = frozenset()  # which relations count; all if empty
+    relations: tuple[str, ...] = ()  # which relations count; all if empty
+
+    def __post_init__(self) -> None:
+        """Refuse limits out of range and unknown relations."""
+        if min(self.most, self.each) < 1 or not 0 <= (self.least or 0) <= 1:
+            raise InputError(f"least={self.least}, most={self.most}: 0 to 1, and 1 or more")
+        for name in self.relations:
+            cider_schema()[name]
 
 
-DEFAULT = Wanted()
+class ConversationLinks(NamedTuple):
+    """A conversation with its links, in the order in which their heads were said."""
+
+    conversation: Conversation
+    links: list[Link]
 
 
 def find_links(
-    conversation: Conversation, models: TripletModels, wanted: Wanted = DEFAULT
-) -> list[Link]:
-    """Return the links of highest confidence, in the order in which their heads were said.
+    records: Iterable[Conversation | RecordError],
+    models: TripletModels,
+    wanted: Wanted = Wanted(),  # noqa: B008 - frozen
+) -> Iterator[ConversationLinks | RecordError]:
+    """Yield the links of highest confidence of each conversation; errors pass through.
 
-    The conversation is read once; a pair of spans costs a small product.
+    A few conversations are read together, each once; a pair of spans costs a small product.
     """
-    return next(find_all([conversation], models, wanted))
-
-
-def find_all(
-    conversations: Iterable[Conversation], models: TripletModels, wanted: Wanted = DEFAULT
-) -> Iterator[list[Link]]:
-    """Yield the links of each conversation, as :func:`find_links` does.
-
-    Several conversations are read together, on as many cores as the encoder has.
-    """
-    return (found_in.links for found_in in read_all(conversations, models, wanted))
-
-
-def read_all(
-    conversations: Iterable[Conversation], models: TripletModels, wanted: Wanted = DEFAULT
-) -> Iterator[Found]:
-    """Yield links and events of each conversation; see :func:`find_all`."""
     if models.tagger is None:
         raise InputError("these models have no tagger: they answer tasks, they find no links")
-    least = wanted.least
-    if min(wanted.most, wanted.each) < 1 or (least is not None and not 0 <= least <= 1):
-        raise InputError(f"least={least}, most={wanted.most}: 0 to 1, and 1 or more")
-    read = iter(conversations)
-    while block := list(islice(read, BLOCK)):
-        joined = [join_turns(conversation) for conversation in block]
-        readings = read_texts([text.text for text in joined], models.encoder.hidden)
-        for conversation, text, reading in zip(block, joined, readings, strict=True):
-            if not text.text.strip():
-                yield Found([], [])
-                continue
-            stretches = candidates_of(text, reading, models)
-            events = [_span(text, event.place) for event in stretches if event.event]
-            telling = [stretch for stretch in stretches if informative(text.text, stretch)]
-            yield Found(_links(conversation.id, text, reading, telling, models, wanted), events)
+    remaining = iter(records)
+    while block := list(islice(remaining, BLOCK)):
+        texts = [join_turns(item) for item in block if not isinstance(item, RecordError)]
+        readings = iter(read_texts([text.text for text in texts], models.encoder.hidden))
+        joined = iter(texts)
+        for item in block:
+            if isinstance(item, RecordError):
+                yield item
+            else:
+                links = _links(item.id, next(joined), next(readings), models, wanted)
+                yield ConversationLinks(item, links)
 
 
 def _links(
-    name: str,
-    joined: Joined,
-    reading: TextReading,
-    stretches: Sequence[SpanCandidate],
-    models: TripletModels,
-    wanted: Wanted,
+    name: str, joined: Joined, reading: TextReading, models: TripletModels, wanted: Wanted
 ) -> list[Link]:
-    places = [stretch.place for stretch in stretches]
+    if not joined.text.strip():
+        return []
+    candidates = [
+        candidate
+        for candidate in candidates_of(joined, reading, models)
+        if informative(joined.text, candidate)
+    ]
+    places = [candidate.place for candidate in candidates]
     pairs = near_pairs(joined, places)
     if not pairs:
         return []
-    sides = Sides(
-        layout_of(joined.text),
-        [joined.text[a:b] for a, b in places],
-        places,
-        np.asarray([reading.vector(place) for place in places], np.float32),
-    )
-    numbers = models.links(sides, pairs)
-    links = [
-        link
-        for link in _chosen(name, joined, sides, pairs, numbers, stretches, models, wanted.least)
-        if (link.explicit or wanted.implicit)
-        and (not wanted.relations or link.relation in wanted.relations)
-    ]
-    ranked = sorted(links, key=lambda link: -link.confidence)
-    chosen = _distinct(ranked, each=wanted.each)[: wanted.most]
+    texts = [joined.text[start:end] for start, end in places]
+    vectors = np.asarray([reading.vector(place) for place in places], np.float32)
+    numbers = models.links(Sides(layout_of(joined.text), texts, places, vectors), pairs)
+    # Each relation has its own level, so that links of different ones can be compared.
+    odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
+    shifted = numbers[:, 2] - numbers[:, 2].max(axis=1, keepdims=True)
+    likely = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    relations = models.links.relations
+    fits = fitting(pairs, [candidate.event for candidate in candidates], relations)
+    best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
+    explicit = {
+        (link.head, link.tail): relations.index(link.relation)
+        for link in explicit_links(joined, candidates, models.nouns)
+    }
+    spans = [joined.span(place) for place in places]
+    links = []
+    for (head, tail), row, sure, implied in zip(pairs, odds, likely, best.tolist(), strict=True):
+        said = explicit.get((head, tail))
+        number = implied if said is None else said
+        relation = relations[number]
+        if wanted.relations and relation not in wanted.relations:
+            continue
+        implicit = wanted.implicit and sure[number] >= np.log(CERTAIN)
+        if said is None and not (implicit and _may_be_implicit(relation, spans[head], spans[tail])):
+            continue
+        confidence = float(sigmoid(row[number] + (0.0 if said is None else CONNECTIVE)))
+        if confidence <= EVEN if wanted.least is None else confidence < wanted.least:
+            continue
+        ends = texts[head], relation, texts[tail], spans[head], spans[tail]
+        links.append(Link(name, *ends, round(confidence, 4), said is not None))
+    links.sort(key=lambda link: -link.confidence)
+    chosen = _distinct(links, wanted.each)[: wanted.most]
     return sorted(chosen, key=lambda link: (link.head_span.turn, link.head_span.start))
+
+
+def _may_be_implicit(relation: str, head: Span, tail: Span) -> bool:
+    """Return whether a relation may hold without a connective."""
+    if head.turn > tail.turn or relation in ONLY_EXPLICIT:
+        return False
+    # What a thing is, has, is for or where it is stands in one turn.
+    return head.turn == tail.turn or "t" not in KINDS.get(relation, "")
 
 
 def candidates_of(
     joined: Joined, reading: TextReading, models: TripletModels
 ) -> list[SpanCandidate]:
-    """Return the stretches that may be linked; events are tagged on the states of the reading."""
-    held = dict(slices(reading, joined))
+    """Return the spans that may be linked; events are tagged on the states of the reading."""
     if models.tagger is None:
         return []
+    held = dict(slices(reading, joined))
     tagger = models.tagger(lambda texts: [held[text] for text in texts])
 
     def tag(texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
@@ -173,40 +200,6 @@ def candidates_of(
     return find_candidates(joined, tag)
 
 
-KINDS = {
-    "IsA": "tt",
-    "HasA": "tt",
-    "AtLocation": "?t",
-    "LocatedNear": "tt",
-    "UsedFor": "t?",
-    "CapableOf": "te",
-    "Desires": "t?",
-    "HasProperty": "t?",
-    "MannerOf": "ee",
-    "HasSubevent": "ee",
-    "Causes": "e?",
-    "CausesDesire": "?e",
-    "Implies": "e?",
-    "HasPrerequisite": "e?",
-    "MotivatedByGoal": "ee",
-    "ObstructedBy": "e?",
-    "SocialRule": "e?",
-    "Before": "ee",
-    "HappensIn": "?t",
-    "Simutaneous": "ee",
-    "NotCauses": "e?",
-    "NotCausesDesire": "?e",
-    "NotImplies": "e?",
-    "NotMotivatedByGoal": "ee",
-    "NotHasProperty": "t?",
-    "NotIsA": "tt",
-    "DependsOn": "??",
-}
-"""Types of a relation's head and tail: an event, a thing, or either."""
-
-LONGEST_TURN = 600  # Characters that the tagger reads at once
-
-
 def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
     """Return the pairs of stretches that are judged, head first."""
     pairs = []
@@ -217,56 +210,6 @@ def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]
             if i != j and apart and abs(turns[i] - turns[j]) <= BEFORE:
                 pairs.append((abs(first[0] - second[0]), i, j))
     return [(i, j) for _, i, j in sorted(pairs)[:MOST_PAIRS]]
-
-
-def _chosen(
-    name: str,
-    joined: Joined,
-    sides: Sides,
-    pairs: Sequence[tuple[int, int]],
-    numbers: Array,
-    stretches: Sequence[SpanCandidate],
-    models: TripletModels,
-    least: float | None,
-) -> list[Link]:
-    # Each relation has its own level, so that links of different ones can be compared.
-    odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
-    shifted = numbers[:, 2] - numbers[:, 2].max(axis=1, keepdims=True)
-    likely = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    relations = models.links.relations
-    fits = fitting(pairs, [stretch.event for stretch in stretches], relations)
-    best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
-    explicit = {
-        (link.head, link.tail): link.relation
-        for link in explicit_links(joined, stretches, models.nouns)
-    }
-    links = []
-    for pair, row, sure, relation in zip(pairs, odds, likely, best.tolist(), strict=True):
-        cued = pair in explicit
-        place = relations.index(explicit[pair]) if cued else relation
-        confidence = float(sigmoid(row[place] + (SAID if cued else 0.0)))
-        if confidence <= EVEN if least is None else confidence < least:
-            continue
-        heads, tails = (_span(joined, sides.places[side]) for side in pair)
-        if not cued and (sure[place] < np.log(CERTAIN) or heads.turn > tails.turn):
-            continue
-        if not cued and relations[place] in ONLY_SAID:
-            continue
-        if not cued and "t" in KINDS.get(relations[place], "") and heads.turn != tails.turn:
-            continue  # what a thing is, has, is for or where it is stands in one turn
-        links.append(
-            Link(
-                name,
-                sides.spans[pair[0]],
-                relations[place],
-                sides.spans[pair[1]],
-                heads,
-                tails,
-                round(confidence, 4),
-                cued,
-            )
-        )
-    return links
 
 
 def fitting(
@@ -282,15 +225,7 @@ def fitting(
     return np.asarray(heads[places[:, 0]] & tails[places[:, 1]], bool)
 
 
-def _span(joined: Joined, place: Place | None) -> Span:
-    if place is None:
-        raise InputError("a link needs places")
-    turn = joined.turn(place)
-    start = joined.starts[turn]
-    return Span(turn, place[0] - start, place[1] - start)
-
-
-def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
+def _distinct(links: Sequence[Link], each: int) -> list[Link]:
     """Keep the best link between two spans in either direction, and ``each`` of a relation."""
     counts: Counter[str] = Counter()
     seen: set[frozenset[str]] = set()
@@ -302,48 +237,3 @@ def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
             seen.add(key)
             distinct.append(link)
     return distinct
-
-
-class ConversationLinks(NamedTuple):
-    """A conversation with its links, in the order in which their heads were said."""
-
-    conversation: Conversation
-    links: list[Link]
-
-
-def wanted_links(
-    relations: Sequence[str] = (),
-    *,
-    least: float | None = None,
-    most: int = 12,
-    implicit: bool = True,
-) -> Wanted:
-    """Return which links are wanted; see :class:`grice_tasks.cider.find.Wanted`."""
-    for name in relations:
-        cider_schema()[name]
-    return Wanted(least=least, most=most, implicit=implicit, relations=frozenset(relations))
-
-
-def links_of_records(
-    records: Iterable[Conversation | RecordError], models: TripletModels, wanted: Wanted
-) -> Iterator[ConversationLinks | RecordError]:
-    """Yield the links of each conversation, and the records that could not be read as they come.
-
-    Conversations are read a few at a time: memory does not grow with their number.
-    """
-    read: deque[Conversation] = deque()
-    broken: deque[RecordError] = deque()
-
-    def readable() -> Iterator[Conversation]:
-        for record in records:
-            if isinstance(record, RecordError):
-                broken.append(record)
-            else:
-                read.append(record)
-                yield record
-
-    for links in find_all(readable(), models, wanted):
-        while broken:
-            yield broken.popleft()
-        yield ConversationLinks(read.popleft(), links)
-    yield from broken

@@ -1,4 +1,4 @@
-"""The heads of this room with the encoder they read, opened from a model."""
+"""The heads of CIDER with the encoder they read, opened from a model folder."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def span_vectors(
 class LinkHead:
     """A network on two spans and how they stand to each other.
 
-    It gives three numbers per relation: how sure the triplet is entailed, how good the tail is
-    among several, and which relation it is if there is one.
+    Three numbers per relation: log odds that the triplet is entailed, how good the tail is among
+    several, and which relation it is if there is one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,25 +118,11 @@ class LinkHead:
         return self.relations.index(relation)
 
 
-class TripletEncoder(Protocol):
-    """Input of the heads: token states of texts, and one vector of each."""
-
-    @property
-    def identity(self) -> str:
-        """Names weights and arithmetic."""
-
-    def hidden(self, texts: Sequence[str]) -> Sequence[Hidden]:
-        """Return the token states of each text."""
-
-    def encode(self, texts: Sequence[str]) -> Sequence[Array]:
-        """Return a vector of each text."""
-
-
 class Links(Protocol):
-    """Says how spans of a text stand to each other."""
+    """Network on two spans of a text: :class:`LinkHead`, or a published one in its place."""
 
     relations: tuple[str, ...]
-    both: bool  # Whether it reads each span also on its own
+    both: bool  # whether it reads each span also on its own
 
     def index(self, relation: str) -> int:
         """Return the place of a relation among the numbers."""
@@ -145,10 +131,11 @@ class Links(Protocol):
         """Return the part that reads spans in their text alone; None if there is none."""
 
     def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
-        """Return the numbers of each pair, shape ``(pairs, 3, relations)``.
+        """Return the numbers of each pair, shape ``(pairs, 3, relations)``."""
 
-        They are the log odds that it is entailed, how good a tail it is, and which relation it is.
-        """
+
+Tagger: TypeAlias = "Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger]"
+"""Gives a tagger of events for token states."""
 
 
 class TripletModels(NamedTuple):
@@ -156,9 +143,9 @@ class TripletModels(NamedTuple):
 
     links: Links
     level: float  # log odds from which on a triplet counts as entailed
-    encoder: TripletEncoder
-    levels: tuple[float, ...] = ()
-    tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger] | None = None
+    encoder: CachedEncoder
+    levels: tuple[float, ...] = ()  # of each relation, that few pairs of everyday talk are above
+    tagger: Tagger | None = None
     nouns: Nouns = Nouns()
 
 
@@ -167,7 +154,7 @@ class TripletSettings(Settings, frozen=True):
 
     level: float
     levels: tuple[float, ...]
-    events: str = "bundle:events"
+    events: str = "bundle:events"  # the tagger whose events are linked
 
 
 @model_type("triplet-heads", task="links", protocol=TripletModels, settings=TripletSettings)
@@ -175,12 +162,6 @@ def triplet_heads(
     folder: ModelFolder, settings: TripletSettings, loader: ModelLoader
 ) -> TripletModels:
     """Open ``links.npz`` and perhaps ``nouns.txt``."""
-    events = loader.folder(settings.events)
-    spans = read_settings(events, SpanSettings)
-
-    def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> SpanTagger:
-        return SpanHead(spans, events.path, hidden, events.digest)
-
     links = LinkHead(folder.file("links.npz"))
     if len(settings.levels) != len(links.relations):
         raise ModelFolderError(
@@ -188,19 +169,15 @@ def triplet_heads(
             f"per relation, are needed"
         )
     encoder = loader.encoder_of(folder, CachedEncoder)
-    return TripletModels(
-        links,
-        settings.level,
-        encoder,
-        levels=settings.levels,
-        tagger=tagger,
-        nouns=_nouns(folder),
-    )
+    lines: list[str] = []  # words of each kind of noun, in the order of the fields
+    if "nouns.txt" in folder.card.files:
+        lines = folder.file("nouns.txt").read_text("utf-8").splitlines()
+    nouns = Nouns(*(frozenset(line.split()) for line in lines))
+    tagger = event_tagger(loader.folder(settings.events))
+    return TripletModels(links, settings.level, encoder, settings.levels, tagger, nouns)
 
 
-def _nouns(folder: ModelFolder) -> Nouns:
-    """Return the nouns of a model: a line of words for each kind, in the order of the fields."""
-    if "nouns.txt" not in folder.card.files:
-        return Nouns()
-    lines = folder.file("nouns.txt").read_text("utf-8").splitlines()
-    return Nouns(*(frozenset(line.split()) for line in lines))
+def event_tagger(events: ModelFolder) -> Tagger:
+    """Return what gives the tagger of a model folder for token states."""
+    spans = read_settings(events, SpanSettings)
+    return lambda hidden: SpanHead(spans, events.path, hidden, events.digest)

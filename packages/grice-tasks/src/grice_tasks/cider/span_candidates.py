@@ -7,6 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.data import Span
 from grice.models.embedded import Hidden
 from grice.text.lexicon import look_up
 from grice.text.wordlists import (
@@ -292,6 +293,11 @@ class Joined(NamedTuple):
     def turn(self, place: Place) -> int:
         """Return the turn that a stretch begins in."""
         return bisect_right(self.starts, place[0]) - 1
+
+    def span(self, place: Place) -> Span:
+        """Return a stretch as offsets into the turn that it begins in."""
+        turn = self.turn(place)
+        return Span(turn, place[0] - self.starts[turn], place[1] - self.starts[turn])
 
 
 class SpanCandidate(NamedTuple):

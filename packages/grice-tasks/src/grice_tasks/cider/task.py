@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Conversation, Turn
+from grice.errors import RecordError
 from grice.stats import mean
 from grice.text.content import sentences
 from grice_tasks.cider.files import read_dialogues
-from grice_tasks.cider.find import find_all
+from grice_tasks.cider.find import find_links
 from grice_tasks.cider.models import TripletModels
 from grice_tasks.cider.statistics import turn_starts
 from grice_tasks.task import Task
@@ -49,13 +50,14 @@ def _models(models: ModelLoader) -> TripletModels:
 
 def _predict(models: TripletModels, dialogues: Sequence[Dialogue]) -> list[list[PlacedLink]]:
     """Return the links that ``grice cider`` finds by default."""
-    found = find_all(map(conversation_of, dialogues), models)
+    found = find_links(map(conversation_of, dialogues), models)
     return [
         [
             PlacedLink(_at(link.head_span, turns), link.relation, _at(link.tail_span, turns))
-            for link in links
+            for link in item.links
         ]
-        for links, turns in zip(found, map(_turns, dialogues), strict=True)
+        for item, turns in zip(found, map(_turns, dialogues), strict=True)
+        if not isinstance(item, RecordError)
     ]
 
 
