@@ -118,10 +118,11 @@ def partial_row(n: int) -> Row:
 
     def draw(rng: Generator) -> Estimate:
         x, y, z = (rng.normal(size=(n, 3)) @ mix).T
-        return stats.partial_correlation(x, y, [z], kind="pearson")
+        return stats.partial_correlation(x, y, [z])
 
-    truth = (0.5 - 0.4 * 0.6) / np.sqrt((1 - 0.16) * (1 - 0.36))
-    return Row(f"partial pearson n {n}, jackknife", float(truth), draw)
+    xy, xz, yz = (exact(rho, "spearman") for rho in (0.5, 0.4, 0.6))
+    truth = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
+    return Row(f"partial spearman n {n}, analytic", float(truth), draw)
 
 
 TRIPLE = np.linalg.cholesky([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]]).T

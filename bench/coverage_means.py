@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grice import stats
 from grice.stats import Estimate
-from grice.stats.systems import proportion
+from grice.stats.comparison import proportion
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,8 +13,8 @@ import numpy as np
 from grice.errors import InputError
 from grice.stats import leave_one_annotator_out
 from grice.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
+from grice.stats.comparison import proportion
 from grice.stats.estimate import FEW, Estimate
-from grice.stats.systems import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.correlations import complete
 from grice.stats.estimate import Estimate, scipy_module
-from grice.stats.inputs import Floats, Groups, Integers, Values, columns_of, group_codes
+from grice.stats.inputs import (
+    Floats,
+    Groups,
+    Integers,
+    Values,
+    columns_of,
+    complete_items,
+    group_codes,
+)
 from grice.stats.resample import differences, estimate, resample, resampled_estimate
 
 if TYPE_CHECKING:
@@ -111,7 +118,8 @@ def balanced_accuracy(
     It is the area under the curve of the hard decisions, as which some papers print it; 0.5 is
     what always saying the same gives.
     """
-    (predicted, truth), codes = complete({"values": values, "labels": labels}, groups, least=4)
+    named = {"values": values, "labels": labels}
+    (predicted, truth), codes = complete_items(named, groups, least=4, varying=True)
     if not np.isin(truth, (0, 1)).all():
         raise InputError("labels: 1 or 0 is needed for a share of right decisions")
     positive = truth == 1

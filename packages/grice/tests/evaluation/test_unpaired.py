@@ -10,7 +10,7 @@ from score_files import line, write
 from grice.cli import main
 from grice.evaluation.compare import compare
 from grice.evaluation.gate import EVERY, Rules, gate_file
-from grice.stats.systems import Sample, compare_unpaired
+from grice.stats.comparison import compare_unpaired
 
 
 def run_of(name, mean, conversations=40, replies=4, seed=0, **more):
@@ -61,9 +61,7 @@ def test_the_interval_covers_the_difference_and_agrees_with_its_p_value():
     covered, rng = 0, np.random.default_rng(7)
     for _ in range(200):
         a, b = rng.normal(0.0, 1.0, 30), rng.normal(0.5, 2.0, 20)
-        [tested] = compare_unpaired(
-            {"b": Sample(b, list(range(20))), "a": Sample(a, list(range(30)))}
-        ).comparisons
+        [tested] = compare_unpaired({"b": b, "a": a}, {"b": range(20), "a": range(30)}).comparisons
         gap = tested.difference
         covered += gap.low <= 0.5 <= gap.high
         assert (tested.p_value < 0.05) == (gap.side(0) != "either")

@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 from grice import stats
 from grice.errors import InputError
-from grice.stats import correlations, weighted
+from grice.stats import correlations
 
 KINDS = ("pearson", "spearman", "kendall")
 SCIPY = {
@@ -41,7 +41,7 @@ def test_weights_are_copies_of_items(kind):
     x, y = sample(40)
     x = np.round(x, 1)
     weights = rng.multinomial(40, [1 / 40] * 40, size=6).astype(float)
-    values = weighted.correlations(x[:, None], y, kind)(weights)[:, 0]
+    values = correlations.weighted_correlations(x[:, None], y, kind)(weights)[:, 0]
     for row, value in zip(weights.astype(int), values, strict=True):
         a, b = np.repeat(x, row), np.repeat(y, row)
         assert value == pytest.approx(SCIPY[kind](a, b), abs=1e-9)
@@ -234,27 +234,28 @@ def residual_correlation(columns):
     return np.corrcoef(*left)[0, 1]
 
 
-@pytest.mark.parametrize("kind", ["pearson", "spearman"])
-def test_partial_correlation_is_that_of_residuals(kind):
+def test_partial_correlation_is_that_of_residuals_of_ranks():
     rng = np.random.default_rng(6)
     columns = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
     estimate = stats.partial_correlation(
-        columns[:, 0], columns[:, 1], [columns[:, 2], columns[:, 3]], kind=kind
+        columns[:, 0], columns[:, 1], [columns[:, 2], columns[:, 3]]
     )
-    if kind == "spearman":
-        columns = scipy_stats.rankdata(columns, axis=0)
-    assert estimate.value == pytest.approx(residual_correlation(columns))
+    expected = residual_correlation(scipy_stats.rankdata(columns, axis=0))
+    assert estimate.value == pytest.approx(expected)
     assert estimate.low < estimate.value < estimate.high
     assert "given 2 covariates" in estimate.method
 
 
-def test_partial_correlation_takes_enough_items():
-    with pytest.raises(InputError, match="determined by the others"):
-        stats.partial_correlation([1, 2, 3, 4, 5, 7], [1, 3, 2, 5, 4, 9], [[1, 2, 3, 4, 5, 7]])
-    with pytest.raises(InputError, match="at least 5 are needed"):
-        stats.partial_correlation([1, 2, 3], [1, 3, 2], [[1, 4, 2]])
-    with pytest.raises(InputError, match="'pearson' or 'spearman'"):
-        stats.partial_correlation([1, 2, 3], [1, 3, 2], [[1, 4, 2]], kind="kendall")
+@pytest.mark.parametrize(
+    ("x", "y", "covariate", "message"),
+    [
+        ([1, 2, 3, 4, 5, 7], [1, 3, 2, 5, 4, 9], [1, 2, 3, 4, 5, 7], "determined by the others"),
+        ([1, 2, 3], [1, 3, 2], [1, 4, 2], "at least 5 are needed"),
+    ],
+)
+def test_partial_correlation_takes_enough_items(x, y, covariate, message):
+    with pytest.raises(InputError, match=message):
+        stats.partial_correlation(x, y, [covariate])
 
 
 # Within contexts
@@ -272,3 +273,82 @@ def test_correlation_within_contexts_leaves_constant_ones_out():
     alone = stats.correlation_within([1, 2, 3], [1, 3, 2], ["a"] * 3)
     assert alone.low is None
     assert "nothing of the spread" in alone.note
+
+
+# Correlations of several metrics with the same ratings
+
+MIX = np.linalg.cholesky([[1, 0.6, 0.3], [0.6, 1, 0.5], [0.3, 0.5, 1]]).T
+
+
+def three(n, seed):
+    human, good, weak = (np.random.default_rng(seed).normal(size=(n, 3)) @ MIX).T
+    return human, {"good": good, "weak": weak}
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_better_metric_is_told_apart(kind):
+    human, metrics = three(200, 1)
+    result = stats.compare_correlations(metrics, human, kind=kind, permutations=800)
+    [comparison] = result.comparisons
+    assert comparison.verdict == "first higher"
+    assert comparison.difference.low > 0
+    assert comparison.p_value < 0.01
+    assert result.clusters == (("good",), ("weak",))
+    assert comparison.difference.value == pytest.approx(
+        result.estimates["good"].value - result.estimates["weak"].value
+    )
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_the_p_value_is_the_share_of_swaps_at_least_as_far_apart(kind):
+    human = np.arange(6)
+    metrics = np.array([[0, 1, 3, 2, 4, 5], [2, 5, 1, 0, 3, 4]])
+    apart = []
+    for swapped in itertools.product([False, True], repeat=6):
+        good, weak = np.where(swapped, metrics[::-1], metrics)
+        values = [np.corrcoef(column, human)[0, 1] for column in (good, weak)]
+        apart.append(abs(values[0] - values[1]))
+    expected = np.mean(np.array(apart) >= apart[0] - 1e-9)
+    assert 0.01 < expected < 0.5
+    named = dict(zip(("good", "weak"), metrics, strict=True))
+    [comparison] = stats.compare_correlations(named, human, kind=kind).comparisons
+    assert comparison.p_value == pytest.approx(expected)
+    assert "all 64 swaps" in comparison.test
+
+
+def test_equally_good_metrics_are_not_told_apart_too_often():
+    rejected = 0
+    mix = np.linalg.cholesky([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]]).T
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        human, a, b = (rng.normal(size=(40, 3)) @ mix).T
+        result = stats.compare_correlations({"a": a, "b": b}, human, permutations=200)
+        rejected += result.comparisons[0].verdict != "no significant difference"
+    assert rejected / 200 < 0.09
+
+
+def test_baseline_alone_is_compared():
+    human, metrics = three(50, 2)
+    metrics["third"] = metrics["good"] + metrics["weak"]
+    result = stats.compare_correlations(metrics, human, baseline="weak", permutations=200)
+    assert [(c.first, c.second) for c in result.comparisons] == [
+        ("good", "weak"),
+        ("third", "weak"),
+    ]
+    assert result.clusters == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "human", "options", "message"),
+    [
+        (("good", "weak"), None, {"baseline": "god"}, "did you mean 'good'"),
+        (("good",), None, {}, "at least two"),
+        (("good", "weak"), [3.0] * 20, {}, "human is 3 on all 20 items"),
+    ],
+)
+def test_impossible_comparisons_are_refused(names, human, options, message):
+    ratings, metrics = three(20, 2)
+    with pytest.raises(InputError, match=message):
+        stats.compare_correlations(
+            {name: metrics[name] for name in names}, human or ratings, **options
+        )

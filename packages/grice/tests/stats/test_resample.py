@@ -8,13 +8,16 @@ from scipy import stats as scipy_stats
 
 from grice import stats
 from grice.errors import InputError
-from grice.stats import weighted
-from grice.stats.resample import (
-    BLOCK,
-    bootstrap,
-    jackknife,
-    resampled_estimate,
-)
+from grice.stats.resample import BLOCK, estimate, resample
+
+
+def means(values):
+    return lambda weights: (weights @ values[:, None]) / weights.sum(axis=1, keepdims=True)
+
+
+def draws(statistic, n, groups=None, resamples=300, seed=4, kind="percentile"):
+    drawn = resample(statistic, n, groups=groups, kind=kind, seed=seed, resamples=resamples)
+    return drawn.draws
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
@@ -30,8 +33,8 @@ def test_every_resample_has_the_size_of_the_data():
         seen.append(weights.copy())
         return weights[:, :1]
 
-    bootstrap(statistic, 37, groups=None, resamples=500, seed=1)
-    weights = np.concatenate(seen)
+    draws(statistic, 37, resamples=500)
+    weights = np.concatenate(seen[1:])  # the first are the data
     assert weights.shape == (500, 37)
     assert (weights.sum(axis=1) == 37).all()
     # Multinomial: each item once on average, variance 1 - 1/n.
@@ -49,16 +52,14 @@ def test_items_of_a_group_are_drawn_together():
         assert (weights[:, [0, 3, 4]].sum(axis=1) == 3).all()
         return weights[:, :1]
 
-    bootstrap(statistic, 6, groups=groups, resamples=300, seed=1)
+    draws(statistic, 6, groups)
 
 
 def test_seed_decides_everything_and_blocks_nothing(monkeypatch):
-    statistic = weighted.means(np.arange(50.0)[:, None])
-    whole = bootstrap(statistic, 50, groups=None, resamples=300, seed=4)
-    again = bootstrap(statistic, 50, groups=None, resamples=300, seed=4)
-    other = bootstrap(statistic, 50, groups=None, resamples=300, seed=5)
+    statistic = means(np.arange(50.0))
+    whole, again, other = (draws(statistic, 50, seed=seed) for seed in (4, 4, 5))
     monkeypatch.setattr("grice.stats.resample.BLOCK", 120)
-    parts = bootstrap(statistic, 50, groups=None, resamples=300, seed=4)
+    parts = draws(statistic, 50)
     assert (whole == again).all()
     assert whole == pytest.approx(parts, abs=1e-12)
     assert not (whole == other).all()
@@ -66,26 +67,30 @@ def test_seed_decides_everything_and_blocks_nothing(monkeypatch):
 
 def test_memory_is_bounded_by_the_block():
     n = 200_000
-    values = np.random.default_rng(0).normal(size=(n, 1))
+    values = np.random.default_rng(0).normal(size=n)
     tracemalloc.start()
-    bootstrap(weighted.means(values), n, groups=None, resamples=100, seed=0)
+    draws(means(values), n, resamples=100)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert n * 100 * 8 > 8 * BLOCK * 8  # all weights at once would be ten times the block
     assert peak < 6 * BLOCK * 8
 
 
-def test_jackknife_leaves_each_item_out_once():
-    values = np.arange(10.0)
-    left = jackknife(weighted.means(values[:, None]), 10, groups=None, seed=0)[:, 0]
-    assert sorted(left) == pytest.approx(sorted((45 - values) / 9))
-    groups = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2, 2])
-    left = jackknife(weighted.means(values[:, None]), 10, groups=groups, seed=0)[:, 0]
-    assert sorted(left) == pytest.approx(sorted([44 / 8, 36 / 7, 10 / 5]))
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (None, [(45 - value) / 9 for value in range(10)]),
+        ([0, 0, 1, 1, 1, 2, 2, 2, 2, 2], [44 / 8, 36 / 7, 10 / 5]),
+    ],
+)
+def test_jackknife_leaves_each_unit_out_once(groups, expected):
+    codes = None if groups is None else np.array(groups)
+    left = draws(means(np.arange(10.0)), 10, codes, kind="jackknife")[:, 0]
+    assert sorted(left) == pytest.approx(sorted(expected))
 
 
 def mean_by(kind, values):
-    return resampled_estimate(weighted.means(values[:, None]), len(values), "mean", kind=kind)
+    return estimate(resample(means(values), len(values), kind=kind), what="mean")
 
 
 def test_percentiles_of_the_bootstrap_are_those_of_scipy():

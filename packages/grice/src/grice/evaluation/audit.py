@@ -23,10 +23,9 @@ from grice.models.endpoint.usage import Usage
 from grice.models.protocols import Chat
 from grice.scoring.items import responses
 from grice.stats.clusters import ClusteredMean
-from grice.stats.comparison import compare_correlations
+from grice.stats.comparison import compare_correlations, proportion
 from grice.stats.correlations import correlation
 from grice.stats.estimate import Estimate
-from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

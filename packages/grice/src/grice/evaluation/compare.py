@@ -22,9 +22,17 @@ from grice.evaluation.table import (
     read_table,
 )
 from grice.readers import read
-from grice.stats.comparison import Comparison, Ranking, compare_systems, holm, verdict
+from grice.stats.comparison import (
+    Comparison,
+    Power,
+    Ranking,
+    compare_systems,
+    compare_unpaired,
+    holm,
+    items_needed,
+    verdict,
+)
 from grice.stats.estimate import FEW, Estimate
-from grice.stats.systems import Power, Sample, compare_unpaired, items_needed
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
@@ -247,12 +255,12 @@ def _unpaired_tests(sides: Sides, level: float) -> dict[str, Ranking]:
     tests = {}
     for name, (baseline, other) in sides.items():
         given = [side.values[np.isfinite(side.values)] for side in (baseline, other)]
-        samples = {
-            side: Sample(scores.values, scores.conversations.tolist())
-            for side, scores in ((OTHER, other), (BASELINE, baseline))
-        }
+        samples = {OTHER: other.values, BASELINE: baseline.values}
+        groups = {OTHER: other.conversations, BASELINE: baseline.conversations}
         bounds = metric_range(name, baseline.signatures[0], *given)
-        if all(map(len, given)) and (test := compare_unpaired(samples, bounds=bounds, level=level)):
+        if all(map(len, given)) and (
+            test := compare_unpaired(samples, groups, bounds=bounds, level=level)
+        ):
             tests[name] = test
     return tests
 

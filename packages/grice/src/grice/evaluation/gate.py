@@ -18,8 +18,8 @@ import numpy as np
 from grice.errors import InputError, plural
 from grice.evaluation.table import STATUSES, metric_range, read_table, table_of
 from grice.stats.clusters import ClusteredMean
+from grice.stats.comparison import proportion
 from grice.stats.estimate import FEW, Estimate
-from grice.stats.systems import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

@@ -456,7 +456,7 @@ def _confounds(
     def partial(given: str, held: Sequence[Sequence[float]]) -> Confound:
         human, groups = ratings.human, ratings.groups
         try:
-            left = partial_correlation(values, human, held, kind="spearman", groups=groups)
+            left = partial_correlation(values, human, held, groups=groups)
         except InputError:  # the metric is a function of the covariate
             return Confound(given, None, None, "nothing is left of the metric")
         return confound(given, left)

@@ -16,8 +16,8 @@ from grice.data import Conversation
 from grice.errors import InputError
 from grice.evaluation.table import score_table
 from grice.perturb.run import perturb
+from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
-from grice.stats.systems import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

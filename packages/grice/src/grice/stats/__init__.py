@@ -22,14 +22,22 @@ if TYPE_CHECKING:
     )
     from grice.stats.comparison import (
         Comparison,
+        Power,
         Ranking,
         compare_correlations,
         compare_systems,
         holm,
+        items_needed,
         mean,
         significance_clusters,
     )
-    from grice.stats.correlations import correlation, correlation_within, partial_correlation
+    from grice.stats.correlations import (
+        SystemLevel,
+        correlation,
+        correlation_within,
+        partial_correlation,
+        system_level,
+    )
     from grice.stats.estimate import Estimate
     from grice.stats.inference import (
         HumanScale,
@@ -37,25 +45,6 @@ if TYPE_CHECKING:
         fit_human_scale,
         prediction_powered_mean,
     )
-    from grice.stats.systems import (
-        Power,
-        SystemLevel,
-        items_needed,
-        system_level,
-    )
-
-# Names are imported when they are first used: `import grice.cli` must not load numpy.
-_NAMES = {
-    "agreement": "ceiling cohen_kappa fleiss_kappa krippendorff_alpha leave_one_annotator_out",
-    "comparison": (
-        "Comparison Ranking compare_correlations compare_systems holm mean significance_clusters"
-    ),
-    "correlations": "correlation correlation_within partial_correlation",
-    "estimate": "Estimate",
-    "inference": "HumanScale PoweredMean fit_human_scale prediction_powered_mean",
-    "systems": "Power SystemLevel items_needed system_level",
-}
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "ClusteredMean",
@@ -87,10 +76,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'grice.stats' has no attribute {name!r}")
-    return getattr(import_module(f"grice.stats.{_HOMES[name]}"), name)
+    # Names are imported when they are first used: `import grice.cli` must not load numpy.
+    for module in ("agreement", "comparison", "correlations", "estimate", "inference"):
+        if name in __all__ and hasattr(home := import_module(f"grice.stats.{module}"), name):
+            return getattr(home, name)
+    raise AttributeError(f"module 'grice.stats' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__]

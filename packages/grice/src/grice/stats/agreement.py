@@ -1,16 +1,14 @@
-"""Agreement of annotators: chance-corrected coefficients with intervals."""
+"""Agreement of annotators: chance-corrected coefficients, with intervals by jackknife."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats import weighted
-from grice.stats.correlations import NAMES
+from grice.stats.correlations import NAMES, Kind, weighted_correlations
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import (
     Floats,
@@ -24,24 +22,18 @@ from grice.stats.inputs import (
 )
 from grice.stats.resample import Statistic, resampled_estimate
 
-if TYPE_CHECKING:
-    from grice.stats.weighted import Kind
-
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
 """One list per item with the rating of each annotator, None or NaN where one gave none. Lists
 may differ in length; the position identifies the annotator."""
+Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
+KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
 
 
 class Paired(NamedTuple):
     """Ratings of the items that have at least two, one after the other.
 
-    Attributes:
-        table: Ratings, shape (items, annotators), NaN where there is none.
-        item: Index of the item of each rating.
-        value: The ratings.
-        starts: Index of the first rating of each item.
-        sizes: Ratings of each item.
-        groups: Conversation of each item.
+    ``table`` has shape (items, annotators) with NaN for none, ``sizes`` and ``groups`` one entry
+    per item, ``item`` and ``value`` one per rating; ``starts`` is the first rating of each item.
     """
 
     table: Floats
@@ -51,7 +43,14 @@ class Paired(NamedTuple):
     sizes: Floats
     groups: Integers | None
 
-    def estimate(self, statistic: Statistic, what: str, *, level: float, seed: int) -> Estimate:
+    def counts(self) -> Floats:
+        """Return how often each item has each distinct rating, shape (items, ratings)."""
+        values, codes = np.unique(self.value, return_inverse=True)
+        counts = np.zeros((len(self.sizes), len(values)))
+        np.add.at(counts, (self.item, codes), 1)
+        return counts
+
+    def estimate(self, statistic: Statistic, what: str, level: float, seed: int) -> Estimate:
         """Return a coefficient of at most 1 with its interval."""
         return resampled_estimate(
             statistic, len(self.sizes), what, groups=self.groups, level=level, seed=seed,
@@ -60,16 +59,16 @@ class Paired(NamedTuple):
 
 
 def _matrix(ratings: Ratings) -> Floats:
+    """Return ratings as an array, shape (items, annotators), NaN where there is none."""
     for i, row in enumerate(ratings):
         for j, value in enumerate(row):
             if value is not None and not isinstance(value, int | float | np.number):
                 raise InputError(f"ratings[{i}][{j}]: a number or None is needed, found {value!r}")
-    rows = [np.asarray(row, np.float64) for row in ratings]
-    if not rows:
+    if not len(ratings):
         raise InputError("ratings: no item is given")
-    table = np.full((len(rows), max(1, *(len(row) for row in rows))), np.nan)
-    for i, row in enumerate(rows):
-        table[i, : len(row)] = row
+    table = np.full((len(ratings), max(1, *map(len, ratings))), np.nan)
+    for i, row in enumerate(ratings):
+        table[i, : len(row)] = np.asarray(row, np.float64)
     if np.isinf(table).any():
         raise InputError("ratings: an infinite value is no rating; give None")
     return table
@@ -95,15 +94,17 @@ def _paired(table: Floats, groups: Groups | None) -> Paired:
             f"none of {len(table)} items has two ratings: there is no agreement to measure"
         )
     table = table[usable]
-    codes = None if codes is None else joined(codes[usable])
     keys = list(np.nan_to_num(table.T, nan=np.inf))
-    order = np.lexsort(keys if codes is None else [*keys, codes])
+    if codes is not None:
+        codes = joined(codes[usable])
+        keys.append(codes.astype(np.float64))
+    order = np.lexsort(keys)
     table = table[order]
     present = ~np.isnan(table)
     sizes = present.sum(axis=1)
     return Paired(
         table,
-        np.nonzero(present)[0].astype(np.int64),
+        np.nonzero(present)[0],
         table[present],
         np.cumsum(sizes) - sizes,
         sizes.astype(np.float64),
@@ -111,8 +112,12 @@ def _paired(table: Floats, groups: Groups | None) -> Paired:
     )
 
 
-Scale: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
-KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
+def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
+    """Return 1 less observed over expected disagreement, NaN where none is expected."""
+    values = np.full((len(observed), 1), np.nan)
+    usable = expected > 1e-12
+    values[usable, 0] = 1 - observed[usable] / expected[usable]
+    return values
 
 
 def krippendorff_alpha(
@@ -128,13 +133,12 @@ def krippendorff_alpha(
     For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
     Krippendorff's Alpha-Reliability*). Items with a single rating say nothing and are left out.
 
-    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
-
     Args:
         ratings: One list of ratings per item; labels of any kind for ``nominal``.
-        scale: What a difference of ratings means. ``ordinal`` counts the ratings in between,
-            ``ratio`` takes ratings of one sign.
-        groups: Conversation of each item, resampled together.
+        scale: What a difference of ratings means; ``ordinal`` counts the ratings in between.
+        groups: Conversation of each item, left out together.
+        level: Confidence level.
+        seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
@@ -146,26 +150,23 @@ def krippendorff_alpha(
         raise InputError(
             f"all {len(paired.value)} ratings are the same: alpha is not defined without variation"
         )
-    if scale == "ratio" and paired.value.min() < 0 < paired.value.max():
-        raise InputError("scale='ratio' takes ratings of one sign; use 'interval'")
-    builders: dict[str, Callable[[Paired], Statistic]] = {
-        "nominal": partial(_table_alpha, _are_different),
-        "ordinal": _ordinal_alpha,
-        "interval": _interval_alpha,
-        "ratio": partial(_table_alpha, _ratio_distance),
-    }
+    builders = {"nominal": _nominal_alpha, "ordinal": _ordinal_alpha, "interval": _interval_alpha}
     if scale not in builders:
         raise InputError(f"scale={scale!r}{did_you_mean(scale, builders)}")
-    what = f"Krippendorff's alpha ({scale})"
-    return paired.estimate(builders[scale](paired), what, level=level, seed=seed)
+    return paired.estimate(builders[scale](paired), f"Krippendorff's alpha ({scale})", level, seed)
 
 
-def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
-    """Return 1 less observed over expected disagreement, NaN where none is expected."""
-    values = np.full((len(observed), 1), np.nan)
-    usable = expected > 1e-12
-    values[usable, 0] = 1 - observed[usable] / expected[usable]
-    return values
+def _nominal_alpha(paired: Paired) -> Statistic:
+    counts, sizes = paired.counts(), paired.sizes
+    within = (sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1)
+
+    def statistic(weights: Floats) -> Floats:
+        held = weights @ counts
+        count = held.sum(axis=1)
+        expected = (count**2 - (held**2).sum(axis=1)) / (count - 1)
+        return _chance_corrected(weights @ within, expected)
+
+    return statistic
 
 
 def _interval_alpha(paired: Paired) -> Statistic:
@@ -205,36 +206,6 @@ def _ordinal_alpha(paired: Paired) -> Statistic:
     return statistic
 
 
-def _are_different(first: Floats, second: Floats) -> Floats:
-    return np.asarray(first != second, np.float64)
-
-
-def _ratio_distance(first: Floats, second: Floats) -> Floats:
-    gap, total = first - second, first + second
-    return np.asarray(np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2)
-
-
-def _table_alpha(distance: Callable[[Floats, Floats], Floats], paired: Paired) -> Statistic:
-    values, counts = _counts(paired)
-    apart = distance(values[:, None], values[None, :])
-    within = np.einsum("ij,ij->i", counts @ apart, counts) / (paired.sizes - 1)
-
-    def statistic(weights: Floats) -> Floats:
-        held = weights @ counts
-        expected = np.einsum("ij,ij->i", held @ apart, held) / (held.sum(axis=1) - 1)
-        return _chance_corrected(weights @ within, expected)
-
-    return statistic
-
-
-def _counts(paired: Paired) -> tuple[Floats, Floats]:
-    """Return the distinct ratings, and how often each item has each, shape (items, values)."""
-    values, codes = np.unique(paired.value, return_inverse=True)
-    counts = np.zeros((len(paired.sizes), len(values)))
-    np.add.at(counts, (paired.item, codes), 1)
-    return values, counts
-
-
 def cohen_kappa(
     first: Values,
     second: Values,
@@ -246,24 +217,23 @@ def cohen_kappa(
 ) -> Estimate:
     """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
-    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
-
     Args:
         first: Ratings of the one annotator, as numbers.
         second: Ratings of the other on the same items; items lacking one are left out.
         weights: ``none`` counts any disagreement alike (Cohen 1960); ``linear`` and
             ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
-        groups: Conversation of each item, resampled together.
+        groups: Conversation of each item, left out together.
+        level: Confidence level.
+        seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has both ratings, or both give one and the same rating.
     """
     check_level(level)
-    a, b = columns_of(first=first, second=second)
-    table = np.stack([a, b], axis=1)
+    table = np.stack(columns_of(first=first, second=second), axis=1)
     complete = ~np.isnan(table).any(axis=1)
     if not complete.any():
-        raise InputError(f"none of {len(a)} items has both ratings")
+        raise InputError(f"none of {len(table)} items has both ratings")
     table[~complete] = np.nan
     paired = _paired(table, groups)
     steps, codes = np.unique(paired.value, return_inverse=True)
@@ -285,7 +255,7 @@ def cohen_kappa(
         return _chance_corrected(observed, np.einsum("bi,ij,bj->b", rows, penalty, columns))
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    return paired.estimate(statistic, what, level=level, seed=seed)
+    return paired.estimate(statistic, what, level, seed)
 
 
 def fleiss_kappa(
@@ -297,11 +267,11 @@ def fleiss_kappa(
 ) -> Estimate:
     """Return Fleiss' kappa (1971) of several annotators on categories without order.
 
-    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
-
     Args:
         ratings: One list of labels per item, all of one length.
-        groups: Conversation of each item, resampled together.
+        groups: Conversation of each item, left out together.
+        level: Confidence level.
+        seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If items have different numbers of ratings, or all ratings are the same.
@@ -315,10 +285,9 @@ def fleiss_kappa(
             "krippendorff_alpha(scale='nominal') takes missing ones"
         )
     paired = _paired(table, groups)
-    values, counts = _counts(paired)
-    if len(values) == 1:
+    counts, annotators = paired.counts(), paired.sizes[0]
+    if counts.shape[1] == 1:
         raise InputError("all ratings are the same: kappa is not defined")
-    annotators = paired.sizes[0]
     agreeing = ((counts**2).sum(axis=1) - annotators) / (annotators * (annotators - 1))
 
     def statistic(weights: Floats) -> Floats:
@@ -327,28 +296,23 @@ def fleiss_kappa(
         chance = (share**2).sum(axis=1)
         return _chance_corrected(1 - (weights @ agreeing) / total, 1 - chance)
 
-    return paired.estimate(statistic, "Fleiss' kappa", level=level, seed=seed)
+    return paired.estimate(statistic, "Fleiss' kappa", level, seed)
 
 
 def ceiling(
-    ratings: Ratings,
-    *,
-    judges: int | None = None,
-    groups: Groups | None = None,
-    level: float = 0.95,
-    seed: int = 0,
+    ratings: Ratings, *, groups: Groups | None = None, level: float = 0.95, seed: int = 0
 ) -> Estimate:
     """Return the Pearson correlation with the mean ratings that a perfect metric would have.
 
     The root (Spearman 1904) of the reliability of the mean of several annotators: Krippendorff's
-    interval alpha, stepped up to their number (Spearman-Brown); 0 where alpha is not positive.
-
-    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
+    interval alpha, stepped up to the length of the longest list (Spearman-Brown); 0 where alpha is
+    not positive.
 
     Args:
         ratings: One list of ratings per item.
-        judges: Number of annotators per mean; by default the longest list.
-        groups: Conversation of each item, resampled together.
+        groups: Conversation of each item, left out together.
+        level: Confidence level.
+        seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
@@ -356,17 +320,13 @@ def ceiling(
     paired = _paired(_matrix(ratings), groups)
     if np.ptp(paired.value) == 0:
         raise InputError("all ratings are the same: their reliability is not defined")
-    count = int(paired.sizes.max()) if judges is None else judges
-    if count < 1:
-        raise InputError(f"judges={judges}: at least one is needed")
-    alpha = _interval_alpha(paired)
+    count, alpha = int(paired.sizes.max()), _interval_alpha(paired)
 
     def statistic(weights: Floats) -> Floats:
         positive = np.maximum(alpha(weights), 0.0)
         return np.asarray(np.sqrt(count * positive / (1 + (count - 1) * positive)))
 
-    what = f"ceiling for the mean of {count} judges"
-    return paired.estimate(statistic, what, level=level, seed=seed)
+    return paired.estimate(statistic, f"ceiling for the mean of {count} judges", level, seed)
 
 
 def leave_one_annotator_out(
@@ -380,38 +340,35 @@ def leave_one_annotator_out(
 ) -> Estimate:
     """Return the correlation of one annotator with the mean of the others: a person as a metric.
 
-    The interval is the jackknife's; ``level`` and ``seed`` as in :func:`~grice.stats.correlation`.
-
     Args:
         ratings: One list of ratings per item.
         kind: As in :func:`~grice.stats.correlation`.
         pool: ``judges``: a correlation per position in the lists, averaged. ``pairs``: one
             correlation over all (rating, mean of the others) pairs together, where positions
             are not persons.
-        groups: Conversation of each item, resampled together.
+        groups: Conversation of each item, left out together.
+        level: Confidence level.
+        seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no annotator's ratings and the others' vary on common items.
     """
+    check_level(level)
+    if pool not in ("judges", "pairs"):
+        raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
     paired = _paired(_matrix(ratings), groups)
-    table = paired.table
+    table, n = paired.table, len(paired.table)
     present = ~np.isnan(table)
     count = present.sum(axis=1, keepdims=True)
     total = np.where(present, table, 0).sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        others = np.where(count > 1, (total - table) / (count - 1), np.nan)
+    others = np.where(count > 1, (total - table) / np.maximum(count - 1, 1), np.nan)
     usable = present & (count > 1)
-    if pool not in ("judges", "pairs"):
-        raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
     together = [usable] if pool == "pairs" else [usable & one for one in np.eye(len(table.T)) > 0]
-    columns = [(np.nonzero(part)[0], table[part], others[part]) for part in together]
-    check_level(level)
-    varying = [
-        (item, weighted.correlations(x[:, None], y, kind))
-        for item, x, y in columns
-        if len(item) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0
-    ]
-    n = len(table)
+    varying = []
+    for part in together:
+        item, x, y = np.nonzero(part)[0], table[part], others[part]
+        if len(item) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0:
+            varying.append((item, weighted_correlations(x[:, None], y, kind)))
     if not varying:
         raise InputError(
             f"no two judges' ratings vary on common items ({n} items have two ratings)"
@@ -419,9 +376,9 @@ def leave_one_annotator_out(
 
     def statistic(weights: Floats) -> Floats:
         each = np.stack([of_pair(weights[:, item])[:, 0] for item, of_pair in varying], axis=1)
-        present = np.isfinite(each)
-        count = present.sum(axis=1)
-        mean = np.where(present, each, 0).sum(axis=1) / np.maximum(count, 1)
+        defined = np.isfinite(each)
+        count = defined.sum(axis=1)
+        mean = np.where(defined, each, 0).sum(axis=1) / np.maximum(count, 1)
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"

@@ -1,7 +1,7 @@
-"""Means of values that come in clusters, such as the replies of one conversation.
+"""Means of values in clusters: replies of one conversation resemble each other.
 
-Replies of one conversation resemble each other, so they carry less information than as many
-replies of different conversations; an interval that overlooks this is too narrow.
+They carry less information than as many replies of different conversations. Nothing here loads
+numpy or scipy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from operator import add
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from grice.stats.estimate import Estimate, few_units
+from grice.stats.estimate import Estimate, clamp, few_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,8 +84,7 @@ def mean_estimate(
     centred, variance, quantile, skewness = _spread(moments, level)
     error, skewness = math.sqrt(variance), skewness / math.sqrt(units)
     low, high = (centred - error * _unskewed(t, skewness) for t in (quantile, -quantile))
-    low, high = min(low, centred) + origin, max(high, centred) + origin
-    mean = centred + origin
+    mean, low, high = centred + origin, min(low, centred) + origin, max(high, centred) + origin
     if bounds is not None:
         least, most = bounds
         what += f", Wilson's where that leaves {least:g} to {most:g}"
@@ -110,13 +109,34 @@ def _spread(moments: Moments, level: float) -> tuple[float, float, float, float]
     scale = (max(square, 0.0) / units) ** 1.5  # 0 also where that is below the least number
     if not (raised > 0 and scale > 0):
         return mean, 0.0, 0.0, 0.0
-    # Of three or four clusters nothing is known of how skewed they are. The skewness of a small
-    # sample is too small; the factor that mends it for normal ones makes few clusters too wide.
+    # Three or four clusters do not show how skewed they are. The skewness of a small sample is
+    # too small; the factor that corrects it for normal ones makes few clusters too wide.
     skewness = cube / units / scale if units > 4 else 0.0
     if units >= 10:
         skewness *= math.sqrt(units * (units - 1)) / (units - 2)
-    quantile = student_quantile(0.5 + level / 2, _freedom(moments, mean))
-    return mean, units / (units - 1) * raised / n**2, quantile, skewness
+    # The degrees of freedom are one less than the clusters if these are of one size.
+    alike = 0.0
+    if n > units:
+        inside = max(0.0, moments.squares - moments.within) / (n - units)
+        between = max(0.0, moments.within - n * mean**2) / (units - 1)
+        typical = (n - moments.nn / n) / (units - 1)
+        whole = between + (typical - 1) * inside
+        alike = min(1.0, max(0.0, (between - inside) / whole)) if whole > 0 else 1.0
+    # The variance of a cluster's sum is n (1 - alike) + n^2 alike, in units of that of a value.
+    apart = 1 - alike
+    first = apart * n + alike * moments.nn
+    second = apart**2 * moments.nn + 2 * alike * apart * moments.nnn + alike**2 * moments.nnnn
+    freedom = max(1.0, first**2 / second * (units - 1) / units)
+    variance = units / (units - 1) * raised / n**2
+    return mean, variance, student_quantile(0.5 + level / 2, freedom), skewness
+
+
+def _unskewed(t: float, skewness: float) -> float:
+    """Return the inverse of Hall's cubic: t as it would lie if the values were as skewed."""
+    if abs(skewness) < 1e-6:
+        return t
+    unskewed = 3 / skewness * (math.cbrt(1 + skewness * (t - skewness / 6)) - 1)
+    return clamp(unskewed, -STRETCH * abs(t), STRETCH * abs(t))
 
 
 def _at_a_bound(mean: float, bounds: Bounds) -> bool:
@@ -131,15 +151,12 @@ def bounded_interval(
     """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds."""
     least, most = bounds
     width = most - least
-    place = min(1.0, max(0.0, (mean - least) / width))
-    if _at_a_bound(mean, bounds) or not variance:
-        effective = items
-    else:
+    place = clamp((mean - least) / width, 0.0, 1.0)
+    if not _at_a_bound(mean, bounds) and variance:
         # Few clusters make the variance itself uncertain: Student's quantile, not the normal one.
-        normal = NormalDist().inv_cdf(0.5 + level / 2)
-        effective = place * (1 - place) * width**2 / variance
-        effective *= (normal / quantile) ** 2
-    low, high = wilson_interval(place, effective, level)
+        shrink = (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2
+        items = place * (1 - place) * width**2 / variance * shrink
+    low, high = wilson_interval(place, items, level)
     return min(mean, least + width * low), max(mean, least + width * high)
 
 
@@ -150,34 +167,6 @@ def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float,
     spread = share * (1 - share) / n + normal**2 / (4 * n**2)
     half = normal * spread**0.5 / (1 + normal**2 / n)
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
-
-
-def _freedom(moments: Moments, mean: float) -> float:
-    """Return degrees of freedom: one less than the clusters if these are of one size."""
-    units, n = moments.clusters, moments.values
-    alike = 0.0
-    if n > units:
-        inside = max(0.0, moments.squares - moments.within) / (n - units)
-        between = max(0.0, moments.within - n * mean**2) / (units - 1)
-        typical = (n - moments.nn / n) / (units - 1)
-        whole = between + (typical - 1) * inside
-        alike = min(1.0, max(0.0, (between - inside) / whole)) if whole > 0 else 1.0
-    # The variance of a cluster's sum is n (1 - alike) + n^2 alike, in units of that of a value.
-    first = (1 - alike) * n + alike * moments.nn
-    second = (
-        (1 - alike) ** 2 * moments.nn
-        + 2 * alike * (1 - alike) * moments.nnn
-        + alike**2 * moments.nnnn
-    )
-    return max(1.0, first**2 / second * (units - 1) / units)
-
-
-def _unskewed(t: float, skewness: float) -> float:
-    """Return the inverse of Hall's cubic: t as it would lie if the values were as skewed."""
-    if abs(skewness) < 1e-6:
-        return t
-    unskewed = 3 / skewness * (math.cbrt(1 + skewness * (t - skewness / 6)) - 1)
-    return max(-STRETCH * abs(t), min(STRETCH * abs(t), unskewed))
 
 
 class ClusteredMean:
@@ -230,12 +219,21 @@ def student_quantile(probability: float, freedom: float) -> float:
     (Abramowitz and Stegun, 26.7.5), in between a curve through these points. scipy's exact one
     would cost a second of import.
     """
+    z = NormalDist().inv_cdf(probability)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    expanded_at = max(3.0, freedom)
+    expanded = z + math.fsum(term / expanded_at**power for power, term in enumerate(terms, start=1))
     if freedom >= 3:
-        return _expanded(probability, freedom)
+        return expanded
     known = (
         math.tan(math.pi * (probability - 0.5)),
         (2 * probability - 1) * math.sqrt(2 / (4 * probability * (1 - probability))),
-        _expanded(probability, 3),
+        expanded,
     )
     if freedom in (1, 2) or probability <= 0.5:
         return known[round(freedom) - 1]
@@ -247,14 +245,3 @@ def student_quantile(probability: float, freedom: float) -> float:
         + second * (place - a) * (place - c) / ((b - a) * (b - c))
         + third * (place - a) * (place - b) / ((c - a) * (c - b))
     )
-
-
-def _expanded(probability: float, freedom: float) -> float:
-    z = NormalDist().inv_cdf(probability)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + math.fsum(term / freedom**power for power, term in enumerate(terms, start=1))

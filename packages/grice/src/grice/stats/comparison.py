@@ -1,4 +1,4 @@
-"""Comparing two things on the same items, and many: records, corrections, permutation tests.
+"""Means and shares, and comparisons of systems or metrics: tests, corrections, power.
 
 A paired permutation test swaps the values of two systems or metrics on random items, or on all
 items of a conversation together; the p-value is the share of swaps whose difference is at least as
@@ -10,17 +10,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from statistics import NormalDist
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.stats import weighted
-from grice.stats.clusters import Bounds, Moments, mean_estimate
-from grice.stats.correlations import NAMES, complete, correlation_value
-from grice.stats.estimate import Estimate, scipy_module
+from grice.stats.clusters import (
+    Bounds,
+    Moments,
+    mean_estimate,
+    student_quantile,
+    wilson_interval,
+)
+from grice.stats.correlations import NAMES, correlation_value, weighted_correlations
+from grice.stats.estimate import FEW, Estimate, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -30,16 +36,18 @@ from grice.stats.inputs import (
     check_level,
     complete_items,
 )
-from grice.stats.resample import BLOCK, differences, estimate, random_signs, resample
-
-if TYPE_CHECKING:
-    from grice.stats.resample import Statistic
-    from grice.stats.weighted import Kind
-
+from grice.stats.resample import (
+    BLOCK,
+    Statistic,
+    differences,
+    estimate,
+    random_signs,
+    resample,
+)
 
 Verdict: TypeAlias = Literal["first higher", "second higher", "no significant difference"]
 """There is no verdict "equal": a test that does not reject does not show equality."""
-Correction: TypeAlias = Literal["holm", "none"]
+Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,25 +75,10 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     p_value: float
     p_single: float
     test: str
-    correction: Correction
+    correction: Literal["holm", "none"]
     verdict: Verdict
     d_z: float | None = None
     dominance: float | None = None
-
-    def __str__(self) -> str:
-        ends = self.difference.interval
-        interval = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
-        outcome = f"difference {self.difference.value:.3f}{interval}, p {self.p_value:.4f}"
-        items = f"n {self.difference.n}"
-        if self.difference.groups is not None:
-            items += f" in {self.difference.groups} conversations"
-        if self.verdict == "first higher":
-            return f"{self.first} is higher than {self.second}: {outcome}, {items}"
-        if self.verdict == "second higher":
-            return f"{self.second} is higher than {self.first}: {outcome}, {items}"
-        return (
-            f"no significant difference between {self.first} and {self.second}: {outcome}, {items}"
-        )
 
 
 class Ranking(msgspec.Struct, frozen=True):
@@ -105,6 +98,296 @@ class Ranking(msgspec.Struct, frozen=True):
     clusters: tuple[tuple[str, ...], ...]
     n: int
     dropped: int
+
+
+def mean(
+    values: Values,
+    *,
+    groups: Groups | None = None,
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Return the mean of the values that are there.
+
+    The interval is Student's t with corrections for skewed values and for few or uneven
+    conversations (:func:`~grice.stats.clusters.mean_estimate`).
+
+    >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
+    '5.500, 95 % [3.334, 7.666], n 10'
+    >>> str(mean([1, 1, 0], bounds=(0, 1)))
+    '0.667, 95 % [0.044, 0.989], n 3; fewer than 10 items: the interval is a rough guide'
+
+    Args:
+        values: One value per item; None or NaN where there is none.
+        groups: Conversation of each item.
+        bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
+            interval lies within them. Where Student's would not, it is Wilson's.
+        level: Confidence level.
+
+    Raises:
+        InputError: If there is no value, or one beyond the bounds.
+    """
+    check_level(level)
+    (column,), codes = complete_items({"values": values}, groups, least=1)
+    check_bounds(column, bounds)
+    return _mean_of(column, codes, bounds, level, "mean")
+
+
+def _mean_of(
+    values: Floats, codes: Integers | None, bounds: Bounds | None, level: float, what: str
+) -> Estimate:
+    value = float(values.mean())
+    unit = "items" if codes is None else "conversations"
+    # Sums over conversations of values whose mean is about zero.
+    units, rest = np.arange(len(values)) if codes is None else codes, values - value
+    n, s = np.bincount(units).astype(np.float64), np.bincount(units, weights=rest)
+    sums = (rest**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
+    moments = Moments(len(n), len(rest), *(float(column.sum()) for column in sums))
+    hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
+    return replace(hall, value=value)
+
+
+def proportion(
+    hits: Sequence[float], sizes: Sequence[int] | None = None, *, level: float = 0.95
+) -> Estimate | None:
+    """Return the share of hits among items that come in conversations; None without an item.
+
+    ``hits`` of each conversation, half a hit counts as 0.5, among its ``sizes`` items, by default
+    one. Wilson's interval with the effective number of items (Korn and Graubard 1998): as many
+    independent items as would vary like these conversations do. If no spread shows, because all
+    items or none are hits, one conversation counts as one item.
+    """
+    sums = np.asarray(hits, np.float64)
+    items = np.ones_like(sums) if sizes is None else np.asarray(sizes, np.float64)
+    sums, items = sums[items > 0], items[items > 0]
+    n, units = int(items.sum()), len(items)
+    if not n:
+        return None
+    value = float(sums.sum() / n)
+    if units < 2:
+        nothing = "one conversation alone says nothing of the spread"
+        return Estimate(value, None, None, level, n, "share", units, nothing)
+    variance = units / (units - 1) * float(((sums - value * items) ** 2).sum()) / n**2
+    effective = n**2 / float((items**2).sum())
+    if variance > 0:
+        # Few conversations make the variance itself uncertain: Student's quantile.
+        quantile = student_quantile(0.5 + level / 2, units - 1)
+        shrink = (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2
+        effective = min(float(n), value * (1 - value) / variance) * shrink
+    low, high = wilson_interval(value, effective, level)
+    note = few_units(units, "conversations")
+    return Estimate(value, low, high, level, n, "share, Wilson's interval", units, note)
+
+
+def compare_systems(
+    scores: Mapping[str, Values],
+    *,
+    groups: Groups | None = None,
+    baseline: str | None = None,
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+    permutations: int | None = None,
+    seed: int = 0,
+) -> Ranking:
+    """Return the mean of each system and which differences are significant.
+
+    The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
+    differences. The test swaps the values of two systems on random items, or conversations.
+
+    Args:
+        scores: One column per system, by name, over the same items in the same order.
+        groups: Conversation of each item; its items are swapped together.
+        baseline: Compare each system with this one alone.
+        bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
+        level: Confidence level; one less it is the level of the tests.
+        permutations: How many swaps; by default as many as Holm's correction asks for.
+        seed: Seed of the swaps.
+
+    Raises:
+        InputError: If there are fewer than two systems or two complete items, or a value lies
+            beyond the bounds.
+    """
+    check_level(level)
+    pairs = _pairs(list(scores), baseline)
+    each_column, codes = complete_items(scores, groups, least=2)
+    columns = np.stack(each_column, axis=1)
+    check_bounds(columns, bounds)
+    means = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
+    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    paired = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
+    gaps = [_mean_of(gap, codes, apart, level, "difference of means") for gap in paired.T]
+
+    def statistic(part: slice) -> Statistic:
+        sums = _per_unit(paired[:, part], codes)
+        return lambda signs: np.asarray(signs @ sums)
+
+    ranking = _tested(
+        dict(zip(scores, means, strict=True)), pairs, gaps, statistic, codes,
+        clustered=baseline is None, total=len(next(iter(scores.values()))), level=level,
+        permutations=permutations, seed=seed,
+    )  # fmt: skip
+    comparisons = []
+    for comparison, gap in zip(ranking.comparisons, paired.T, strict=True):
+        spread = float(gap.std(ddof=1))
+        d_z = comparison.difference.value / spread if spread > 0 else None
+        comparisons.append(replace(comparison, d_z=d_z, dominance=float(np.sign(gap).mean())))
+    return replace(ranking, comparisons=tuple(comparisons))
+
+
+def compare_correlations(
+    metrics: Mapping[str, Values],
+    human: Values,
+    *,
+    kind: Literal["pearson", "spearman"] = "spearman",
+    groups: Groups | None = None,
+    baseline: str | None = None,
+    level: float = 0.95,
+    permutations: int | None = None,
+    seed: int = 0,
+) -> Ranking:
+    """Return the correlations of metrics with human ratings, compared on the same items.
+
+    Intervals of correlations and of differences come from the same items left out. The
+    permutation test swaps the standardised (for Spearman: ranked) values of two metrics on random
+    items, or random conversations (Deutsch et al. 2021).
+
+    Args:
+        metrics: One column per metric, by name; higher is better in all of them.
+        human: The ratings.
+        kind: ``pearson`` or ``spearman``.
+        groups: Conversation of each item; its items are left out and swapped together.
+        baseline: Compare each metric with this one alone.
+        level: Confidence level; one less it is the level of the tests.
+        permutations: How many swaps; by default as many as Holm's correction asks for.
+        seed: Seed of the swaps.
+
+    Raises:
+        InputError: If there are fewer than two metrics or four complete items, or a column is
+            constant.
+    """
+    check_level(level)
+    pairs = _pairs(list(metrics), baseline)
+    named = {"human": human, **metrics}
+    columns, codes = complete_items(named, groups, least=4, varying=True)
+    target, scores = columns[0], np.stack(columns[1:], axis=1)
+    n, what = len(target), NAMES[kind]
+    drawn = resample(weighted_correlations(scores, target, kind), n, groups=codes, seed=seed)
+    values = [correlation_value(column, target, kind) for column in scores.T]
+    correlations = {
+        name: estimate(drawn, i, level=level, what=what, value=values[i], bounded="correlation")
+        for i, name in enumerate(metrics)
+    }
+    apart = differences(drawn, pairs)
+    gaps = [
+        estimate(apart, i, level=level, what=f"difference of {what}", value=values[a] - values[b])
+        for i, (a, b) in enumerate(pairs)
+    ]
+    # Standardised, for rank correlations ranked, so that a swapped column is of one kind.
+    if kind == "spearman":
+        ranks = scipy_module("stats").rankdata
+        scores, target = ranks(scores, axis=0), ranks(target)
+    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    target = (target - target.mean()) / target.std()
+
+    def statistic(part: slice) -> Statistic:
+        first, second = (list(side) for side in zip(*pairs[part], strict=True))
+        return _swapped_correlations(scores[:, first], scores[:, second], target, codes)
+
+    return _tested(
+        correlations, pairs, gaps, statistic, codes, clustered=baseline is None,
+        total=len(human), level=level, permutations=permutations, seed=seed,
+    )  # fmt: skip
+
+
+def _swapped_correlations(
+    x: Floats, z: Floats, target: Floats, codes: Integers | None
+) -> Statistic:
+    """Return the difference of Pearson correlations of swapped columns, from sums per unit.
+
+    With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
+    moments are linear in the signs.
+    """
+    n = len(target)
+    total, gap = x + z, x - z
+    products, means, squares = (
+        _per_unit(part, codes) / n for part in (gap * target[:, None], gap, total * gap)
+    )
+    product = target @ total / n
+    mean = total.mean(axis=0)
+    square = (total**2 + gap**2).mean(axis=0) / 2
+
+    def statistic(signs: Floats) -> Floats:
+        moved = signs @ products, signs @ means, signs @ squares
+        correlation = []
+        for side in (1, -1):
+            covariance = (product + side * moved[0]) / 2
+            spread = (square + side * moved[2]) / 2 - ((mean + side * moved[1]) / 2) ** 2
+            correlation.append(covariance / np.sqrt(np.maximum(spread, 1e-12)))
+        return np.asarray(correlation[0] - correlation[1])
+
+    return statistic
+
+
+def _pairs(names: Sequence[str], baseline: str | None) -> Pairs:
+    """Return the pairs to compare: all, or each name with the baseline."""
+    if len(names) < 2:
+        raise InputError(f"at least two are needed for a comparison, found {[*names]}")
+    if baseline is None:
+        return list(itertools.combinations(range(len(names)), 2))
+    if baseline not in names:
+        raise InputError(f"no baseline {baseline!r}{did_you_mean(baseline, names)}")
+    second = list(names).index(baseline)
+    return [(i, second) for i in range(len(names)) if i != second]
+
+
+def _per_unit(values: Floats, codes: Integers | None) -> Floats:
+    if codes is None:
+        return values
+    sums = np.zeros((int(codes.max()) + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def _tested(
+    estimates: Mapping[str, Estimate],
+    pairs: Pairs,
+    gaps: Sequence[Estimate],
+    statistic: Callable[[slice], Statistic],
+    codes: Integers | None,
+    *,
+    clustered: bool,
+    total: int,
+    level: float,
+    permutations: int | None,
+    seed: int,
+) -> Ranking:
+    """Test the difference of each pair by swapping the two on items or conversations.
+
+    The statistic maps random signs, shape (rows, units), to the differences of some of the pairs.
+    """
+    names, n = list(estimates), gaps[0].n
+    units = n if codes is None else int(codes.max()) + 1
+    # As many swaps as can still show a difference after Holm's correction.
+    permutations = permutations or max(2000, math.ceil(10 * len(pairs) / (1 - level)))
+    # Pairs are taken in parts, so that their columns and outcomes fit into memory.
+    step = max(1, 4 * BLOCK // max(n, permutations))
+    single: list[float] = []
+    how = ""
+    for start in range(0, len(pairs), step):
+        part = statistic(slice(start, start + step))
+        values, how = random_signs(part, units, permutations=permutations, seed=seed)
+        observed = np.abs(values[0])
+        # Sums of the same terms in another order differ by rounding alone.
+        extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
+        single += [float(p) for p in extreme.mean(axis=0)]
+    test = f"paired permutation, {how} of {'items' if codes is None else 'conversations'}"
+    comparisons = tuple(
+        Comparison(names[a], names[b], gap, p, p_single, test, "holm", verdict(gap.value, p, level))
+        for (a, b), gap, p, p_single in zip(pairs, gaps, holm(single), single, strict=True)
+    )
+    means = [estimate.value for estimate in estimates.values()]
+    clusters = significance_clusters(names, means, comparisons) if clustered else ()
+    return Ranking(dict(estimates), comparisons, clusters, n, total - n)
 
 
 def verdict(difference: float, p_value: float, level: float) -> Verdict:
@@ -162,275 +445,127 @@ def significance_clusters(
     return tuple(clusters)
 
 
-Pairs: TypeAlias = Sequence[tuple[int, int]]
+APART = "difference of independent means from their intervals (Zou and Donner 2008)"
+STEPS = 40
+"""Halvings in the search for a p-value: far more than it is printed with."""
 
 
-def _pairs(names: Sequence[str], baseline: str | None) -> Pairs:
-    """Return the pairs to compare: all, or each name with the baseline."""
-    if len(names) < 2:
-        raise InputError(f"at least two are needed for a comparison, found {[*names]}")
-    if baseline is None:
-        return list(itertools.combinations(range(len(names)), 2))
-    if baseline not in names:
-        raise InputError(f"no baseline {baseline!r}{did_you_mean(baseline, names)}")
-    second = list(names).index(baseline)
-    return [(i, second) for i in range(len(names)) if i != second]
-
-
-def _tested(
-    estimates: Mapping[str, Estimate],
-    pairs: Pairs,
-    gaps: Sequence[Estimate],
-    statistic: Callable[[Pairs], Statistic],
-    codes: Integers | None,
-    *,
-    clustered: bool,
-    dropped: int,
-    level: float,
-    permutations: int | None,
-    seed: int,
-) -> Ranking:
-    """Test the difference of each pair by swapping the two on items or conversations.
-
-    The statistic maps random signs, shape (rows, units), to the differences of some of the pairs.
-    """
-    names, n = list(estimates), gaps[0].n
-    units = n if codes is None else int(codes.max()) + 1
-    # As many swaps as can still show a difference after Holm's correction.
-    permutations = permutations or max(2000, math.ceil(10 * len(pairs) / (1 - level)))
-    # Pairs are taken in parts, so that their columns and outcomes fit into memory.
-    step = max(1, 4 * BLOCK // max(n, permutations))
-    single: list[float] = []
-    how = ""
-    for start in range(0, len(pairs), step):
-        part = statistic(pairs[start : start + step])
-        values, how = random_signs(part, units, permutations=permutations, seed=seed)
-        observed = np.abs(values[0])
-        # Sums of the same terms in another order differ by rounding alone.
-        extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
-        single += [float(p) for p in extreme.mean(axis=0)]
-    test = f"paired permutation, {how} of {'items' if codes is None else 'conversations'}"
-    comparisons = tuple(
-        Comparison(names[a], names[b], gap, p, p_single, test, "holm", verdict(gap.value, p, level))
-        for (a, b), gap, p, p_single in zip(pairs, gaps, holm(single), single, strict=True)
-    )
-    means = [estimate.value for estimate in estimates.values()]
-    clusters = significance_clusters(names, means, comparisons) if clustered else ()
-    return Ranking(dict(estimates), comparisons, clusters, n, dropped)
-
-
-def _per_unit(values: Floats, codes: Integers | None) -> Floats:
-    if codes is None:
-        return values
-    sums = np.zeros((int(codes.max()) + 1, values.shape[1]))
-    np.add.at(sums, codes, values)
-    return sums
-
-
-def mean(
-    values: Values,
-    *,
-    groups: Groups | None = None,
-    bounds: Bounds | None = None,
-    level: float = 0.95,
-) -> Estimate:
-    """Return the mean of the values that are there.
-
-    The interval is Student's t with corrections for skewed values and for few or uneven
-    conversations (:func:`~grice.stats.clusters.mean_estimate`).
-
-    >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
-    '5.500, 95 % [3.334, 7.666], n 10'
-    >>> str(mean([1, 1, 0], bounds=(0, 1)))
-    '0.667, 95 % [0.044, 0.989], n 3; fewer than 10 items: the interval is a rough guide'
-
-    Args:
-        values: One value per item; None or NaN where there is none.
-        groups: Conversation of each item.
-        bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
-            interval lies within them. Where Student's would not, it is Wilson's.
-        level: Confidence level.
-
-    Raises:
-        InputError: If there is no value, or one beyond the bounds.
-    """
-    check_level(level)
-    (column,), codes, _ = complete_items({"values": values}, groups, least=1)
-    check_bounds(column, bounds)
-    return _mean_of(column, codes, bounds, level, "mean")
-
-
-def _mean_of(
-    values: Floats, codes: Integers | None, bounds: Bounds | None, level: float, what: str
-) -> Estimate:
-    value = float(values.mean())
-    unit = "items" if codes is None else "conversations"
-    # Sums over conversations of values whose mean is about zero.
-    units, rest = np.arange(len(values)) if codes is None else codes, values - value
-    n, s = np.bincount(units).astype(np.float64), np.bincount(units, weights=rest)
-    sums = (rest**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
-    moments = Moments(len(n), len(rest), *(float(column.sum()) for column in sums))
-    hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
-    return replace(hall, value=value)
-
-
-def compare_systems(
+def compare_unpaired(
     scores: Mapping[str, Values],
+    groups: Mapping[str, Groups],
     *,
-    groups: Groups | None = None,
-    baseline: str | None = None,
     bounds: Bounds | None = None,
     level: float = 0.95,
-    permutations: int | None = None,
-    seed: int = 0,
-) -> Ranking:
-    """Return the mean of each system and which differences are significant.
+) -> Ranking | None:
+    """Compare two means over different conversations; None if they have no interval.
 
-    The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
-    differences. The test swaps the values of two systems on random items, or conversations.
-
-    Args:
-        scores: One column per system, by name, over the same items in the same order.
-        groups: Conversation of each item; its items are swapped together.
-        baseline: Compare each system with this one alone.
-        bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
-        level: Confidence level; one less it is the level of the tests.
-        permutations: How many swaps; by default as many as Holm's correction asks for.
-        seed: Seed of the swaps.
-
-    Raises:
-        InputError: If there are fewer than two systems or two complete items, or a value lies
-            beyond the bounds.
+    Each mean has the interval of :func:`mean`; that of the difference follows from the two (the
+    method of variance estimates recovery), and so does the p-value: one less the highest level
+    whose interval leaves 0 out.
     """
-    check_level(level)
-    pairs = _pairs(list(scores), baseline)
-    each_column, codes, total = complete_items(scores, groups, least=2)
-    columns = np.stack(each_column, axis=1)
-    check_bounds(columns, bounds)
-    means = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
-    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    paired = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
-    gaps = [_mean_of(gap, codes, apart, level, "difference of means") for gap in paired.T]
 
-    def statistic(part: Pairs) -> Statistic:
-        sums = _per_unit(columns[:, [a for a, _ in part]] - columns[:, [b for _, b in part]], codes)
-        return lambda signs: np.asarray(signs @ sums)
+    def at(level: float) -> tuple[list[Estimate], Estimate]:
+        """Return both means, and first less second."""
+        first, second = means = [
+            mean(values, groups=groups[name], bounds=bounds, level=level)
+            for name, values in scores.items()
+        ]
+        gap = first.value - second.value
+        low = high = None
+        if first.interval and second.interval:
+            below = first.value - first.interval[0], second.interval[1] - second.value
+            above = first.interval[1] - first.value, second.value - second.interval[0]
+            low, high = gap - math.hypot(*below), gap + math.hypot(*above)
+        units = [side.groups or side.n for side in means]
+        few = f"fewer than {FEW} conversations on a side: a rough guide"
+        note = few if min(units) < FEW else None
+        n = first.n + second.n
+        return means, Estimate(gap, low, high, level, n, APART, sum(units), note)
 
-    ranking = _tested(
-        dict(zip(scores, means, strict=True)), pairs, gaps, statistic, codes,
-        clustered=baseline is None, dropped=total - len(columns), level=level,
-        permutations=permutations, seed=seed,
-    )  # fmt: skip
-    comparisons = []
-    for comparison, gap in zip(ranking.comparisons, paired.T, strict=True):
-        spread = float(gap.std(ddof=1))
-        d_z = comparison.difference.value / spread if spread > 0 else None
-        comparisons.append(replace(comparison, d_z=d_z, dominance=float(np.sign(gap).mean())))
-    return replace(ranking, comparisons=tuple(comparisons))
+    means, gap = at(level)
+    if gap.interval is None:
+        return None
+    least, most = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (least + most) / 2
+        if not 0 < middle < 1:
+            break
+        if at(middle)[1].side(0) in ("above", "below"):
+            least = middle
+        else:
+            most = middle
+    p = 1 - least
+    first, second = scores
+    comparison = Comparison(first, second, gap, p, p, APART, "none", verdict(gap.value, p, level))
+    return Ranking(dict(zip(scores, means, strict=True)), (comparison,), (), gap.n, 0)
 
 
-def compare_correlations(
-    metrics: Mapping[str, Values],
-    human: Values,
+class Power(msgspec.Struct, frozen=True):
+    """How many conversations a significant difference of two systems takes.
+
+    Attributes:
+        difference: The difference asked about.
+        power: Probability to find it.
+        level: One less it is the level of the test.
+        now: Conversations (or items) at hand.
+        total: Conversations (or items) needed.
+        more: How many more; 0 if there are enough.
+        detectable: The difference found with this power at the number at hand.
+        unit: ``conversations`` or ``items``.
+    """
+
+    difference: float
+    power: float
+    level: float
+    now: int
+    total: int
+    more: int
+    detectable: float
+    unit: str
+
+
+def items_needed(
+    first: Values,
+    second: Values,
     *,
-    kind: Kind = "spearman",
+    difference: float,
     groups: Groups | None = None,
-    baseline: str | None = None,
+    power: float = 0.8,
     level: float = 0.95,
-    permutations: int | None = None,
-    seed: int = 0,
-) -> Ranking:
-    """Return the correlations of metrics with human ratings, compared on the same items.
+) -> Power:
+    """Return how many conversations show a difference of two systems of this size.
 
-    Intervals of correlations and of differences come from the same items left out. The
-    permutation test swaps the standardised (for Spearman and Kendall: ranked) values of two
-    metrics on random items, or random conversations (Deutsch et al. 2021).
+    From the standard error of the mean difference at hand, clustered by conversation, which
+    falls with the square root of their number (normal approximation). State a difference that
+    would matter; with the observed one the answer only repeats the p-value.
 
     Args:
-        metrics: One column per metric, by name; higher is better in all of them.
-        human: The ratings.
-        kind: As in :func:`~grice.stats.correlation`.
-        groups: Conversation of each item; its items are left out and swapped together.
-        baseline: Compare each metric with this one alone.
-        level: Confidence level; one less it is the level of the tests.
-        permutations: How many swaps; by default as many as Holm's correction asks for.
-        seed: Seed of the swaps.
+        first: Values of the one system.
+        second: Values of the other on the same items.
+        difference: The smallest difference worth finding, above 0.
+        groups: Conversation of each item.
+        power: Probability to find it, between 0 and 1.
+        level: One less it is the level of the test.
 
     Raises:
-        InputError: If there are fewer than two metrics or four complete items, or a column is
-            constant.
+        InputError: If the difference or power is out of range, or there are fewer than two
+            conversations.
     """
     check_level(level)
-    pairs = _pairs(list(metrics), baseline)
-    columns, codes = complete({"human": human, **metrics}, groups, least=4)
-    target, scores = columns[0], np.stack(columns[1:], axis=1)
-    n = len(target)
-    drawn = resample(weighted.correlations(scores, target, kind), n, groups=codes, seed=seed)
-    what = NAMES[kind]
-    values = [correlation_value(column, target, kind) for column in scores.T]
-    correlations = {
-        name: estimate(drawn, i, level=level, what=what, value=values[i], bounded="correlation")
-        for i, name in enumerate(metrics)
-    }
-    apart = differences(drawn, pairs)
-    gaps = [
-        estimate(apart, i, level=level, what=f"difference of {what}", value=values[a] - values[b])
-        for i, (a, b) in enumerate(pairs)
-    ]
-    # Standardised, for rank correlations ranked, so that a swapped column is of one kind.
-    if kind != "pearson":
-        ranks = scipy_module("stats").rankdata
-        scores, target = ranks(scores, axis=0), ranks(target)
-    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    target = (target - target.mean()) / target.std()
-    swapped = _swapped_kendall if kind == "kendall" else _swapped_moments
-
-    def statistic(part: Pairs) -> Statistic:
-        first, second = scores[:, [a for a, _ in part]], scores[:, [b for _, b in part]]
-        return swapped(first, second, target, codes)
-
-    return _tested(
-        correlations, pairs, gaps, statistic, codes, clustered=baseline is None,
-        dropped=len(human) - n, level=level, permutations=permutations, seed=seed,
-    )  # fmt: skip
-
-
-def _swapped_moments(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
-    """Return the difference of Pearson correlations of swapped columns, from sums per unit.
-
-    With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
-    moments are linear in the signs.
-    """
-    n = len(target)
-    total, gap = x + z, x - z
-    products, means, squares = (
-        _per_unit(part, codes) / n for part in (gap * target[:, None], gap, total * gap)
-    )
-    product = target @ total / n
-    mean = total.mean(axis=0)
-    square = (total**2 + gap**2).mean(axis=0) / 2
-
-    def statistic(signs: Floats) -> Floats:
-        moved = signs @ products, signs @ means, signs @ squares
-        correlation = []
-        for side in (1, -1):
-            covariance = (product + side * moved[0]) / 2
-            spread = (square + side * moved[2]) / 2 - ((mean + side * moved[1]) / 2) ** 2
-            correlation.append(covariance / np.sqrt(np.maximum(spread, 1e-12)))
-        return np.asarray(correlation[0] - correlation[1])
-
-    return statistic
-
-
-def _swapped_kendall(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
-    def statistic(signs: Floats) -> Floats:
-        values = np.empty((len(signs), x.shape[1]))
-        for row, sign in enumerate(signs):
-            keep = (sign if codes is None else sign[codes]) > 0
-            for k in range(x.shape[1]):
-                first, other = np.where(keep, x[:, k], z[:, k]), np.where(keep, z[:, k], x[:, k])
-                values[row, k] = correlation_value(first, target, "kendall")
-                values[row, k] -= correlation_value(other, target, "kendall")
-        return values
-
-    return statistic
+    if not difference > 0:
+        raise InputError(f"difference={difference}: give the difference worth finding, above 0")
+    if not 0 < power < 1:
+        raise InputError(f"power={power}: a probability between 0 and 1 is needed, such as 0.8")
+    (a, b), codes = complete_items({"first": first, "second": second}, groups, least=2)
+    gap = a - b
+    # The variance of a ratio of cluster sums to cluster sizes (Cochran 1977, section 2.11).
+    sums = np.bincount(np.arange(len(gap)) if codes is None else codes, weights=gap - gap.mean())
+    units = len(sums)
+    if units < 2:
+        raise InputError("one conversation alone says nothing of the spread; at least two needed")
+    error = math.sqrt(units / (units - 1) * float(sums @ sums)) / len(gap)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power)
+    total = max(2, math.ceil(units * (reach * error / difference) ** 2))
+    unit = "items" if groups is None else "conversations"
+    more = max(0, total - units)
+    return Power(difference, power, level, units, total, more, reach * error, unit)

@@ -1,4 +1,4 @@
-"""Correlations with intervals: over items, given covariates, and within contexts."""
+"""Correlations with intervals: over items, given covariates, within contexts, and of systems."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, did_you_mean, plural
-from grice.stats import weighted
 from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
@@ -24,14 +23,11 @@ from grice.stats.inputs import (
     complete_items,
     group_codes,
 )
-from grice.stats.resample import BLOCK, resampled_estimate
+from grice.stats.resample import BLOCK, Statistic, estimate, resample, resampled_estimate
 
-if TYPE_CHECKING:
-    from grice.stats.weighted import Kind
-
+Kind: TypeAlias = Literal["pearson", "spearman", "kendall"]
 HEAVY = 6.0
 """Kurtosis above which a Pearson correlation is marked; normal data have 3."""
-
 NAMES: dict[str, str] = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -71,19 +67,19 @@ def correlation(
     """
     check_level(level)
     _check_kind(kind)
-    (a, b), codes = complete({"x": x, "y": y}, groups)
-    value = correlation_value(a, b, kind)
+    (a, b), codes = complete_items({"x": x, "y": y}, groups, least=2, varying=True)
+    value, n = correlation_value(a, b, kind), len(a)
     if kind != "pearson" and codes is None:
         low, high, how = analytic_interval(a, b, kind=kind, value=value, level=level)
         method = f"{NAMES[kind]}, {how}"
-        return Estimate(value, low, high, level, len(a), method, note=_small(len(a), value))
+        return Estimate(value, low, high, level, n, method, note=_small(n, value))
     drawn = resampled_estimate(
-        weighted.correlations(a[:, None], b, kind), len(a), NAMES[kind], groups=codes, level=level,
+        weighted_correlations(a[:, None], b, kind), n, NAMES[kind], groups=codes, level=level,
         seed=seed, value=value, bounded="correlation",
     )  # fmt: skip
-    if len(a) < 4:
-        return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(len(a), value))
-    kurtosis = max(_kurtosis(a), _kurtosis(b))
+    if n < 4:
+        return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(n, value))
+    kurtosis = max(map(_kurtosis, (a, b)))
     if kind != "pearson" or kurtosis <= HEAVY:
         return drawn
     heavy = (
@@ -92,23 +88,6 @@ def correlation(
     )
     note = "; ".join(filter(None, (drawn.note, heavy)))
     return msgspec.structs.replace(drawn, note=note)
-
-
-def complete(
-    named: dict[str, Values], groups: Groups | None, *, least: int = 2
-) -> tuple[list[Floats], Integers | None]:
-    """Return the columns over the items that have all values, and their groups.
-
-    The items come in an order that depends on nothing but themselves.
-    """
-    items = complete_items(named, groups, least=least)
-    for name, column in zip(named, items.columns, strict=True):
-        if np.ptp(column) == 0:
-            raise InputError(
-                f"{name} is {column[0]:g} on all {len(column)} items: "
-                "a column that never changes has no correlation"
-            )
-    return items.columns, items.groups
 
 
 def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
@@ -124,6 +103,25 @@ def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
     return math.copysign(1.0, value) if abs(value) > 1 - 1e-12 else value
 
 
+def _check_kind(kind: str) -> None:
+    if kind not in NAMES:
+        raise InputError(f"kind={kind!r}{did_you_mean(kind, NAMES)}")
+
+
+def _kurtosis(column: Floats) -> float:
+    centred = column - column.mean()
+    return float((centred**4).mean() / (centred**2).mean() ** 2)
+
+
+def _small(n: int, value: float) -> str | None:
+    """Return the note of an interval from few items."""
+    if n < 4:
+        return f"{plural(n, 'item bounds', 'items bound')} no correlation" + (
+            ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
+        )
+    return few_units(n, "items")
+
+
 def analytic_interval(
     x: Floats, y: Floats, *, kind: Kind, value: float, level: float, covariates: int = 0
 ) -> tuple[float, float, str]:
@@ -131,39 +129,47 @@ def analytic_interval(
     n = len(x)
     if n < 4:
         return -1.0, 1.0, "no bound from fewer than four items"
-    most = _most(n, kind)
+    # One less half the least step a rank correlation of n items can make: without this the
+    # interval of a perfect order of a handful of systems would have no width.
+    most = 1 - (2 / (n * n - n) if kind == "kendall" else 3 / (n**3 - n))
     if kind == "pearson":
-        return *fisher(value, 1 / (n - 3), most, level), "Fisher z"
-    if kind == "spearman":
-        variance = (1 + value**2 / 2) / (n - covariates - 3)
-        return *fisher(value, variance, most, level), "Fisher z, Bonett-Wright error"
-    error = kendall_error(x, y, tau=value)
-    variance = (error / (1 - min(abs(value), most) ** 2)) ** 2
-    if abs(value) > most:
-        # A perfect order shows no spread; the normal-theory variance of Fieller, Hartley and
-        # Pearson (1957) is taken instead.
-        variance = 0.437 / max(1, n - 4)
-    # The error is estimated from the items, hence Student's quantile instead of the normal one.
-    wide = float(scipy_module("special").stdtrit(n - 2, 0.5 + level / 2))
-    variance *= (wide / NormalDist().inv_cdf(0.5 + level / 2)) ** 2
-    return *fisher(value, variance, most, level), "Fisher z, delta-method error"
-
-
-def fisher(value: float, variance: float, most: float, level: float) -> tuple[float, float]:
-    """Return the bounds of a correlation whose Fisher z has the given variance."""
+        variance, how = 1 / (n - 3), "Fisher z"
+    elif kind == "spearman":
+        variance, how = (1 + value**2 / 2) / (n - covariates - 3), "Fisher z, Bonett-Wright error"
+    else:
+        how = "Fisher z, delta-method error"
+        error = kendall_error(x, y, tau=value)
+        variance = (error / (1 - min(abs(value), most) ** 2)) ** 2
+        if abs(value) > most:
+            # A perfect order shows no spread; the normal-theory variance of Fieller, Hartley and
+            # Pearson (1957) is taken instead.
+            variance = 0.437 / max(1, n - 4)
+        # The error is estimated from the items, hence Student's quantile, not the normal one.
+        wide = float(scipy_module("special").stdtrit(n - 2, 0.5 + level / 2))
+        variance *= (wide / NormalDist().inv_cdf(0.5 + level / 2)) ** 2
     half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance)
     z = math.atanh(clamp(value, -most, most))
-    low, high = math.tanh(z - half), math.tanh(z + half)
-    return (min(low, value), max(high, value))
+    return min(math.tanh(z - half), value), max(math.tanh(z + half), value), how
 
 
-def _most(n: int, kind: Kind) -> float:
-    """Return 1 less half the least step a rank correlation of n items can make.
+def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
+    """Return the standard error of tau-b, free of any assumed distribution.
 
-    A perfect order of a handful of systems says little of the next system; without this its
-    interval would have no width.
+    The delta method on the per-item counts of agreeing and tied pairs (Brown and Benedetti, 1977).
     """
-    return 1 - (2 / (n * n - n) if kind.startswith("kendall") else 3 / (n**3 - n))
+    n = len(x)
+    # For each item how many others agree with it in order, less those that disagree.
+    rows = np.array_split(np.arange(n), 1 + n**2 // BLOCK)
+    signs = (np.sign(x[part, None] - x) * np.sign(y[part, None] - y) for part in rows)
+    agree = np.concatenate([sign.sum(axis=1) for sign in signs])
+    untied = []
+    for column in (x, y):
+        _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+        untied.append(n - np.asarray(counts[codes], np.float64))
+    total = [float(column.sum()) for column in untied]
+    share = (untied[0] / total[0] + untied[1] / total[1]) / 2
+    influence = 2 * (agree / math.sqrt(total[0] * total[1]) - tau * share)
+    return math.sqrt(float(influence @ influence) * n / (n - 1))
 
 
 def partial_correlation(
@@ -171,21 +177,19 @@ def partial_correlation(
     y: Values,
     covariates: Sequence[Values],
     *,
-    kind: Literal["pearson", "spearman"] = "spearman",
     groups: Groups | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """Return the correlation of what the covariates leave of two columns, -1 to 1.
+    """Return Spearman's correlation of what the covariates leave of two columns, -1 to 1.
 
-    Spearman's is the partial correlation of the ranks. Intervals as for :func:`correlation`,
-    with one item fewer per covariate in the analytic ones; ``level`` and ``seed`` too.
+    It is the partial correlation of the ranks. Intervals as for :func:`correlation`, with one
+    item fewer per covariate in the analytic one; ``level`` and ``seed`` too.
 
     Args:
         x: One value per item.
         y: The other column.
         covariates: Columns to hold constant, such as the length of the reply.
-        kind: ``pearson`` or ``spearman``.
         groups: Conversation of each item.
 
     Raises:
@@ -193,21 +197,19 @@ def partial_correlation(
             determined by the covariates.
     """
     check_level(level)
-    if kind not in ("pearson", "spearman"):
-        raise InputError(f"kind={kind!r}: a partial correlation is 'pearson' or 'spearman'")
     named = {"x": x, "y": y}
     named |= {f"covariates[{i}]": column for i, column in enumerate(covariates)}
     k = len(covariates)
-    columns, codes = complete(named, groups, least=k + 4)
+    columns, codes = complete_items(named, groups, least=k + 4, varying=True)
     n = len(columns[0])
-    statistic = weighted.partial(np.stack(columns, axis=1), kind)
+    statistic = _partial_ranks(columns)
     value = float(statistic(np.ones((1, n)))[0, 0])
     if math.isnan(value):
         raise InputError("a column is determined by the others: no partial correlation is defined")
-    what = f"partial {NAMES[kind]} given {k} covariate{'s' * (k != 1)}"
-    if kind == "spearman" and codes is None:
+    what = f"partial Spearman given {plural(k, 'covariate')}"
+    if codes is None:
         low, high, how = analytic_interval(
-            *columns[:2], kind=kind, value=value, level=level, covariates=k
+            *columns[:2], kind="spearman", value=value, level=level, covariates=k
         )
         return Estimate(value, low, high, level, n, f"{what}, {how}", note=_small(n, value))
     return resampled_estimate(
@@ -247,62 +249,215 @@ def correlation_within(
         if len(members) > 1 and np.ptp(a[members]) > 0 and np.ptp(b[members]) > 0:
             values.append(correlation_value(a[members], b[members], kind))
             n += len(members)
+    used = len(values)
     if not values:
         raise InputError(f"none of {total} contexts has two items that differ in x and in y")
     mean = float(np.mean(values))
     low = high = None
-    notes = [few_units(len(values), "contexts")]
-    if len(values) < total:
-        left_out = total - len(values)
-        notes.insert(0, f"{left_out} of {total} contexts left out: a column is constant")
-    if len(values) > 1:
-        quantile = float(scipy_module("special").stdtrit(len(values) - 1, 0.5 + level / 2))
-        half = quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    left_out = f"{total - used} of {total} contexts left out: a column is constant"
+    notes = [left_out if used < total else None, few_units(used, "contexts")]
+    if used > 1:
+        quantile = float(scipy_module("special").stdtrit(used - 1, 0.5 + level / 2))
+        half = quantile * float(np.std(values, ddof=1)) / math.sqrt(used)
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     else:
         notes.append("one context alone says nothing of the spread")
-    what = f"mean over {len(values)} contexts of {NAMES[kind]}, Student's t"
-    note = "; ".join(filter(None, notes)) or None
-    return Estimate(mean, low, high, level, n, what, len(values), note)
+    what = f"mean over {used} contexts of {NAMES[kind]}, Student's t"
+    return Estimate(mean, low, high, level, n, what, used, "; ".join(filter(None, notes)) or None)
 
 
-def _check_kind(kind: str) -> None:
-    if kind not in NAMES:
-        raise InputError(f"kind={kind!r}{did_you_mean(kind, NAMES)}")
+class SystemLevel(NamedTuple):
+    """A metric judged by the means of systems.
 
-
-def _kurtosis(column: Floats) -> float:
-    centred = column - column.mean()
-    return float((centred**4).mean() / (centred**2).mean() ** 2)
-
-
-def _small(n: int, value: float) -> str | None:
-    if n < 4:
-        return f"{plural(n, 'item bounds', 'items bound')} no correlation" + (
-            ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
-        )
-    return few_units(n, "items")
-
-
-def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
-    """Return the standard error of tau-b, free of any assumed distribution.
-
-    The delta method on the per-item counts of agreeing and tied pairs (Brown and Benedetti, 1977).
+    Attributes:
+        metric: Mean of the metric per system.
+        correlation: Correlation of the means with the mean ratings. Its interval treats the
+            systems as drawn from all possible ones, so it is wide for a handful of them.
+        accuracy: Share of system pairs that the metric puts in the order of the ratings. Its
+            interval resamples the items of each system and holds the systems as they are.
     """
-    n = len(x)
-    agree = _agreeing(x, y)
-    untied = []
-    for column in (x, y):
-        _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
-        untied.append(n - np.asarray(counts[codes], np.float64))
-    total = [float(column.sum()) for column in untied]
-    share = (untied[0] / total[0] + untied[1] / total[1]) / 2
-    influence = 2 * (agree / math.sqrt(total[0] * total[1]) - tau * share)
-    return math.sqrt(float(influence @ influence) * n / (n - 1))
+
+    metric: dict[str, float]
+    correlation: Estimate
+    accuracy: Estimate
 
 
-def _agreeing(x: Floats, y: Floats) -> Floats:
-    """Return for each item how many others agree with it in order, less those that disagree."""
-    rows = np.array_split(np.arange(len(x)), 1 + len(x) ** 2 // BLOCK)
-    signs = (np.sign(x[part, None] - x) * np.sign(y[part, None] - y) for part in rows)
-    return np.concatenate([sign.sum(axis=1) for sign in signs])
+def system_level(
+    metric: Values,
+    human: Values,
+    systems: Groups,
+    *,
+    kind: Kind = "pearson",
+    level: float = 0.95,
+    seed: int = 0,
+) -> SystemLevel:
+    """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
+
+    Two systems always correlate with -1 or 1: the interval then spans everything.
+
+    Args:
+        metric: One value per item.
+        human: The ratings of the same items.
+        systems: The system that produced each item.
+        kind: As in :func:`~grice.stats.correlation`.
+        level: Confidence level.
+        seed: Seed of the resamples.
+
+    Raises:
+        InputError: If there are fewer than two systems, or all means are the same.
+    """
+    check_level(level)
+    labels = list(systems)
+    codes = group_codes(labels, len(metric))
+    columns = {"metric": metric, "human": human, "system": codes.astype(np.float64)}
+    (x, y, code), _ = complete_items(columns, None)
+    present = np.unique(code)
+    count = len(present)
+    if count < 2:
+        raise InputError(f"{count} system with both values; at least two are needed")
+    name_of = {int(code): str(label) for code, label in zip(codes, labels, strict=True)}
+    member = (code[:, None] == present).astype(np.float64)
+    first, second = ((column @ member) / member.sum(axis=0) for column in (x, y))
+    for name, means in (("metric", first), ("human", second)):
+        if np.ptp(means) == 0:
+            raise InputError(f"the mean of {name} is {means[0]:g} for every system")
+    value = correlation_value(first, second, kind)
+    low, high, how = analytic_interval(first, second, kind=kind, value=value, level=level)
+    note = few_units(count, "systems")
+    if count < 4:
+        note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
+    what = f"{NAMES[kind]} of system means, {how}"
+    a, b = np.triu_indices(count, 1)
+
+    def right_order(weights: Floats) -> Floats:
+        size = weights @ member
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean_x = ((weights * x) @ member) / size
+            mean_y = ((weights * y) @ member) / size
+        same = np.sign(mean_x[:, a] - mean_x[:, b]) == np.sign(mean_y[:, a] - mean_y[:, b])
+        # A resample without a single item of some system has no order of all of them.
+        return np.where((size > 0).all(axis=1), same.mean(axis=1), np.nan)[:, None]
+
+    drawn = resample(right_order, len(x), kind="percentile", seed=seed)
+    return SystemLevel(
+        {name_of[int(code)]: float(mean) for code, mean in zip(present, first, strict=True)},
+        Estimate(value, low, high, level, count, what, note=note),
+        estimate(drawn, level=level, what="pairwise accuracy of systems"),
+    )
+
+
+# Statistics of weighted items, for many rows of weights at once: a weight of 2 means that the item
+# stands twice in the resample; ranks and ties are those of that resample.
+
+
+def weighted_correlations(columns: Floats, target: Floats, kind: Kind) -> Statistic:
+    """Return the statistic of the correlation of each column (items, k) with the target."""
+    makers = {"pearson": _pearson, "spearman": _spearman, "kendall": _kendall}
+    return makers[kind](columns, target)
+
+
+def _pearson(columns: Floats, target: Floats) -> Statistic:
+    x, y = _standard(columns), _standard(target[:, None])
+    k = x.shape[1]
+    moments = np.hstack([y, y * y, x, x * x, x * y])
+
+    def statistic(weights: Floats) -> Floats:
+        mean = (weights @ moments) / weights.sum(axis=1, keepdims=True)
+        mean_y, square_y = mean[:, :1], mean[:, 1:2]
+        mean_x, square_x = mean[:, 2 : 2 + k], mean[:, 2 + k : 2 + 2 * k]
+        product = mean[:, 2 + 2 * k :]
+        spread = (square_x - mean_x**2) * (square_y - mean_y**2)
+        return _ratio(product - mean_x * mean_y, np.sqrt(np.maximum(spread, 0)), 1e-12)
+
+    return statistic
+
+
+def _standard(columns: Floats) -> Floats:
+    # Sums of squares lose digits if the mean is far from zero.
+    centred = columns - columns.mean(axis=0)
+    scale = np.sqrt((centred**2).mean(axis=0))
+    return np.asarray(centred / np.where(scale > 0, scale, 1.0), np.float64)
+
+
+def _ratio(above: Floats, below: Floats, least: float) -> Floats:
+    values = np.full(above.shape, np.nan)
+    np.divide(above, below, out=values, where=below > least)
+    return np.asarray(np.clip(values, -1.0, 1.0))
+
+
+class _Levels(NamedTuple):
+    """A column as positions among its distinct values."""
+
+    codes: Integers
+    order: Integers
+    starts: Integers
+
+
+def _levels(column: Floats) -> _Levels:
+    codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
+    order = np.argsort(codes, kind="stable")
+    return _Levels(codes, order, np.flatnonzero(np.diff(codes[order], prepend=-1)))
+
+
+def _centred_ranks(levels: _Levels, weights: Floats) -> tuple[Floats, Floats]:
+    """Return mid-ranks less their mean per item (rows, items), and their sum of squares (rows,)."""
+    held = np.add.reduceat(weights[:, levels.order], levels.starts, axis=1)
+    ranks = np.cumsum(held, axis=1) - held / 2
+    ranks -= weights.sum(axis=1, keepdims=True) / 2
+    return ranks[:, levels.codes], np.einsum("ij,ij->i", held, ranks**2)
+
+
+def _spearman(columns: Floats, target: Floats) -> Statistic:
+    y = _levels(target)
+    xs = [_levels(column) for column in columns.T]
+
+    def statistic(weights: Floats) -> Floats:
+        ranks_y, squares_y = _centred_ranks(y, weights)
+        ranks_y *= weights
+        values = np.empty((len(weights), len(xs)))
+        for k, x in enumerate(xs):
+            ranks_x, squares_x = _centred_ranks(x, weights)
+            product = np.einsum("ij,ij->i", ranks_x, ranks_y)
+            values[:, k] = _ratio(product, np.sqrt(squares_x * squares_y), 1e-9)
+        return values
+
+    return statistic
+
+
+def _kendall(columns: Floats, target: Floats) -> Statistic:
+    tau = scipy_module("stats").kendalltau
+
+    def statistic(weights: Floats) -> Floats:
+        values = np.empty((len(weights), columns.shape[1]))
+        for row, weight in enumerate(weights.astype(np.int64)):
+            drawn, ordered = np.repeat(columns, weight, axis=0), np.repeat(target, weight)
+            values[row] = [tau(column, ordered).statistic for column in drawn.T]
+        return values
+
+    return statistic
+
+
+def _partial_ranks(columns: Sequence[Floats]) -> Statistic:
+    """Return the statistic of the rank correlation of columns 0 and 1 given all others."""
+    k = len(columns)
+    levels = [_levels(column) for column in columns]
+
+    def statistic(weights: Floats) -> Floats:
+        ranks = [_centred_ranks(level, weights)[0] for level in levels]
+        matrix = np.empty((len(weights), k, k))
+        for a, b in zip(*np.triu_indices(k), strict=True):
+            product = np.einsum("ij,ij,ij->i", weights, ranks[a], ranks[b])
+            matrix[:, a, b] = matrix[:, b, a] = product
+        scale = np.sqrt(np.maximum(np.einsum("iaa->ia", matrix), 0))
+        usable = (scale > 1e-9).all(axis=1)
+        values = np.full((len(weights), 1), np.nan)
+        unit = matrix[usable] / (scale[usable, :, None] * scale[usable, None, :])
+        # The correlation of what is left is read off the inverse; a column that the others
+        # determine has none.
+        firm = np.linalg.eigvalsh(unit)[:, 0] > 1e-10 if len(unit) else np.zeros(0, bool)
+        inverse = np.linalg.inv(unit[firm])
+        rows = np.flatnonzero(usable)[firm]
+        values[rows, 0] = -inverse[:, 0, 1] / np.sqrt(inverse[:, 0, 0] * inverse[:, 1, 1])
+        return np.asarray(np.clip(values, -1.0, 1.0))
+
+    return statistic

@@ -13,7 +13,6 @@ from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
-    Integers,
     Values,
     check_bounds,
     check_level,
@@ -48,7 +47,6 @@ def prediction_powered_mean(
     *,
     groups: Groups | None = None,
     unlabelled_groups: Groups | None = None,
-    weight: float | None = None,
     bounds: Bounds | None = None,
     level: float = 0.95,
 ) -> PoweredMean:
@@ -65,33 +63,36 @@ def prediction_powered_mean(
         unlabelled: The metric on the other items.
         groups: Conversation of each labelled item.
         unlabelled_groups: Conversation of each other item; a conversation may have both.
-        weight: A fixed weight, such as 1 for the method without tuning; None for the best.
         bounds: The lowest and the highest possible rating: mean and interval lie within them.
             Where Student's interval would not, it is Wilson's for as many independent ratings as
             would vary like this mean.
         level: Confidence level.
 
     Raises:
-        InputError: If there are fewer than three labels (or conversations with labels; two with
-            a fixed weight), no unlabelled item, only one of the two groups, or a label beyond the
-            bounds.
+        InputError: If there are fewer than three labels (or conversations with labels), no
+            unlabelled item, only one of the two groups, or a label beyond the bounds.
     """
     check_level(level)
     y, f = columns_of(labels=labels, predicted=predicted)
     (other,) = columns_of(unlabelled=unlabelled)
-    codes, other_codes = _codes(groups, unlabelled_groups, len(y), len(other))
+    n, both = len(y), len(y) + len(other)
+    joint = np.arange(both)
+    if groups is not None and unlabelled_groups is not None:
+        joint = group_codes([*groups, *unlabelled_groups], both)
+        group_codes(groups, n)  # refuses another number
+    elif groups is not unlabelled_groups:
+        raise InputError("give both groups and unlabelled_groups, or neither")
     check_bounds(y, bounds)
-    complete = ~(np.isnan(y) | np.isnan(f))
-    y, f, codes = y[complete], f[complete], codes[complete]
-    held = ~np.isnan(other)
-    other, other_codes = other[held], other_codes[held]
+    complete, held = ~(np.isnan(y) | np.isnan(f)), ~np.isnan(other)
+    codes, other_codes = joint[:n][complete], joint[n:][held]
+    y, f, other = y[complete], f[complete], other[held]
     units = len(np.unique(codes))
     # The weight is fitted to the labels and takes one degree of freedom.
-    freedom = units - (1 if weight is not None else 2)
+    freedom = units - 2
     if freedom < 1 or not len(other):
         raise InputError(
             f"{units} labelled {'items' if groups is None else 'conversations'} and {len(other)} "
-            "unlabelled items; at least three (two with a fixed weight) and one are needed"
+            "unlabelled items; at least three and one are needed"
         )
     total = int(max(codes.max(), other_codes.max())) + 1
     # Contribution of each conversation to the error of the three means; they add up.
@@ -101,15 +102,14 @@ def prediction_powered_mean(
     # The weight of least variance: the regression of the labels' error on the gap's.
     gap = share_f - share_other
     square = float(gap @ gap)
-    best = float(share_y @ gap) / square if square > 0 else 0.0
-    used = best if weight is None else float(weight)
-    value = float(y.mean() + used * (other.mean() - f.mean()))
-    error = _error(share_y - used * gap, units, freedom)
-    alone = _error(share_y, units, units - 1)
+    weight = float(share_y @ gap) / square if square > 0 else 0.0
+    value = float(y.mean() + weight * (other.mean() - f.mean()))
     clusters = None if groups is None else units
     note = few_units(units, "labels" if groups is None else "labelled conversations")
 
-    def estimate(value: float, error: float, freedom: int, what: str) -> Estimate:
+    def estimated(value: float, shares: Floats, freedom: int, what: str) -> tuple[Estimate, float]:
+        """Return an estimate and its standard error."""
+        error = math.sqrt(units / freedom * float(shares @ shares))
         quantile = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2))
         low, high = value - quantile * error, value + quantile * error
         if bounds is not None:
@@ -118,36 +118,14 @@ def prediction_powered_mean(
             if low < bounds[0] or high > bounds[1] or value in bounds:
                 value = clamp(value, *bounds)
                 low, high = bounded_interval(value, error**2, quantile, units, level, bounds)
-        return Estimate(value, low, high, level, len(y), what, clusters, note)
+        return Estimate(value, low, high, level, len(y), what, clusters, note), error
 
-    powered = f"prediction-powered mean with {len(other)} unlabelled items"
-    return PoweredMean(
-        estimate(value, error, freedom, powered),
-        estimate(float(y.mean()), alone, units - 1, "mean of the labels, Student's t"),
-        used,
-        len(y) * (alone / error) ** 2 if error > 0 else math.inf,
-    )
-
-
-def _codes(
-    groups: Groups | None, unlabelled_groups: Groups | None, n: int, others: int
-) -> tuple[Integers, Integers]:
-    if groups is None and unlabelled_groups is None:
-        return np.arange(n), np.arange(n, n + others)
-    if groups is None or unlabelled_groups is None:
-        raise InputError("give both groups and unlabelled_groups, or neither")
-    first, second = list(groups), list(unlabelled_groups)
-    if (len(first), len(second)) != (n, others):
-        raise InputError(
-            f"one conversation per item is needed: {n} labelled and {others} unlabelled items, "
-            f"{len(first)} and {len(second)} conversations"
-        )
-    codes = group_codes([*first, *second], n + others)
-    return codes[:n], codes[n:]
-
-
-def _error(shares: Floats, units: int, freedom: int) -> float:
-    return math.sqrt(units / freedom * float(shares @ shares))
+    what = f"prediction-powered mean with {len(other)} unlabelled items"
+    powered, error = estimated(value, share_y - weight * gap, freedom, what)
+    what = "mean of the labels, Student's t"
+    alone, wider = estimated(float(y.mean()), share_y, units - 1, what)
+    worth = len(y) * (wider / error) ** 2 if error > 0 else math.inf
+    return PoweredMean(powered, alone, weight, worth)
 
 
 class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -219,7 +197,7 @@ def fit_human_scale(
     """
     check_level(level)
     low, high = scale
-    (x, y), conversations, _ = complete_items({"metric": metric, "human": human}, groups)
+    (x, y), conversations = complete_items({"metric": metric, "human": human}, groups)
     codes = np.arange(len(x)) if conversations is None else conversations
     units = int(codes.max(initial=-1)) + 1
     if units < 4:
@@ -232,10 +210,17 @@ def fit_human_scale(
     shapes = shaping[codes]
     knots, ratings = _rising(x[shapes], y[shapes])
     misses = np.abs(y[~shapes] - np.interp(x[~shapes], knots, ratings))
+    # Each conversation weighs the same, shared among its items; one more, unseen conversation is
+    # taken to lie outside any radius.
+    calibrating = joined(codes[~shapes])
+    sizes = np.bincount(calibrating)
+    weight = 1 / (sizes[calibrating] * (len(sizes) + 1))
+    order = np.argsort(misses, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(weight[order]), level - 1e-9))
     return HumanScale(
         tuple(map(float, knots)),
         tuple(map(float, ratings)),
-        _radius(misses, joined(codes[~shapes]), level),
+        float(misses[order[enough]]) if enough < len(misses) else None,
         level,
         float(low),
         float(high),
@@ -255,19 +240,3 @@ def _rising(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     inner = np.ones(len(knots), bool)
     inner[1:-1] = (ratings[1:-1] != ratings[:-2]) | (ratings[1:-1] != ratings[2:])
     return knots[inner], ratings[inner]
-
-
-def _radius(misses: Floats, codes: Integers, level: float) -> float | None:
-    """Return the smallest radius that holds enough calibration weight.
-
-    Each conversation weighs the same, shared among its items; one more, unseen conversation is
-    taken to lie outside any radius.
-    """
-    sizes = np.bincount(codes)
-    weight = 1 / (sizes[codes] * (len(sizes) + 1))
-    order = np.argsort(misses, kind="stable")
-    reached = np.cumsum(weight[order])
-    enough = int(np.searchsorted(reached, level - 1e-9))
-    if enough >= len(misses) or math.isinf(misses[order[enough]]):
-        return None
-    return float(misses[order[enough]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def check_level(level: float) -> None:
 
 
 def check_bounds(columns: Floats, bounds: Bounds | None) -> None:
-    """Refuse bounds that are none, or that a value lies beyond."""
+    """Refuse bounds in the wrong order, or that a value lies beyond."""
     if bounds is None:
         return
     least, most = bounds
@@ -39,31 +39,37 @@ def check_bounds(columns: Floats, bounds: Bounds | None) -> None:
         raise InputError(f"bounds={bounds}: {float(beyond[0]):g} lies beyond them")
 
 
-class Complete(NamedTuple):
-    """The items that have all values: one array per name, their groups, and all items' number."""
-
-    columns: list[Floats]
-    groups: Integers | None
-    total: int
-
-
 def complete_items(
-    named: Mapping[str, Values], groups: Groups | None, *, least: int = 0
-) -> Complete:
-    """Return the columns over the items that have all values, and their groups."""
+    named: Mapping[str, Values],
+    groups: Groups | None,
+    *,
+    least: int = 0,
+    varying: bool = False,
+) -> tuple[list[Floats], Integers | None]:
+    """Return the columns over the items that have all values, and their groups.
+
+    The items are sorted by their values and groups: resampling numbers them, so the same items
+    give the same interval however they were listed. ``varying`` refuses constant columns.
+    """
     columns = columns_of(**named)
     total = len(columns[0])
-    kept = ~np.isnan(np.stack(columns)).any(axis=0)
-    codes = None if groups is None else joined(group_codes(groups, total)[kept])
-    columns = [column[kept] for column in columns]
-    if len(columns[0]) < least:
+    complete = ~np.isnan(np.stack(columns)).any(axis=0)
+    codes = None if groups is None else joined(group_codes(groups, total)[complete])
+    columns = [column[complete] for column in columns]
+    n = len(columns[0])
+    if n < least:
         raise InputError(
-            f"{len(columns[0])} of {total} items have a value of {' and '.join(named)}; "
+            f"{n} of {total} items have a value of {' and '.join(named)}; "
             f"at least {least} are needed"
         )
-    order = ordered(columns, codes)
-    columns = [column[order] for column in columns]
-    return Complete(columns, None if codes is None else codes[order], total)
+    for name, column in zip(named, columns, strict=True):
+        if varying and np.ptp(column) == 0:
+            raise InputError(
+                f"{name} is {column[0]:g} on all {n} items: "
+                "a column that never changes has no correlation"
+            )
+    order = np.lexsort(columns if codes is None else [*columns, codes])
+    return [column[order] for column in columns], None if codes is None else codes[order]
 
 
 def columns_of(**named: Values) -> list[Floats]:
@@ -109,12 +115,3 @@ def group_codes(groups: Groups, n: int) -> Integers:
 def joined(codes: Integers) -> Integers:
     """Return the same groups numbered without gaps."""
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
-
-
-def ordered(columns: Sequence[Floats], groups: Integers | None) -> Integers:
-    """Return an order of the items that depends on their values and groups alone.
-
-    Resampling numbers the items: the same items give the same interval however they were listed.
-    """
-    keys = [*columns] if groups is None else [*columns, groups]
-    return np.lexsort(keys)

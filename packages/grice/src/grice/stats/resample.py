@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.stats.estimate import Estimate, few_units, scipy_module
+from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import Floats, Integers, check_level
 
 if TYPE_CHECKING:
@@ -38,11 +38,7 @@ BATCHES = 500
 
 
 class Resampled(NamedTuple):
-    """A statistic on the data and on resamples of it.
-
-    Attributes:
-        draws: One row per resample, or per part left out, shape (rows, k); NaN where undefined.
-    """
+    """A statistic on the data, shape (k,), and on resamples of it, shape (rows, k)."""
 
     values: Floats
     draws: Floats
@@ -59,17 +55,33 @@ def resample(
     groups: Integers | None = None,
     kind: ResamplingKind = "jackknife",
     seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Resampled:
     """Return the statistic on the data and on resamples of items, or of whole groups."""
     values = statistic(np.ones((1, n)))[0]
     units = n if groups is None else int(groups.max()) + 1
-    if units < 2:  # with the only conversation drawn or left out there is nothing to learn
-        draws = np.empty((0, len(values)))
-    elif kind == "jackknife":
-        draws = jackknife(statistic, n, groups=groups, seed=seed)
-    else:
-        draws = bootstrap(statistic, n, groups=groups, resamples=RESAMPLES, seed=seed)
-    return Resampled(values, draws, kind, n, None if groups is None else units, seed)
+    rng = np.random.default_rng(seed)
+    draws = [np.empty((0, len(values)))]
+    if units > 1:  # with the only conversation drawn or left out there is nothing to learn
+        parts = min(units, BATCHES) if kind == "jackknife" else resamples
+        # Units are put into batches at random: neighbours in a sorted list are alike.
+        batch = rng.permutation(units) % parts if kind == "jackknife" else None
+        for rows in _blocks(parts, n):
+            if batch is None:
+                drawn = (rng.integers(0, units, units) for _ in rows)
+                weights = np.stack([np.bincount(unit, minlength=units) for unit in drawn])
+            else:
+                weights = (batch != np.asarray(rows)[:, None]).astype(np.int64)
+            items = weights if groups is None else weights.take(groups, axis=1)
+            draws.append(statistic(items.astype(np.float64)))
+    drawn_of = None if groups is None else units
+    return Resampled(values, np.concatenate(draws), kind, n, drawn_of, seed)
+
+
+def _blocks(rows: int, n: int) -> Iterator[range]:
+    step = max(1, BLOCK // max(1, n))
+    for start in range(0, rows, step):
+        yield range(start, min(rows, start + step))
 
 
 def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled:
@@ -79,39 +91,6 @@ def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled
     return drawn._replace(
         values=values[first] - values[second], draws=draws[:, first] - draws[:, second]
     )
-
-
-def bootstrap(
-    statistic: Statistic, n: int, *, groups: Integers | None, resamples: int, seed: int
-) -> Floats:
-    """Return the statistic on random resamples, shape (resamples, k)."""
-    rng = np.random.default_rng(seed)
-    units = n if groups is None else int(groups.max()) + 1
-
-    def draw() -> Floats:
-        drawn = np.bincount(rng.integers(0, units, units), minlength=units)
-        return np.asarray(drawn if groups is None else drawn[groups], np.float64)
-
-    return np.concatenate(
-        [statistic(np.stack([draw() for _ in rows])) for rows in _blocks(resamples, n)]
-    )
-
-
-def jackknife(statistic: Statistic, n: int, *, groups: Integers | None, seed: int) -> Floats:
-    """Return the statistic with each item, conversation or batch of them left out in turn."""
-    units = n if groups is None else int(groups.max()) + 1
-    parts = min(units, BATCHES)
-    # Units are put into batches at random: neighbours in a sorted list are alike.
-    batch = np.random.default_rng(seed).permutation(units) % parts
-    part = batch if groups is None else batch[groups]
-    kept = (part != np.asarray(rows)[:, None] for rows in _blocks(parts, n))
-    return np.concatenate([statistic(rows.astype(np.float64)) for rows in kept])
-
-
-def _blocks(rows: int, n: int) -> Iterator[range]:
-    step = max(1, BLOCK // max(1, n))
-    for start in range(0, rows, step):
-        yield range(start, min(rows, start + step))
 
 
 def estimate(
@@ -129,20 +108,20 @@ def estimate(
     draws = resampled.draws[:, column]
     units = resampled.n if resampled.groups is None else resampled.groups
     unit = "items" if resampled.groups is None else "conversations"
+    low: float | None
+    high: float | None
     if units < 2:
-        low, high, notes = None, None, ["one conversation alone says nothing of the spread"]
+        low, high, note = None, None, "one conversation alone says nothing of the spread"
     elif resampled.kind == "jackknife":
-        low, high, notes = _jackknife_bounds(value, draws, level, bounded, resampled.n)
+        low, high, note = _jackknife_bounds(value, draws, level, bounded, resampled.n)
         what = f"{what}, jackknife over {unit}, Student's t"
         if len(draws) < units:
             what += f" over {len(draws)} random parts, seed {resampled.seed}"
     else:
-        low, high, notes = _bootstrap_bounds(value, draws, level)
+        low, high, note = _bootstrap_bounds(value, draws, level)
         what += f", percentile bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}"
-    if few := few_units(units, unit):
-        notes.append(few)
-    note = "; ".join(notes) or None
-    return Estimate(value, low, high, level, resampled.n, what, resampled.groups, note)
+    notes = "; ".join(filter(None, (note, few_units(units, unit)))) or None
+    return Estimate(value, low, high, level, resampled.n, what, resampled.groups, notes)
 
 
 def resampled_estimate(
@@ -151,33 +130,35 @@ def resampled_estimate(
     what: str,
     *,
     groups: Integers | None = None,
-    kind: ResamplingKind = "jackknife",
     level: float = 0.95,
     seed: int = 0,
     value: float | None = None,
     bounded: Bounded = "no",
 ) -> Estimate:
-    """Return a statistic of one column with its interval."""
-    drawn = resample(statistic, n, groups=groups, kind=kind, seed=seed)
+    """Return a statistic of one column with its interval by jackknife."""
+    drawn = resample(statistic, n, groups=groups, seed=seed)
     return estimate(drawn, level=level, what=what, value=value, bounded=bounded)
 
 
-Bounds: TypeAlias = "tuple[float | None, float | None, list[str]]"
+Interval: TypeAlias = "tuple[float | None, float | None, str]"
+"""Low and high end, and a note."""
 
 
-def _jackknife_bounds(value: float, left_out: Floats, level: float, bounded: str, n: int) -> Bounds:
+def _jackknife_bounds(
+    value: float, left_out: Floats, level: float, bounded: Bounded, n: int
+) -> Interval:
     """Return Student's interval with the error of leaving each part out (Tukey 1958).
 
     The error is itself uncertain, the more so the more a few parts decide it: the degrees of
     freedom are those of a variance with the kurtosis that the parts show (Satterthwaite 1946).
     """
     if not np.isfinite(left_out).all():
-        return None, None, ["undefined where a part is left out: no interval"]
+        return None, None, "undefined where a part is left out: no interval"
     centre = value
     if bounded == "correlation":
         most = 1 - 3 / (n**3 - n)
         left_out = np.arctanh(np.clip(left_out, -most, most))
-        centre = math.atanh(min(most, max(-most, value)))
+        centre = math.atanh(clamp(value, -most, most))
     parts = len(left_out)
     squares = (left_out - left_out.mean()) ** 2
     error = math.sqrt((parts - 1) / parts * float(squares.sum()))
@@ -191,22 +172,22 @@ def _jackknife_bounds(value: float, left_out: Floats, level: float, bounded: str
         low, high = min(value, math.tanh(low)), max(value, math.tanh(high))
     elif bounded != "no":
         low, high = max(low, 0.0) if bounded == "share" else low, min(1.0, high)
-    if half <= 1e-9 * max(1.0, abs(centre)):
-        return low, high, ["leaving parts out changes nothing: the interval has no width"]
-    return low, high, []
+    flat = half <= 1e-9 * max(1.0, abs(centre))
+    note = "leaving parts out changes nothing: the interval has no width" if flat else ""
+    return low, high, note
 
 
-def _bootstrap_bounds(value: float, draws: Floats, level: float) -> Bounds:
+def _bootstrap_bounds(value: float, draws: Floats, level: float) -> Interval:
     defined = draws[np.isfinite(draws)]
-    if len(defined) < len(draws) / 2:
-        return None, None, ["undefined on most resamples: no interval"]
+    undefined = len(draws) - len(defined)
+    if undefined > len(draws) / 2:
+        return None, None, "undefined on most resamples: no interval"
     # A resampled sum can miss the value by rounding; the bounds never exclude it for that.
     if np.ptp(defined) <= 1e-9 * max(1.0, abs(value)):
-        return value, value, ["every resample gives the same value: the interval has no width"]
+        return value, value, "every resample gives the same value: the interval has no width"
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    undefined = len(draws) - len(defined)
-    notes = [f"undefined on {undefined} of {len(draws)} resamples"] if undefined else []
-    return float(low), float(high), notes
+    note = f"undefined on {undefined} of {len(draws)} resamples" if undefined else ""
+    return float(low), float(high), note
 
 
 def random_signs(
@@ -214,8 +195,8 @@ def random_signs(
 ) -> tuple[Floats, str]:
     """Return the statistic under random signs per unit, and how they were made.
 
-    A sign of -1 swaps the two systems on a unit. With few units all patterns are gone through,
-    which makes the test exact; otherwise the data as they came count as one of the patterns.
+    A sign of -1 swaps the two systems on a unit. With few units all patterns are tried, which
+    makes the test exact; otherwise the data as they came count as one of the patterns.
     """
     if units <= 60 and 2**units <= permutations:
         patterns = (np.arange(2**units)[:, None] >> np.arange(units)[None, :]) & 1

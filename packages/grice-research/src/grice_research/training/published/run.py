@@ -14,7 +14,7 @@ from grice.errors import InputError
 from grice.files import make_folder, write_text
 from grice.models.folder import check_folder, write_card
 from grice.models.loader import find_model_type
-from grice.stats.systems import proportion
+from grice.stats.comparison import proportion
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
 from grice_research.training.published.course import CURVE, Course, drawn_curve, write_curve
 from grice_research.training.published.examples import read_examples

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import inspect
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
+from scipy.stats import binomtest
 
+import grice.stats
 from grice import stats
-from grice.errors import InputError
-from grice.stats import Comparison, Estimate
+from grice.errors import GriceError, InputError
+from grice.stats import Comparison, Estimate, estimate
+from grice.stats.comparison import proportion
 
 
 def paired(n, gap, seed=0, noise=0.5):
@@ -165,7 +171,6 @@ def test_power_is_that_of_the_t_test_in_cohens_table():
     needed = stats.items_needed(gap, np.zeros(20), difference=0.5)
     assert needed.total == 32
     assert (needed.now, needed.more) == (20, 12)
-    assert str(needed) == "about 12 more items are needed for a difference of 0.5 (80 % power)"
     assert stats.items_needed(gap, np.zeros(20), difference=needed.detectable).more <= 1
 
 
@@ -177,7 +182,7 @@ def test_power_counts_conversations():
     )
     assert (copied.now, copied.unit) == (40, "conversations")
     assert copied.total == pytest.approx(alone.total, rel=0.01)
-    assert "enough" in str(stats.items_needed(a, b, difference=10))
+    assert stats.items_needed(a, b, difference=10).more == 0
     for options, message in (
         ({"difference": 0}, "above 0"),
         ({"difference": 1, "power": 80}, "power=80"),
@@ -209,3 +214,100 @@ def test_bounds_that_the_values_break_are_refused(values, bounds, message):
         stats.mean(values, bounds=bounds)
     with pytest.raises(InputError, match=message):
         stats.compare_systems({"a": values, "b": values}, bounds=bounds)
+
+
+# Shares
+
+
+def test_single_items_get_wilsons_interval_but_for_few_degrees_of_freedom():
+    estimate = proportion([1.0] * 40 + [0.0] * 960, [1] * 1000)
+    wilson = binomtest(40, 1000).proportion_ci(method="wilson")
+    assert estimate.value == 0.04
+    assert estimate.low == pytest.approx(wilson.low, abs=3e-4)
+    assert estimate.high == pytest.approx(wilson.high, abs=3e-4)
+
+
+def test_one_conversation_has_no_interval_and_none_has_no_share():
+    assert proportion([1.0], [4]).low is None
+    assert proportion([0.0], [0]) is None
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.1, 0.5, 0.9])
+def test_coverage_among_clustered_items(mean):
+    """Beta-binomial conversations of 4 replies, correlation 0.25 within."""
+    rng = np.random.default_rng(0)
+    runs, inside = 1500, 0
+    for _ in range(runs):
+        rates = rng.beta(mean * 3, (1 - mean) * 3, 80)
+        estimate = proportion(list(rng.binomial(4, rates)), [4] * 80)
+        inside += estimate.low <= mean <= estimate.high
+    assert 0.93 <= inside / runs <= 0.985
+
+
+# Mistakes seen in other tools
+
+
+def test_not_rejecting_is_never_called_equal():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=15)
+    b = a + rng.normal(size=15)
+    [comparison] = stats.compare_systems({"a": a, "b": b}).comparisons
+    assert comparison.verdict == "no significant difference"
+    text = repr(stats.compare_systems({"a": a, "b": b})).lower()
+    assert not any(word in text for word in ("equal", "same", "no difference", "identical"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y, **k: stats.compare_correlations({"a": x, "b": x - y}, y, **k),
+        lambda x, y, **k: stats.correlation(x, y, groups=range(len(x)), **k),
+        lambda x, y, **k: stats.partial_correlation(x, y, [x**2], groups=range(len(x)), **k),
+        lambda x, y, **k: stats.system_level(x, y, [i % 4 for i in range(len(x))], **k),
+    ],
+)
+def test_resampling_is_seeded_and_says_so(call):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    y = x + rng.normal(size=600)
+    state = np.random.get_state()[1].tolist()
+    first, again, other = (call(x, y, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert "seed 1" in repr(first)
+    assert np.random.get_state()[1].tolist() == state
+
+
+def test_a_handful_of_systems_never_goes_without_interval():
+    metric = [0.1, 0.2, 0.3, 0.5, 0.4] * 20
+    human = [1, 2, 3, 4, 5] * 20
+    correlation = stats.system_level(metric, human, [0, 1, 2, 3, 4] * 20).correlation
+    assert correlation.value == pytest.approx(0.9)
+    assert correlation.low < 0.3
+    assert correlation.n == 5
+    assert correlation.note
+    two = stats.system_level(metric[:2], human[:2], ["a", "b"]).correlation
+    assert (two.value, two.low, two.high) == (1, -1, 1)
+
+
+def test_scipy_is_loaded_late_and_its_absence_explained(monkeypatch):
+    code = (
+        "import sys, grice.stats\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "grice.stats.correlation\n"
+        "assert 'numpy' in sys.modules and 'scipy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(GriceError, match=r'pip install "grice\[stats\]"'):
+        estimate.scipy_module("stats")
+
+
+def test_every_public_name_is_there_and_sorted():
+    assert grice.stats.__all__ == sorted(grice.stats.__all__)
+    for name in grice.stats.__all__:
+        member = getattr(stats, name)
+        assert inspect.isclass(member) or inspect.isfunction(member), name
+        assert member.__doc__
+    with pytest.raises(AttributeError, match="no attribute 'corelation'"):
+        stats.corelation  # noqa: B018
