@@ -176,9 +176,10 @@ def module_of(frame: FrameType) -> str:
 
 
 def importing(frame: FrameType | None) -> bool:
-    """Return whether a frame runs because a module of grice is imported."""
+    """Return whether a frame runs because a module is imported, one of a plug-in too."""
     while frame is not None:
-        if frame.f_code.co_name == "<module>" and module_of(frame):
+        name = str(frame.f_globals.get("__name__", ""))
+        if frame.f_code.co_name == "<module>" and name.startswith("grice"):
             return True
         frame = frame.f_back
     return False

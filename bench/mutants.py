@@ -25,7 +25,7 @@ from grice.stats.clusters import wilson_interval
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("stats", "scoring", "evaluation.gate")
-FIRST = "grice.scoring.items.*"
+FIRST = "grice.scoring.loaded.*"
 """A few changes that are quick to try: only a run makes the changes that one can draw from."""
 NOTICED = ("killed", "timeout", "segfault")
 MISSED = ("survived", "no tests")

@@ -22,7 +22,7 @@ from grice.cli import main as grice
 from grice.data import Conversation
 from grice.evaluation.review import review
 from grice.readers import read
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

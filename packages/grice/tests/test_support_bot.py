@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grice.readers import read
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,8 +10,7 @@ from grice.data import Triple, TripleEvidence
 from grice.errors import InputError
 from grice.knowledge.extraction import Exchange
 from grice.metrics.commonsense import cautious_score, commonsense
-from grice.scoring.items import responses
-from grice.scoring.loaded import load_metric
+from grice.scoring.loaded import load_metric, responses
 from grice.stats import compare_correlations, correlation, partial_correlation, system_level
 from grice_research.published import load_bench
 from grice_research.rows import Row

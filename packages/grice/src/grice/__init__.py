@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grice.errors import GriceError
     from grice.evaluation.review import review
     from grice.readers import read
-    from grice.report.batch import score_files
+    from grice.report import score_files
     from grice.scoring import load, score
 
 __version__ = "0.2.0"
@@ -39,7 +39,7 @@ _HOMES = {
     "GriceError": "errors",
     "read": "readers",
     "review": "evaluation.review",
-    "score_files": "report.batch",
+    "score_files": "report",
 }
 
 __all__ = [

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from grice.data import Conversation, Score
     from grice.evaluation.gate import GateResult
-    from grice.scoring.api import Grader, Talk
-    from grice.settings import Settings
+    from grice.scoring.api import Grader, Settings, Talk
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import Segment
+from grice.scoring.api import Scorer
 from grice.scoring.loaded import load_metric
-from grice.scoring.run import Scorer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from decoders import HIDDEN, LAYERS, write_folder

@@ -97,7 +97,7 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
 
     # The metric has no option of the preset, and so the same signature with it and without.
     with monkeypatch.context() as patch:
-        patch.setattr("grice.scoring.sink.ScoreFile.finish", stopped)
+        patch.setattr("grice.scoring.run.ScoreFile.finish", stopped)
         assert score(chat, "-o", out, metric="log_length") == 130
     assert score(chat, "-o", out, "--models", "short", metric="log_length") == 2
     assert "other metrics, models, options or inputs" in capsys.readouterr().err

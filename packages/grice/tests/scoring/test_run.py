@@ -25,9 +25,10 @@ from grice.errors import InputError, OutputError, RecordError
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.models.loader import ModelLoader
+from grice.scoring.api import Scorer
 from grice.scoring.loaded import LoadedMetric, load_metric
-from grice.scoring.run import Scorer, run
-from grice.scoring.sink import ScoreFile, Sink, State, encode_scores
+from grice.scoring.run import ScoreFile, Sink, State, encode_scores, score_windows
+from grice.scoring.summary import SummaryBuilder
 
 RUN = "run-1"
 
@@ -76,48 +77,40 @@ class KilledError(Exception):
     pass
 
 
-class KillAfter:
-    """A listener that ends the run after so many conversations."""
-
-    def __init__(self, count):
-        self.left = count
-
-    def add(self, conversation, scores):
-        if not self.left:
+def run(records, scorer, sink, stop=None):
+    """Score records; return the summary and what was seen, or be killed after ``stop`` of it."""
+    summary, seen = SummaryBuilder(scorer.columns), []
+    for record, scores in score_windows(records, scorer, sink):
+        if isinstance(record, RecordError):
+            summary.skip(record)
+        elif len(seen) == stop:
             raise KilledError
-        self.left -= 1
+        else:
+            summary.add(record, scores)
+            seen.append((record.id, len(scores)))
+    return summary.summary(), seen
 
 
-class Collector:
-    def __init__(self):
-        self.seen = []
-
-    def add(self, conversation, scores):
-        self.seen.append((conversation.id, len(scores)))
-
-
-def score_to(path, records, scorer, *listeners, run_name=RUN, resume=True):
-    return run(records, scorer, ScoreFile(path, run_name, resume=resume), listeners)
+def score_to(path, records, scorer, stop=None, run_name=RUN, resume=True):
+    return run(records, scorer, ScoreFile(path, run_name, resume=resume), stop)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
     whole = tmp_path / f"whole-{name}"
-    expected_summary = score_to(whole, records, scorer, everything := Collector())
+    expected = score_to(whole, records, scorer)
     rng = random.Random(2)
     for attempt in range(6):
         path = tmp_path / f"{attempt}-{name}"
         for count in sorted(rng.sample(range(640), 2)):
             with pytest.raises(KilledError):
-                score_to(path, records, scorer, KillAfter(count))
+                score_to(path, records, scorer, count)
         partial = path.with_name(path.name + ".partial")
         with partial.open("ab") as file:  # what a kill in the middle of a write leaves behind
             file.write(b'{"conversation":"c1","tu')
         assert not path.exists()
-        summary = score_to(path, records, scorer, collector := Collector())
+        assert score_to(path, records, scorer) == expected
         assert path.read_bytes() == whole.read_bytes()
-        assert summary == expected_summary
-        assert collector.seen == everything.seen
     assert sorted(p.name for p in tmp_path.iterdir() if "partial" in p.name) == []
 
 
@@ -148,7 +141,7 @@ def unfinished(tmp_path, records, scorer):
     """A file that a killed run has left."""
     path = tmp_path / "out.jsonl"
     with pytest.raises(KilledError):
-        score_to(path, records, scorer, KillAfter(400))
+        score_to(path, records, scorer, 400)
     return path
 
 
@@ -248,7 +241,7 @@ def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, rec
     target = tmp_path / "real" / "target.jsonl"
     link.symlink_to(target)
     with pytest.raises(KilledError):
-        score_to(link, records, scorer, KillAfter(400))
+        score_to(link, records, scorer, 400)
     assert (tmp_path / "real" / "target.jsonl.partial").exists()
     score_to(link, records, scorer)
     assert link.is_symlink()
@@ -259,7 +252,7 @@ def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, rec
 def test_one_broken_reply_costs_no_other(scorer):
     texts = ["fine", "boom", "good", "also good"]
     talk = Conversation("t", tuple(Turn("A", text) for text in texts))
-    summary = run([talk], scorer, Sink(RUN))
+    summary, _ = run([talk], scorer, Sink(RUN))
     fragile_summary = summary.metrics[0]
     assert fragile_summary.counts == {"ok": 3, "failed": 1}
     assert summary.failed == 1
@@ -269,7 +262,7 @@ def test_one_broken_reply_costs_no_other(scorer):
 
 
 def test_broken_records_are_counted_and_named(records, scorer):
-    summary = run(records, scorer, Sink(RUN))
+    summary, _ = run(records, scorer, Sink(RUN))
     broken = [record for record in records if isinstance(record, RecordError)]
     assert summary.skipped == len(broken) > 0
     assert summary.problems[0] == str(broken[0])
@@ -277,7 +270,7 @@ def test_broken_records_are_counted_and_named(records, scorer):
 
 
 def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
-    summary = score_to(tmp_path / "out.jsonl", [], scorer)
+    summary, _ = score_to(tmp_path / "out.jsonl", [], scorer)
     assert summary.conversations == 0
     assert summary.metrics[0].mean is None
     assert (tmp_path / "out.jsonl").read_bytes() == b""
@@ -316,7 +309,7 @@ def test_evidence_on_a_conversation_points_into_it_as_it_came():
 def test_the_lowest_replies_are_named_with_their_text(scorer):
     texts = ["x" * 8, "x" * 3, "x" * 11, "x" * 5, "x" * 9, "x" * 7, "x" * 21]
     talk = Conversation("t", tuple(Turn("A", text) for text in texts))
-    lowest = run([talk], scorer, Sink(RUN)).metrics[0].lowest
+    lowest = run([talk], scorer, Sink(RUN))[0].metrics[0].lowest
     assert [low.value for low in lowest] == [0.1, 0.1, 0.3]
     assert [low.turn for low in lowest] == [2, 6, 1]
     assert lowest[0].text == "x" * 11
@@ -328,7 +321,7 @@ def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
         for i, n in enumerate((1, 9))
     ]
     talks.append(Conversation("low", (Turn("A", "x" * 2),)))
-    mean = run(talks, scorer, Sink(RUN)).metrics[0].mean
+    mean = run(talks, scorer, Sink(RUN))[0].metrics[0].mean
     assert mean.value > 0.8
     assert 0 < mean.low < mean.value < mean.high < 1
 

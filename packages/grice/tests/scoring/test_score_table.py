@@ -106,22 +106,10 @@ def test_a_file_of_scores_holds_the_same_whatever_its_kind(name, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"chats.parquet", name, "out.jsonl"}
 
 
-class Interrupted:
-    """A listener that ends the run after so many conversations."""
-
-    def __init__(self, most):
-        self.most = most
-
-    def add(self, conversation, scores):
-        self.most -= 1
-        if not self.most:
-            raise KeyboardInterrupt
-
-
-def test_an_interrupted_table_is_finished_by_the_same_run(tmp_path):
+def test_an_interrupted_table_is_finished_by_the_same_run(tmp_path, interrupted_after):
     output = tmp_path / "out.parquet"
-    with pytest.raises(KeyboardInterrupt):
-        grice.score_files(CHATS, output, metrics=METRICS, listeners=[Interrupted(2)])
+    with interrupted_after(1):
+        grice.score_files(CHATS, output, metrics=METRICS)
     assert not output.exists()
     assert (tmp_path / "out.parquet.partial").stat().st_size > 0
     grice.score_files(CHATS, output, metrics=METRICS)

@@ -11,7 +11,7 @@ from grice.cli import main
 from grice.data import Conversation, Turn
 from grice.readers.roles import LANGCHAIN, SHAREGPT, role_of, roles_of, user_turns
 from grice.report.shown import opening
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 
 SUPPORT = {
     "messages": [

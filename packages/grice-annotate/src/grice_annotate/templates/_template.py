@@ -9,7 +9,7 @@ import msgspec
 from grice.data import Json
 from grice.errors import RecordError
 from grice.readers import read, records_of
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 from grice_annotate.records import Task
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError, RecordError, did_you_mean, plural
 from grice.models.protocols import Pair
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:

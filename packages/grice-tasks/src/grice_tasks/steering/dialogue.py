@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grice.evaluation.rerank import Candidate
     from grice.models.decoding import TokenSelector
     from grice.models.protocols import SteerableLM
-    from grice.scoring.run import Scorer
+    from grice.scoring.api import Scorer
     from grice_tasks.steering.guide import Guide
 
 

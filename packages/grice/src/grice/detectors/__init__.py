@@ -20,7 +20,7 @@ from grice.detectors.text import (
     tokens_in,
     trace_in,
 )
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

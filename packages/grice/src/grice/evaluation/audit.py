@@ -21,7 +21,7 @@ from grice.errors import InputError
 from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, rate, talk_data
 from grice.models.endpoint.usage import Usage
 from grice.models.protocols import Chat
-from grice.scoring.items import responses
+from grice.scoring.loaded import responses
 from grice.stats.clusters import ClusteredMean
 from grice.stats.comparison import compare_correlations, proportion
 from grice.stats.correlations import correlation

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from grice.scoring.run import Scorer
+    from grice.scoring.api import Scorer
 
 
 Rule: TypeAlias = Literal["mean", "minimum", "product"]

@@ -24,7 +24,7 @@ from grice.evaluation.scores import by_conversation, joined, read_scores
 from grice.metrics.sense import cause_of
 from grice.models.folder import open_folder
 from grice.readers.roles import unspoken
-from grice.scoring.items import EMPTY as EMPTY_FLAG
+from grice.scoring.loaded import EMPTY as EMPTY_FLAG
 from grice.text.markdown import as_read
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grice.scoring.api import Grader, load, score
+from grice.scoring.api import Grader, Settings, load, score
 from grice.scoring.arrow import score_table
 
-__all__ = ["Grader", "load", "score", "score_table"]
+__all__ = ["Grader", "Settings", "load", "score", "score_table"]

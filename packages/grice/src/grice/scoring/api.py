@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import msgspec
 
@@ -14,24 +13,52 @@ from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError, excerpt, plural
 from grice.metrics.registry import Registry, find_metrics
 from grice.models.loader import ModelLoader, default_workers
-from grice.scoring.loaded import load_metric
+from grice.scoring.loaded import load_metric, responses
 from grice.scoring.presets import SMALL, named_preset
-from grice.scoring.run import WINDOW_RECORDS, Scorer
-from grice.tables import number
+from grice.scoring.run import WINDOW_RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Unpack
 
     from grice.data import Json
-    from grice.models.endpoint.usage import Usage
-    from grice.settings import Settings
+    from grice.models.embedded import Mode
+    from grice.models.endpoint.usage import ClientOptions, Usage
+    from grice.scoring.blended import Blend
+    from grice.scoring.loaded import LoadedMetric, ScoreColumn
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
 SHOWN = 20
 COLUMNS = ("conversation", "turn", "metric", "value", "status", "reason")
 LONGEST = 60
+
+
+class Settings(TypedDict, total=False):
+    """How metrics are loaded and run: keyword arguments of :func:`load`.
+
+    Attributes:
+        options: Options and model references by metric name.
+        speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
+            the assistant is judged where roles or speakers' names say who that is, else everybody.
+            If no turn is by them, nothing is judged.
+        mode: ``fast`` (int8, the default) or ``exact`` (float32, slower); see ``docs/modes.md``.
+        workers: Batches computed at the same time; by default one per core.
+        cache: Folder of the cache of model answers; by default they are kept for this run only.
+        plugins: Python files that declare further metrics.
+        models: Preset of models and weights; the default, ``small``, is what ships, whatever the
+            user has chosen for the command line; see ``docs/models.md``.
+        terms: How endpoints are used: concurrency, limits, repetitions; see ``docs/judges.md``.
+    """
+
+    options: Mapping[str, Mapping[str, object]] | None
+    speakers: Collection[str]
+    mode: Mode
+    workers: int | None
+    cache: str | Path | None
+    plugins: Sequence[str | Path]
+    models: str
+    terms: ClientOptions | None
 
 
 class Scores(list[Score]):
@@ -68,38 +95,74 @@ class Scores(list[Score]):
 
     def __repr__(self) -> str:
         """Return the first scores as lines of a table."""
-        rows = [COLUMNS, *self._cells()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS) - 1)]
-        lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
-        return "\n".join([plural(len(self), "score"), *lines, *self._more()])
-
-    def _repr_html_(self) -> str:
-        """Return a table for a notebook; texts are escaped."""
-        head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._cells()
-        )
-        more = "".join(f"<p>{line}</p>" for line in self._more())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-    def _more(self) -> Iterator[str]:
-        if len(self) > SHOWN:
-            yield f"… and {len(self) - SHOWN:,} more"
-
-    def _cells(self) -> Iterator[tuple[str, ...]]:
+        rows = [COLUMNS]
         for score in self[:SHOWN]:
             turn = "" if score.turn is None else str(score.turn)
+            value = "–" if score.value is None else f"{score.value:.3f}"
             reason = excerpt(score.reason or "", LONGEST)
-            value = number(score.value)
-            yield (score.conversation, turn, score.metric, value, score.status, reason)
+            rows.append((score.conversation, turn, score.metric, value, score.status, reason))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+        lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
+        if len(self) > SHOWN:
+            lines.append(f"… and {len(self) - SHOWN:,} more")
+        return "\n".join([plural(len(self), "score"), *lines])
+
+
+class Scorer(NamedTuple):
+    """Metrics that are ready, and whose turns they judge.
+
+    Attributes:
+        metrics: The metrics in the order of their scores.
+        speakers: Speakers or roles whose turns are judged; empty means all.
+        preset: Name of the preset that chose models and weights.
+        blends: Blends of these metrics, whose scores follow theirs.
+    """
+
+    metrics: Sequence[LoadedMetric]
+    speakers: Collection[str] = ()
+    preset: str = SMALL
+    blends: Sequence[Blend] = ()
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        """Metadata of the metrics and blends, in the order of their scores."""
+        return (*(metric.column for metric in self.metrics), *(b.column for b in self.blends))
+
+    def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
+        """Return the scores of each conversation: turn by turn, then those of the whole."""
+        # Metrics with several models and those of whole conversations read token states, which
+        # leave sentence vectors behind; running them first saves the others the encoding. The
+        # order of scores is not touched.
+        costly_first = sorted(
+            self.metrics,
+            key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
+        )
+        by_metric = {
+            loaded.metric.name: loaded.score(conversations, self.speakers)
+            for loaded in costly_first
+        }
+        by_metric |= {blend.column.name: blend.score(by_metric) for blend in self.blends}
+        in_order = [by_metric[column.name] for column in self.columns]
+        return [
+            sorted(
+                (score for scores in in_order for score in scores[i]),
+                key=lambda score: (score.turn is None, score.turn or 0),
+            )
+            for i in range(len(conversations))
+        ]
+
+    def count(self, conversation: Conversation) -> int:
+        """Return how many scores :meth:`score` gives for a conversation."""
+        judges = [column.judges for column in self.columns]
+        replies = len(responses(conversation, self.speakers))
+        return judges.count("response") * replies + judges.count("conversation")
 
 
 class Grader:
     """Metrics that are loaded and ready; load once, score often.
 
     Attributes:
-        scorer: The metrics, for :func:`grice.scoring.run.run`.
+        scorer: The metrics.
     """
 
     def __init__(self, scorer: Scorer, models: ModelLoader) -> None:
@@ -160,7 +223,7 @@ def load(*names: str, **settings: Unpack[Settings]) -> Grader:
 
     Args:
         names: Names of metrics; without any, those that ``grice score`` runs.
-        settings: See :class:`grice.settings.Settings`.
+        settings: See :class:`grice.scoring.Settings`.
 
     Raises:
         InputError: For an unknown preset.

@@ -1,8 +1,8 @@
 """Arrow tables: of conversations to score, and of scores.
 
-A table of scores has a row a score, with the fields of :class:`grice.data.Score`. ``evidence``
-and ``meta`` are JSON, as in the lines of ``grice score``: they differ from score to score. The
-number of the layout stands in the metadata of the schema under :data:`VERSION_KEY`.
+A table of scores has a row per score, with the fields of :class:`grice.data.Score`. ``evidence``
+and ``meta`` are JSON, as in the lines of ``grice score``. The version of the layout is in the
+metadata of the schema under :data:`VERSION_KEY`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from grice.data import Conversation, Score, json_line
-from grice.errors import InputError, RecordError, shortened
+from grice.errors import InputError, shortened
 from grice.readers import check_arrow, from_table
 from grice.scoring.run import WINDOW_RECORDS
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from grice.data import Json
     from grice.readers import Found
-    from grice.scoring.api import Grader
-    from grice.scoring.run import Scorer
+    from grice.scoring.api import Grader, Scorer
 
 VERSION = "1"
-"""Another number means other columns or another meaning of one; further columns do not move it."""
+"""It changes with the meaning of a column, and not with a further column."""
 VERSION_KEY = b"grice.scores"
 ROWS_KEY = b"grice.rows"
-"""Key of the metadata that says whether an input row was a conversation, response or turn."""
+"""Metadata: whether an input row was a conversation, response or turn."""
+NULLABLE = ("turn", "metric", "value", "reason", "signature")
 BATCH_ROWS = 8192
 MAGIC = (b"PAR1", b"ARROW1")
 logger = logging.getLogger("grice")
@@ -41,27 +41,21 @@ logger = logging.getLogger("grice")
 def score_table(
     grader: Grader, table: pyarrow.Table, *, columns: Mapping[str, str] | None = None
 ) -> pyarrow.Table:
-    """Return the scores of a table of conversations, a row a score.
+    """Return the scores of a table of conversations, one row per score.
 
     A row of the table is a conversation (``turns`` or ``messages``), a response (``context`` and
-    ``response``) or a turn (``text`` with ``speaker`` or ``conversation_id``); see the formats
-    ``parquet`` and ``table``. Turns are grouped into conversations, also where rows of one do not
-    stand together; the log of ``grice`` says so, and the metadata of the result, under
-    :data:`ROWS_KEY`: ``turn``.
-
-    A row that cannot be used does not stop the others: it gives a row with status ``failed``, no
-    metric, and the reason; its conversation is ``table:ROW``, the row counted from 1. Numbers are
-    those of :meth:`grice.scoring.Grader.score`, bit for bit. The columns are described in
-    ``docs/scale.md``; the number of their layout stands in the metadata of the schema.
+    ``response``) or a turn (``text`` with ``speaker`` or ``conversation_id``). Turns are grouped
+    into conversations. A row that cannot be read gives a row with status ``failed``, no metric and
+    the reason; its conversation is ``table:ROW``, counted from 1. Scores are those of
+    :meth:`grice.scoring.Grader.score`, bit for bit. ``docs/scale.md`` describes the columns.
 
     Args:
-        grader: Of :func:`grice.load`; a worker of an engine loads one, with ``workers=1``.
-        table: A table without rows gives one without rows.
-        columns: Names of columns by what they are; see :func:`grice.read`.
+        grader: Of :func:`grice.load`.
+        table: Conversations.
+        columns: Names of columns by their meaning; see :func:`grice.read`.
 
     Raises:
-        InputError: If pyarrow is not installed, or the columns hold no conversations, which near
-            names are suggested for.
+        InputError: If pyarrow is not installed, or the columns hold no conversations.
     """
     check_arrow()
     conversations = from_table(table, columns=columns)
@@ -77,14 +71,13 @@ def score_records(scorer: Scorer, records: Iterable[Found]) -> Iterator[Score]:
     """Yield the scores of records; an unreadable record gives a failed one without a metric."""
     source = iter(records)
     while window := list(islice(source, WINDOW_RECORDS)):
-        readable = [record for record in window if isinstance(record, Conversation)]
-        groups = iter(_groups(scorer, readable))
+        groups = iter(_groups(scorer, [each for each in window if isinstance(each, Conversation)]))
         for record in window:
-            if isinstance(record, RecordError):
-                place = record.file if record.line is None else f"{record.file}:{record.line}"
-                yield _failed(place, ": ".join(filter(None, [record.field, record.problem])))
-            else:
+            if isinstance(record, Conversation):
                 yield from next(groups)
+                continue
+            place = record.file if record.line is None else f"{record.file}:{record.line}"
+            yield _failed(place, ": ".join(filter(None, [record.field, record.problem])))
 
 
 def _groups(scorer: Scorer, conversations: Sequence[Conversation]) -> list[list[Score]]:
@@ -106,19 +99,11 @@ def schema() -> pyarrow.Schema:
     """Return the schema of a table of scores."""
     import pyarrow as pa
 
-    text, required = pa.string(), {"nullable": False}
+    kinds = {"turn": pa.int64(), "value": pa.float64(), "flags": pa.list_(pa.string())}
     return pa.schema(
         [
-            pa.field("conversation", text, **required),
-            pa.field("turn", pa.int64()),
-            pa.field("metric", text),
-            pa.field("value", pa.float64()),
-            pa.field("status", text, **required),
-            pa.field("reason", text),
-            pa.field("flags", pa.list_(text), **required),
-            pa.field("evidence", text, **required),
-            pa.field("signature", text),
-            pa.field("meta", text, **required),
+            pa.field(name, kinds.get(name, pa.string()), nullable=name in NULLABLE)
+            for name in Score.__struct_fields__
         ],
         {VERSION_KEY: VERSION.encode()},
     )

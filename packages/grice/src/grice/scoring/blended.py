@@ -29,9 +29,8 @@ def combined(rule: str, values: Sequence[float], weights: Sequence[float] | None
     pairs, total = list(zip(values, weights, strict=True)), math.fsum(weights)
     if rule == "mean":
         return math.fsum(weight * value for value, weight in pairs) / total
-    if min(values) <= 0:
-        return 0.0
-    return float(math.prod(value**weight for value, weight in pairs) ** (1 / total))
+    product = math.prod(value**weight for value, weight in pairs) if min(values) > 0 else 0.0
+    return float(product ** (1 / total))
 
 
 PARTS = "of"
@@ -39,15 +38,7 @@ PARTS = "of"
 
 
 class Blend(NamedTuple):
-    """A score made of the scores of metrics of the same run.
-
-    It abstains, with the blend of the neutral values, if one of them does, and fails if one fails.
-
-    Attributes:
-        column: Metadata of its scores.
-        rule: One of :data:`RULES`.
-        parts: Names of the metrics.
-    """
+    """A score made of those of other metrics; it abstains if one of them does, and so fails."""
 
     column: ScoreColumn
     rule: str

@@ -1,13 +1,31 @@
-"""A metric with its options set and its models open."""
+"""Metrics with their options set and their models open, and the replies that they judge.
+
+Texts lose their tags here (:mod:`grice.text.markup`), for all metrics alike, and evidence gets
+back its offsets into the text as it came.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from grice.data import Judgement, Score, Signature
+from msgspec.structs import replace
+
+from grice.data import (
+    Conversation,
+    FeatureEvidence,
+    Judgement,
+    Response,
+    Score,
+    Signature,
+    Span,
+    TripleEvidence,
+    TurnEvidence,
+)
 from grice.errors import (
     LONGEST,
     GriceError,
@@ -19,22 +37,150 @@ from grice.errors import (
     plural,
     shortened,
 )
-from grice.scoring.items import EMPTY, flags_of, in_place, responses, utterances
+from grice.readers.roles import (
+    ASSISTANT,
+    TOOL,
+    assistant_alone,
+    is_by,
+    role_of,
+    roles_of,
+    unspoken,
+)
+from grice.text.markup import plain_text, thinks_aloud
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from grice.data import Conversation
+    from grice.data import Evidence, Turn
     from grice.metrics.declaration import Judges, Metric, OptionValue
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
+EVERYBODY = "all"
+"""Speaker that stands for every turn, whatever its role."""
+EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
+FLAGS = (EMPTY, THINKING, JSON)
+"""Flags of an empty reply, of one whose thinking is not judged, of one that is a JSON object."""
+KNOWLEDGE = "knowledge"
+READ_BACK = 64
+"""Turns of history a reply carries: bounds the work for conversations of thousands of turns."""
 CALLS = 64
 """Most calls for one batch: enough to find five failing items among a thousand."""
 MEMORY = "memory ran out; what did not fit is scored in halves"
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+
+
+# Targets.
+
+
+def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
+    """Return the replies to judge, in order, their texts without tags."""
+    wanted = None if conversation.targets is None else frozenset(conversation.targets)
+    roles = roles_of(conversation.turns)
+    alone = assistant_alone(conversation, speakers)
+    names = () if EVERYBODY in speakers else speakers
+    turns = tuple(map(_plain, conversation.turns))
+    silent = unspoken(turns)
+    spoken: list[int] = []
+    items = []
+    for index, turn in enumerate(turns):
+        if silent[index]:
+            continue
+        is_target = wanted is None or index in wanted
+        is_wanted = roles[index] == ASSISTANT if alone else is_by(turn, roles[index], names)
+        if is_target and is_wanted:
+            # Its sources: the field of the turn or of the record, and the answers of tools.
+            given = turn.meta.get(KNOWLEDGE, conversation.meta.get(KNOWLEDGE))
+            sources = given if isinstance(given, list) else [given]
+            just_before = takewhile(silent.__getitem__, range(index - 1, -1, -1))
+            tools = [i for i in just_before if role_of(turns[i].role, turns[i].speaker) == TOOL]
+            items.append(
+                Response(
+                    conversation.id,
+                    index,
+                    turn.text,
+                    turn.speaker,
+                    tuple(turns[i] for i in spoken[-READ_BACK:]),
+                    tuple(spoken[-READ_BACK:]),
+                    turn.references,
+                    (
+                        *(source for source in sources if isinstance(source, str)),
+                        *(turns[i].text for i in reversed(tools)),
+                    ),
+                )
+            )
+        spoken.append(index)
+    return items
+
+
+def _plain(turn: Turn) -> Turn:
+    """Return a turn without tags."""
+    text = plain_text(turn.text).text
+    references = tuple(plain_text(reference).text for reference in turn.references)
+    if text == turn.text and references == turn.references:
+        return turn
+    return replace(turn, text=text, references=references)
+
+
+def dialogue_turns(conversation: Conversation) -> tuple[Conversation, tuple[int, ...]]:
+    """Return a conversation without tags, system prompts and tool traffic, and what is left."""
+    left = tuple(i for i, silent in enumerate(unspoken(conversation.turns)) if not silent)
+    turns = tuple(_plain(conversation.turns[i]) for i in left)
+    if turns == conversation.turns:
+        return conversation, left
+    return Conversation(conversation.id, turns, None, conversation.meta), left
+
+
+def in_place(
+    judgement: Judgement, conversation: Conversation, positions: Sequence[int] | None = None
+) -> Judgement:
+    """Return a judgement whose turns and spans are those of the conversation as it came.
+
+    ``positions`` are the indices of the judged turns, if some were left out before judging.
+    """
+
+    # A metric may be anyone's code: a turn that is not there stays what it was called.
+    def at(turn: int) -> int:
+        return turn if not positions or not 0 <= turn < len(positions) else positions[turn]
+
+    def moved(span: Span | None) -> Span | None:
+        if span is None or not 0 <= at(span.turn) < len(conversation.turns):
+            return span
+        plain = plain_text(conversation.turns[at(span.turn)].text)
+        return Span(at(span.turn), plain.original(span.start), plain.original(span.end))
+
+    def located(evidence: Evidence) -> Evidence:
+        match evidence:
+            case TurnEvidence(turn=turn):
+                return replace(evidence, turn=at(turn))
+            case FeatureEvidence(span=span):
+                return replace(evidence, span=moved(span))
+            case TripleEvidence(triple=triple):
+                spans = {"head_span": moved(triple.head_span), "tail_span": moved(triple.tail_span)}
+                return replace(evidence, triple=replace(triple, **spans))
+
+    evidence, reason = tuple(map(located, judgement.evidence)), judgement.reason
+    if reason and positions and evidence and isinstance(evidence[0], TurnEvidence):
+        reason = reason.replace("{turn}", str(evidence[0].turn), 1)
+    return replace(judgement, reason=reason, evidence=evidence)
+
+
+def flags_of(text: str) -> Iterator[str]:
+    """Yield the flags of a reply as it came."""
+    if thinks_aloud(text):
+        yield THINKING
+    bare = text.strip()
+    if bare.startswith("{") and bare.endswith("}"):
+        try:
+            if isinstance(json.loads(bare), dict):
+                yield JSON
+        except (ValueError, RecursionError):
+            pass
+
+
+# Metrics.
 
 
 class ScoreColumn(NamedTuple):
@@ -73,7 +219,7 @@ class LoadedMetric:
 
     Attributes:
         signature: Version, options and models. Scores are comparable only if it agrees.
-        models: Its models with those they depend on, each once.
+        folders: Folders of its models and of those they depend on, each once.
     """
 
     def __init__(
@@ -87,16 +233,12 @@ class LoadedMetric:
         self.signature = signature
         self.folders = folders
         self._arguments = arguments
+        self.column = column_of(metric, str(signature))
 
     @property
     def models(self) -> Mapping[str, object]:
         """Its opened models by the name of the parameter."""
         return {name: self._arguments[name] for name in self.metric.models}
-
-    @property
-    def column(self) -> ScoreColumn:
-        """Metadata of its scores."""
-        return column_of(self.metric, str(self.signature))
 
     @property
     def asks_endpoint(self) -> bool:
@@ -116,10 +258,17 @@ class LoadedMetric:
         An item that the metric fails on, or gives a value outside of its range, is ``failed`` with
         the reason; the others keep their values.
         """
-        return [
-            _failed(answer) if isinstance(answer, Failure) else self._checked(answer)
-            for answer in answers(self._judgements, items)
-        ]
+        return [self._checked(answer) for answer in answers(self._judgements, items)]
+
+    def _checked(self, answer: Judgement | Failure) -> Judgement:
+        if isinstance(answer, Failure):
+            # No number of others: one cause has one reason, whatever batch it was in.
+            together = " (judged together with others)" if answer.others else ""
+            return Judgement(None, "failed", answer.reason + together)
+        value, low, high = answer.value, self.metric.low, self.metric.high
+        if answer.status == "failed" or (value is not None and low <= value <= high):
+            return answer
+        return Judgement(None, "failed", f"value {value} outside {low:g} to {high:g}")
 
     def _judgements(self, items: Sequence[Any]) -> list[Judgement]:
         judgements = [*self.metric.function(items, **self._arguments)]
@@ -127,48 +276,41 @@ class LoadedMetric:
             raise MetricError(f"{len(judgements)} judgements for {plural(len(items), 'item')}")
         return judgements
 
-    def _checked(self, judgement: Judgement) -> Judgement:
-        value, low, high = judgement.value, self.metric.low, self.metric.high
-        if judgement.status == "failed" or (value is not None and low <= value <= high):
-            return judgement
-        return Judgement(None, "failed", f"value {value} outside {low:g} to {high:g}")
-
     def score(
         self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
     ) -> list[list[Score]]:
         """Return the scores of each conversation, in the order of its turns."""
         if self.metric.judges == "conversation":
-            spoken = [utterances(conversation) for conversation in conversations]
-            judged = self.judge([item.conversation for item in spoken])
+            plain = list(map(dialogue_turns, conversations))
+            judged = self.judge([talk for talk, _ in plain])
             return [
-                [self._score(talk, None, in_place(judgement, talk, item.positions))]
-                for talk, item, judgement in zip(conversations, spoken, judged, strict=True)
+                [self._score(talk, None, judgement, places)]
+                for talk, judgement, (_, places) in zip(conversations, judged, plain, strict=True)
             ]
         items = [responses(conversation, speakers) for conversation in conversations]
         asked = [item for group in items for item in group if item.text.strip()]
         judgements = iter(self.judge(asked))
+        # An empty reply has the lowest score without the metric: an abstention would raise the
+        # mean of a bot that says nothing where it has no answer.
+        empty = Judgement(self.metric.low, "ok", "the reply is empty", (EMPTY,))
+        if math.isinf(self.metric.low):
+            empty = replace(empty, value=self.metric.neutral, status="abstained")
         return [
             [
-                self._score(
-                    talk,
-                    item.turn,
-                    in_place(next(judgements) if item.text.strip() else self._of_empty(), talk),
-                )
+                self._score(talk, item.turn, next(judgements) if item.text.strip() else empty)
                 for item in group
             ]
             for talk, group in zip(conversations, items, strict=True)
         ]
 
-    def _of_empty(self) -> Judgement:
-        """Judge an empty reply without the metric: it has the lowest score.
-
-        An abstention would raise the mean of a bot that says nothing where it has no answer.
-        """
-        if math.isinf(self.metric.low):
-            return Judgement(self.metric.neutral, "abstained", "the reply is empty", (EMPTY,))
-        return Judgement(self.metric.low, "ok", "the reply is empty", (EMPTY,))
-
-    def _score(self, conversation: Conversation, turn: int | None, judgement: Judgement) -> Score:
+    def _score(
+        self,
+        conversation: Conversation,
+        turn: int | None,
+        judged: Judgement,
+        positions: Sequence[int] | None = None,
+    ) -> Score:
+        judgement = in_place(judged, conversation, positions)
         flags = judgement.flags
         if turn is not None:
             flags = (*flags, *flags_of(conversation.turns[turn].text))
@@ -181,7 +323,7 @@ class LoadedMetric:
             judgement.reason,
             flags,
             judgement.evidence,
-            str(self.signature),
+            self.column.signature,
             conversation.meta,
         )
 
@@ -199,7 +341,7 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
     }
     references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}
     for name, reference in references.items():
-        _check_kind(metric, name, reference, models)
+        _check_task(metric, name, reference, models)
     opened: dict[str, object] = {
         name: models.load(reference, metric.protocols.get(name, object))
         for name, reference in references.items()
@@ -215,7 +357,7 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
     return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.folder, used)))
 
 
-def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
+def _check_task(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
     """Refuse a model of another task, which might well give plausible numbers."""
     default = metric.models[parameter]
     if reference == default:
@@ -228,17 +370,14 @@ def _check_kind(metric: Metric, parameter: str, reference: str, models: ModelLoa
         )
 
 
+# Failures.
+
+
 class Failure(NamedTuple):
     """The reason that an item has no answer, and how many items were in the same call."""
 
     reason: str
     others: int
-
-
-def _failed(failure: Failure) -> Judgement:
-    # No number of others: reasons of one cause are counted together, whatever batch they were in.
-    together = " (judged together with others)" if failure.others else ""
-    return Judgement(None, "failed", failure.reason + together)
 
 
 def answers(
@@ -252,33 +391,20 @@ def answers(
     within :data:`CALLS` calls. An item without an answer by then has failed with the reason of the
     smallest part it was in.
     """
-    search = _Bisection(ask, items)
-    if items and not search.succeeds(0, len(items)) and len(items) > 1:
-        alone = sorted({0, len(items) // 2, len(items) - 1})
-        if any(search.succeeds(place, place + 1) for place in alone):
-            search.halve()
-    return search.answers
+    found: list[Answer | Failure] = [Failure("", len(items))] * len(items)
+    calls = 0
 
-
-class _Bisection(Generic[Item, Answer]):
-    def __init__(
-        self, ask: Callable[[Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
-    ) -> None:
-        self._ask = ask
-        self._items = items
-        self._calls = 0
-        self.answers: list[Answer | Failure] = [Failure("", len(items))] * len(items)
-
-    def succeeds(self, start: int, end: int) -> bool:
-        """Ask for items ``start`` to ``end``; an item that was asked alone is not asked again."""
-        known = self.answers[start]
-        if end - start == 1 and not (isinstance(known, Failure) and known.others):
-            return not isinstance(known, Failure)
-        if self._calls == CALLS:
-            return False
-        self._calls += 1
+    def failing(start: int, end: int) -> bool:
+        """Ask for a part, but not twice for an item alone."""
+        nonlocal calls
+        first = found[start]
+        if end - start == 1 and not (isinstance(first, Failure) and first.others):
+            return isinstance(first, Failure)
+        if calls == CALLS:
+            return True
+        calls += 1
         try:
-            self.answers[start:end] = self._fitting(self._items[start:end])
+            found[start:end] = _fitting(ask, items[start:end])
         except StoppedError:  # no fault of an item: what was answered is kept, and the run ends
             raise
         except Exception as error:  # noqa: BLE001 - a metric may be anyone's code
@@ -286,35 +412,41 @@ class _Bisection(Generic[Item, Answer]):
             reason = str(error) if own else f"{type(error).__name__}: {error}"
             failure = Failure(shortened(reason, LONGEST), end - start - 1)
             for place in range(start, end):
-                known = self.answers[place]
+                known = found[place]
                 if isinstance(known, Failure) and known.others >= failure.others:
-                    self.answers[place] = failure
-            return False
-        return True
+                    found[place] = failure
+            return True
+        return False
 
-    def _fitting(self, items: Sequence[Item]) -> Sequence[Answer]:
-        """Ask for items together, in halves where memory runs out."""
-        try:
-            return self._ask(items)
-        except Exception as error:
-            if len(items) == 1 or not out_of_memory(error):
-                raise
-        warnings.warn(MEMORY, RuntimeWarning, stacklevel=1)  # from one place: said once
-        middle = len(items) // 2
-        return [*self._fitting(items[:middle]), *self._fitting(items[middle:])]
+    if not items or not failing(0, len(items)) or len(items) == 1:
+        return found
+    if all(failing(place, place + 1) for place in sorted({0, len(items) // 2, len(items) - 1})):
+        return found
+    parts = [(-len(items), 0)]  # sizes, negative so that the largest comes first; starts
+    while parts and calls < CALLS:
+        size, start = heappop(parts)
+        end = start - size
+        middle = (start + end) // 2
+        if size == -1:
+            failing(start, end)
+        elif not failing(start, middle):  # so what fails is in the other half
+            heappush(parts, (middle - end, middle))
+        else:
+            heappush(parts, (start - middle, start))
+            if failing(middle, end):
+                heappush(parts, (middle - end, middle))
+    return found
 
-    def halve(self) -> None:
-        """Find the failing items."""
-        failed = [(-len(self._items), 0)]  # sizes, negative so that the largest comes first; starts
-        while failed and self._calls < CALLS:
-            size, start = heappop(failed)
-            end = start - size
-            middle = (start + end) // 2
-            if end - start == 1:
-                self.succeeds(start, end)
-            elif self.succeeds(start, middle):
-                heappush(failed, (middle - end, middle))  # so what fails is in the other half
-            else:
-                heappush(failed, (start - middle, start))
-                if not self.succeeds(middle, end):
-                    heappush(failed, (middle - end, middle))
+
+def _fitting(
+    ask: Callable[[Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+) -> Sequence[Answer]:
+    """Ask for items together, in halves where memory runs out."""
+    try:
+        return ask(items)
+    except Exception as error:
+        if len(items) == 1 or not out_of_memory(error):
+            raise
+    warnings.warn(MEMORY, RuntimeWarning, stacklevel=1)  # from one place: said once
+    middle = len(items) // 2
+    return [*_fitting(ask, items[:middle]), *_fitting(ask, items[middle:])]

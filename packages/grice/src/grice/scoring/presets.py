@@ -2,17 +2,16 @@
 
 A preset is a TOML file:
 
-    summary = "What it is for."
-    models = ["medium"]               # what has to be fetched: grice models get NAME
+    summary = "Its purpose."
+    models = ["medium"]               # to be fetched: grice models get NAME
     metrics = ["likelihood"]          # run beside the default ones, unless a run names its own
 
     [options.relevance]               # a metric, and its options by their names
     model = "model:medium"
 
-``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
-folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
-than a preset. Every value stands in the signature of its metric, so that scores of two presets are
-distinguished wherever they differ.
+``small`` is the preset that ships and sets nothing. Others are in the package and in the folder
+``presets`` of the user's settings. An option that is given by itself replaces that of a preset.
+Every value is in the signature of its metric.
 """
 
 from __future__ import annotations
@@ -32,24 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SMALL = "small"
-"""The preset of what ships."""
 ENDPOINT = "openai:"
-"""Prefix of references to chat models of endpoints."""
 MODEL = "model:"
-"""Prefix of references to models that were fetched."""
 T = TypeVar("T")
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of metrics, by a name.
-
-    Attributes:
-        summary: Its purpose.
-        finds: What it finds more of than :data:`SMALL`; empty where that is not measured.
-        models: Names of models that it needs.
-        metrics: Metrics that run beside the default ones where a run names none.
-        options: Options and model references by name of the metric.
-    """
+    """Options of metrics, by a name; ``finds`` compares it with :data:`SMALL`, if measured."""
 
     summary: str
     finds: str = ""
@@ -69,11 +57,13 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         self, given: Mapping[str, Mapping[str, object]]
     ) -> dict[str, dict[str, object]]:
         """Return its options by metric, replaced by those that are given."""
-        metrics = {*self.options, *given}
-        return {name: {**self.options.get(name, {}), **given.get(name, {})} for name in metrics}
+        return {
+            name: {**self.options.get(name, {}), **given.get(name, {})}
+            for name in {*self.options, *given}
+        }
 
 
-class Config(msgspec.Struct, frozen=True, omit_defaults=True):
+class Config(msgspec.Struct, frozen=True):
     """The user's choices for all runs: the name of a preset."""
 
     models: str = SMALL
@@ -94,11 +84,12 @@ def named_preset(name: str) -> Preset:
     if name.startswith(ENDPOINT):
         from grice.metrics.judges import JUDGES, MODEL
 
-        options: dict[str, dict[str, str | int | float]] = {
-            judge: {MODEL: name} for judge in JUDGES
-        }
-        summary = "Judges by a model of an endpoint."
-        return Preset(summary, metrics=JUDGES, options=options, name=name)
+        return Preset(
+            "Judges by a model of an endpoint.",
+            metrics=JUDGES,
+            options={judge: {MODEL: name} for judge in JUDGES},
+            name=name,
+        )
     files = find_presets()
     path = Path(name) if name.endswith(".toml") else files.get(name)
     if path is not None:

@@ -1,30 +1,51 @@
-"""The pipeline: records in, scores out, a window of conversations at a time."""
+"""Runs: records of open inputs are scored, a window at a time, into an output.
+
+A file of scores survives a kill and is finished by the next run. While a run is under way its
+lines are in ``OUT.partial`` and its progress in ``OUT.state``. Lines are made durable first and
+counted in the state afterwards, so that after a kill at any moment the state describes lines that
+are there; lines behind them are cut off. The finished file appears under its own name in one step.
+For a link, all of this happens beside the file it points to. A device or a pipe is written
+through, and a run into it starts from the top.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import heapq
 import logging
+import os
+import sys
+from contextlib import ExitStack, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from msgspec.json import encode
+import msgspec
 
-from grice.data import Conversation, Score
-from grice.errors import InputError, RecordError
-from grice.scoring.items import responses
+from grice.data import Conversation, Score, json_line
+from grice.errors import InputError, OutputError, RecordError
+from grice.files import (
+    cannot_write,
+    destination,
+    keep_permissions,
+    open_own,
+    renaming,
+    streaming,
+    try_lock,
+)
+from grice.readers import SilenceError, check_arrow, records_of
 from grice.scoring.presets import SMALL
-from grice.scoring.sink import State
-from grice.scoring.summary import Summary, SummaryBuilder
+from grice.scoring.summary import Sampled, Summary, SummaryBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.scoring.blended import Blend
-    from grice.scoring.loaded import LoadedMetric, ScoreColumn
-    from grice.scoring.sink import Sink
+    from grice.readers import Found, Reading
+    from grice.scoring.api import Scorer
 
 logger = logging.getLogger("grice")
-logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
+logger.addHandler(logging.NullHandler())  # an application decides where messages go
 
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
@@ -33,122 +54,184 @@ FIRST_TURNS = 16
 """Turns of the first window; each may be twice as long as the one before, so that the first
 scores, and with them an estimate of the time, come within seconds."""
 CHANGED = "the input has changed since the interrupted run read it; give --no-resume to start over"
+KEPT = "what was scored before is kept beside it, and the same command goes on from there"
+STANDARD = ("-", "/dev/stdout")
+TABLES = (".parquet", ".arrow")
 
 
-class Listener(Protocol):
-    """Takes every scored conversation, such as a report."""
+class Run:
+    """Scores of open inputs: iterate over it to the end, then read the summary.
 
-    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
-        """Take one conversation with all its scores, in input order."""
-        ...
+    Conversations that an interrupted run has finished are not scored again: their scores are read
+    back, so that the caller sees all of them.
 
-
-class Stream(Protocol):
-    """A source of records, which may be silent for a while."""
-
-    def when_silent(self, callback: Callable[[], None]) -> None:
-        """Set what is called in each silence."""
-        ...
-
-
-class Scorer(NamedTuple):
-    """Metrics that are ready, and whose turns they judge.
-
-    Attributes:
-        metrics: The metrics in the order of their scores.
-        speakers: Speakers or roles whose turns are judged; empty means all.
-        preset: Name of the preset that chose models and weights.
-        blends: Blends of these metrics, whose scores follow theirs.
+    Args:
+        readings: Inputs.
+        scorer: Metrics.
+        output: File of the scores, ``-`` for standard output; None writes none.
+        format: The format that was asked for, which belongs to the identity of the run.
+        bad_records: Count records that cannot be read, or raise the first.
+        resume: Finish what an interrupted run has left beside ``output``.
+        sample: Number of conversations to draw; None scores all.
+        seed: Seed of the draw.
     """
 
-    metrics: Sequence[LoadedMetric]
-    speakers: Collection[str] = ()
-    preset: str = SMALL
-    blends: Sequence[Blend] = ()
+    def __init__(
+        self,
+        readings: Sequence[Reading],
+        scorer: Scorer,
+        output: str | Path | None = None,
+        *,
+        format: str | None = None,  # noqa: A002 - the flag's name
+        bad_records: Literal["skip", "fail"] = "skip",
+        resume: bool = True,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if bad_records not in ("skip", "fail"):
+            raise InputError(f"bad records {bad_records!r}: write skip or fail")
+        if sample is not None and sample < 1:
+            raise InputError(f"a sample of {sample}: at least one conversation is needed")
+        self._readings, self._scorer, self._output = readings, scorer, output
+        self._bad_records, self._resume = bad_records, resume
+        self._sample, self._seed = sample, seed
+        self._sampled: Sampled | None = None
+        self._builder = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
+        # All settings that decide the output: a run is resumed only if they are equal.
+        columns = {part: name for reading in readings for part, name in reading.columns.items()}
+        parts = [
+            *(column.signature for column in scorer.columns),
+            *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
+            *(f"file={reading.source}" for reading in readings),
+            f"format={format}",
+            *(f"column={part}={name}" for part, name in sorted(columns.items())),
+            *([] if scorer.preset == SMALL else [f"models={scorer.preset}"]),
+            *([] if sample is None else [f"sample={sample} seed={seed}"]),
+        ]
+        self._identity = " ".join(parts)
+
+    def __iter__(self) -> Iterator[tuple[Conversation, Sequence[Score]]]:
+        """Score the inputs; yield each conversation with its scores once they are written."""
+        with ExitStack() as stack:
+            sink = self._sink(stack)
+            try:
+                scored = score_windows(self._records(), self._scorer, sink, self._readings)
+                for record, scores in scored:
+                    if isinstance(record, RecordError):
+                        self._builder.skip(record)
+                    else:
+                        self._builder.add(record, scores)
+                        yield record, scores
+            except SilenceError as error:
+                raise error.cause from None
 
     @property
-    def columns(self) -> tuple[ScoreColumn, ...]:
-        """Metadata of the metrics and blends, in the order of their scores."""
-        return (*(metric.column for metric in self.metrics), *(b.column for b in self.blends))
+    def summary(self) -> Summary:
+        """The summary of what was scored so far."""
+        return msgspec.structs.replace(self._builder.summary(), sample=self._sampled)
 
-    def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
-        """Return the scores of each conversation: turn by turn, then those of the whole."""
-        # Metrics with several models and those of whole conversations read token states, which
-        # leave sentence vectors behind; running them first saves the others the encoding. The
-        # order of scores is not touched.
-        costly_first = sorted(
-            self.metrics,
-            key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
-        )
-        by_metric = {
-            loaded.metric.name: loaded.score(conversations, self.speakers)
-            for loaded in costly_first
-        }
-        by_metric |= {blend.column.name: blend.score(by_metric) for blend in self.blends}
-        return [
-            sorted(
-                (score for column in self.columns for score in by_metric[column.name][i]),
-                key=lambda score: (score.turn is None, score.turn or 0),
-            )
-            for i in range(len(conversations))
+    @property
+    def judged_nobody(self) -> bool:
+        """Whether no reply was judged since no turn is by the speakers asked for."""
+        columns, summary = self._scorer.columns, self.summary
+        replies = [
+            metric.counts
+            for metric, column in zip(summary.metrics, columns, strict=True)
+            if column.judges == "response"
         ]
+        return bool(summary.turns and self._scorer.speakers and replies) and not any(replies)
 
-    def count(self, conversation: Conversation) -> int:
-        """Return how many scores :meth:`score` gives for a conversation."""
-        judges = [column.judges for column in self.columns]
-        replies = len(responses(conversation, self.speakers))
-        return judges.count("response") * replies + judges.count("conversation")
+    def _records(self) -> Iterator[Found]:
+        heap: list[tuple[int, str, int, Conversation]] = []
+        seen = 0
+        for record in records_of(self._readings):
+            if isinstance(record, RecordError) and self._bad_records == "fail":
+                raise record
+            if self._sample is None or isinstance(record, RecordError):
+                yield record
+                continue
+            # Conversations are drawn by hashed id, the same ones on every machine.
+            named = f"{self._seed} {record.id}".encode("utf-8", "surrogatepass")
+            place = int.from_bytes(hashlib.blake2b(named, digest_size=8).digest(), "big")
+            entry = (-place, record.id, seen, record)
+            seen += 1
+            if len(heap) < self._sample:
+                heapq.heappush(heap, entry)
+            elif entry[0] > heap[0][0]:
+                heapq.heapreplace(heap, entry)
+        if self._sample is not None:
+            self._sampled = Sampled(len(heap), seen, self._seed)
+            yield from (record for *_, record in sorted(heap, key=lambda entry: entry[2]))
+
+    def _sink(self, stack: ExitStack) -> Sink:
+        if self._output is None:
+            return Sink(self._identity)
+        if str(self._output) in STANDARD:
+            return ScoreStream(sys.stdout.buffer, self._identity)
+        path = Path(self._output)
+        if destination(path) is None:
+            return ScoreStream(stack.enter_context(streaming(path)), self._identity, path)
+        if path.suffix in TABLES:
+            check_arrow()
+        return ScoreFile(path, self._identity, resume=self._resume)
 
 
-def run(
-    records: Iterable[Conversation | RecordError],
-    scorer: Scorer,
-    sink: Sink,
-    listeners: Sequence[Listener] = (),
-    streams: Sequence[Stream] = (),
-) -> Summary:
-    """Score a stream of records into a sink and return the summary.
+def keeps_unfinished(output: str | Path | None) -> bool:
+    """Return whether an interrupted run into an output can be continued."""
+    return (
+        output is not None and str(output) not in STANDARD and destination(Path(output)) is not None
+    )
 
-    Conversations that an interrupted run has finished are not scored again: their scores are
-    read back, so that summary and listeners see all of them.
+
+def score_windows(
+    records: Iterable[Found], scorer: Scorer, sink: Sink, readings: Sequence[Reading] = ()
+) -> Iterator[tuple[Found, Sequence[Score]]]:
+    """Score records into a sink; yield each with its scores, none for an unreadable one.
+
+    A window is also closed while a reading gives nothing.
     """
-    windows = _Windows(scorer, sink, listeners)
-    for stream in streams:
-        stream.when_silent(windows.close)
+    windows = _Windows(scorer, sink)
+    for reading in readings:
+        reading.when_silent(windows.close)
     try:
         for record in records:
             windows.add(record)
+            yield from windows.take()
         windows.close()
+        yield from windows.take()
         if windows.state.records < sink.done.records:
             raise InputError(CHANGED)
         sink.finish()
     finally:
         sink.close()
-    return windows.summary.summary()
 
 
 class _Windows:
-    def __init__(self, scorer: Scorer, sink: Sink, listeners: Sequence[Listener]) -> None:
+    def __init__(self, scorer: Scorer, sink: Sink) -> None:
         self.state = State(sink.done.run)
-        self.summary = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
         self._scorer = scorer
         self._sink = sink
-        self._listeners = listeners
         self._digest = hashlib.blake2b(digest_size=16)
         self._earlier = sink.replay()
-        self._window: list[Conversation | RecordError] = []
+        self._window: list[Found] = []
+        self._scored: list[tuple[Found, Sequence[Score]]] = []
         self._turns = 0
         self._most_turns = FIRST_TURNS
 
-    def add(self, record: Conversation | RecordError) -> None:
-        """Take a record; a full window is closed."""
+    def add(self, record: Found) -> None:
+        """Add a record; a full window is closed."""
         self._window.append(record)
         self._turns += len(record.turns) if isinstance(record, Conversation) else 0
         records = self.state.records + len(self._window)
         full = self._turns >= self._most_turns or len(self._window) >= WINDOW_RECORDS
-        if full or records == self._sink.done.records:  # where an earlier run closed one
+        if full or records == self._sink.done.records:  # the end of a window of the earlier run
             self._most_turns = min(WINDOW_TURNS, 2 * self._most_turns)
             self.close()
+
+    def take(self) -> Sequence[tuple[Found, Sequence[Score]]]:
+        """Return the scored records that were not taken yet."""
+        scored, self._scored = self._scored, []
+        return scored
 
     def close(self) -> None:
         """Score the records since the last window, if there are any."""
@@ -156,29 +239,187 @@ class _Windows:
         if not window:
             return
         for record in window:
-            is_broken = isinstance(record, RecordError)
-            content = str(record).encode("utf-8", "replace") if is_broken else encode(record)
-            self._digest.update(content)
-        records = self.state.records + len(window)
-        self.state = State(self.state.run, self._digest.hexdigest(), records)
-        conversations = [record for record in window if isinstance(record, Conversation)]
-        if records <= self._sink.done.records:
-            if records == self._sink.done.records and self.state.input != self._sink.done.input:
-                raise InputError(CHANGED)
-            scores = [
-                list(islice(self._earlier, self._scorer.count(item))) for item in conversations
-            ]
-        else:
-            scores = self._scorer.score(conversations)
-            logger.info("scored %d conversations", len(conversations))
-            self._sink.append([score for group in scores for score in group], self.state)
-        groups = iter(scores)
-        for record in window:
             if isinstance(record, RecordError):
                 logger.warning("skipped: %s", record)
-                self.summary.skip(record)
-                continue
-            group = next(groups)
-            self.summary.add(record, group)
-            for listener in self._listeners:
-                listener.add(record, group)
+                self._digest.update(str(record).encode("utf-8", "replace"))
+            else:
+                self._digest.update(msgspec.json.encode(record))
+        done = self._sink.done
+        records = self.state.records + len(window)
+        self.state = State(self.state.run, self._digest.hexdigest(), records)
+        talks = [record for record in window if isinstance(record, Conversation)]
+        if records <= done.records:
+            if records == done.records and self.state.input != done.input:
+                raise InputError(CHANGED)
+            groups = [list(islice(self._earlier, self._scorer.count(talk))) for talk in talks]
+        else:
+            groups = self._scorer.score(talks)
+            logger.info("scored %d conversations", len(talks))
+            self._sink.append([score for group in groups for score in group], self.state)
+        scores = iter(groups)
+        self._scored += [
+            (record, () if isinstance(record, RecordError) else next(scores)) for record in window
+        ]
+
+
+class State(msgspec.Struct, frozen=True):
+    """Progress of an unfinished file.
+
+    Attributes:
+        run: Signatures of the metrics and everything else that decides the numbers.
+        input: Digest over the records scored so far.
+        records: Number of finished records of the input, broken ones included.
+        bytes: Length of the lines that belong to them.
+    """
+
+    run: str
+    input: str = ""
+    records: int = 0
+    bytes: int = 0
+
+
+class Sink:
+    """An output without a file: scores are dropped.
+
+    Attributes:
+        done: Progress of an earlier, interrupted run.
+    """
+
+    def __init__(self, run: str) -> None:
+        self.done = State(run)
+
+    def replay(self) -> Iterator[Score]:
+        """Yield the scores of that earlier run in their order."""
+        return iter(())
+
+    def append(self, scores: Sequence[Score], state: State) -> None:
+        """Take the scores that lead to ``state``; they are safe when this returns."""
+
+    def finish(self) -> None:
+        """Complete the result: nothing more will come."""
+
+    def close(self) -> None:
+        """Release what is open, finished or not."""
+
+
+def encode_scores(scores: Sequence[Score], path: Path | None = None) -> bytes:
+    """Return the scores as JSON lines, gzipped if the path ends in ``.gz``."""
+    lines = b"".join(json_line(score) + b"\n" for score in scores)
+    return gzip.compress(lines, mtime=0) if path is not None and path.suffix == ".gz" else lines
+
+
+class ScoreStream(Sink):
+    """Scores as JSON lines on a stream, such as standard output, which the caller closes."""
+
+    def __init__(self, stream: BinaryIO, run: str, path: Path | None = None) -> None:
+        super().__init__(run)
+        self._stream = stream
+        self._path = path
+
+    def append(self, scores: Sequence[Score], state: State) -> None:  # noqa: ARG002 - no memory
+        """Write the scores."""
+        try:
+            self._stream.write(encode_scores(scores, self._path))
+            self._stream.flush()
+        except OSError as error:
+            if self._path is None:
+                raise
+            raise cannot_write(self._path, error) from error
+
+
+class ScoreFile(Sink):
+    """Scores as JSON lines in a file, gzipped for ``.gz``, a table for ``.parquet`` or ``.arrow``.
+
+    Such a table ends with what its reader begins with, so that it is made when all lines are there.
+    """
+
+    def __init__(self, path: Path, run: str, *, resume: bool) -> None:
+        self.path = path
+        target = destination(path)
+        if target is None:
+            raise OutputError(f"{path}: a device or a pipe keeps no unfinished file")
+        self._target = target
+        self._partial = target.with_name(target.name + ".partial")
+        self._state = target.with_name(target.name + ".state")
+        try:
+            self.done = self._unfinished(run) if resume else State(run)
+            self._bytes = self.done.bytes
+            # Opened to append: another run may be writing it, and nothing of that must be cut off.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            self._file = os.fdopen(open_own(self._partial, flags), "ab")
+            if not try_lock(self._file):
+                self._file.close()
+                raise OutputError(
+                    f"{path}: another run is writing it; wait for its end, or name another output"
+                )
+            self._file.truncate(self.done.bytes)
+            keep_permissions(self._partial, target)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+    def _unfinished(self, run: str) -> State:
+        again = "give --no-resume to start over"
+        try:
+            with os.fdopen(open_own(self._state, os.O_RDONLY), "rb") as file:
+                state = msgspec.json.decode(file.read(), type=State)
+            size = self._partial.stat().st_size
+        except FileNotFoundError:
+            return State(run)
+        except msgspec.DecodeError as error:
+            raise InputError(f"{self._state}: not the state of a run ({error}); {again}") from None
+        if state.run != run:
+            raise InputError(
+                f"{self._partial}: left by a run with other metrics, models, options or inputs; "
+                f"repeat that run to finish it, or {again}\n  then: {state.run}\n  now:  {run}"
+            )
+        if size < state.bytes:
+            raise InputError(f"{self._partial}: shorter than its state says; {again}")
+        return state
+
+    def replay(self) -> Iterator[Score]:
+        """Yield the scores of the earlier run."""
+        # The file was cut to the lines that count when it was opened.
+        decoder = msgspec.json.Decoder(Score)
+        with os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as file:
+            lines = gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file
+            yield from map(decoder.decode, lines)
+
+    def append(self, scores: Sequence[Score], state: State) -> None:
+        """Make the scores durable, then the state that counts them."""
+        data = encode_scores(scores, self.path)
+        try:
+            self._file.write(data)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._bytes += len(data)
+            counted = msgspec.structs.replace(state, bytes=self._bytes)
+            with renaming(self._state) as fresh:
+                fresh.write_bytes(msgspec.json.encode(counted))
+        except OSError as error:
+            raise cannot_write(self.path, error, KEPT) from error
+
+    def finish(self) -> None:
+        """Make the finished file."""
+        try:
+            self._file.close()
+            if self.path.suffix in TABLES:
+                from grice.scoring.arrow import write_lines_as
+
+                with (
+                    os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as lines,
+                    renaming(self._target) as fresh,
+                    fresh.open("wb") as table,
+                ):
+                    write_lines_as(self.path.suffix, lines, table)
+                self._partial.unlink(missing_ok=True)
+            else:
+                self._partial.replace(self._target)
+            self._state.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(self.path, error, KEPT) from error
+
+    def close(self) -> None:
+        """Leave the file, finished or to be continued."""
+        # Lines that counted are on the disk; a failed write was reported when it failed.
+        with suppress(OSError):
+            self._file.close()

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from grice.data import Conversation, Score, Status
 from grice.errors import plural, shortened
 from grice.readers.roles import assistant_alone, is_tool_traffic, unknown_roles
-from grice.scoring.items import FLAGS
+from grice.scoring.loaded import FLAGS
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
 from grice.stats.estimate import Estimate
@@ -53,11 +53,9 @@ class MetricSummary(msgspec.Struct, frozen=True):
     """One metric over a run.
 
     Attributes:
-        mean: Mean over the scores of status ``ok``, its interval clustered by conversation; None
-            if there are none.
-        lowest: The lowest scores of status ``ok``, lowest first.
-        failure: Where and why the first score failed; None if none did.
-        reasons: The commonest reason of those that abstained, and of those that failed.
+        mean: Mean over the scores of status ``ok``, its interval clustered by conversation.
+        failure: Place and reason of the first failed score.
+        reasons: The most frequent reason by status.
     """
 
     metric: str
@@ -76,7 +74,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
 
 
 class Sampled(msgspec.Struct, frozen=True):
-    """The part of the input that was scored: so many conversations, of so many, by a seed."""
+    """The conversations that were drawn from the input."""
 
     conversations: int
     of: int
@@ -87,18 +85,12 @@ class Summary(msgspec.Struct, frozen=True):
     """A whole run.
 
     Attributes:
-        metrics: One entry per metric, in the order asked for.
-        problems: The first of them, as one line each.
-        models: The preset that chose models and weights.
-        sample: The part of the input that was drawn; None if all of it was scored.
-        assistant_alone: Conversations of which only the assistant's turns were judged, since
-            roles or speakers' names say who that is and nobody was asked for.
-        unknown_roles: Turns that were left out beside an assistant's, by a role that is neither a
-            user's nor a tool's: it may be another spelling of the assistant's.
-        unknown_answering: Turns that were judged beside a user's, which are judged too, by such a
-            role.
-        tool_turns: Calls of tools and their answers, which are no replies.
-        flags: Judged replies by flag: see ``grice.scoring.items``.
+        problems: The first skipped records, one line each.
+        models: The preset.
+        assistant_alone: Conversations of which only the assistant's turns were judged by default.
+        unknown_roles: Turns beside an assistant's that were not judged, by unknown role.
+        unknown_answering: Turns beside a user's that were judged, by unknown role.
+        flags: Judged replies by flag.
     """
 
     conversations: int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from grice.data import Conversation, Score
-    from grice.scoring.run import Scorer
+    from grice.scoring.api import Scorer
 
 BATCH_TURNS = 512
 """Turns of a batch at which no more requests are added."""

@@ -2,7 +2,7 @@
 
 A tag parts words as a space does; so do the control pieces of chat models, which a reply holds by
 accident or to deceive, and what stands between ``<think>`` and ``</think>``, which nobody was told.
-Metrics are given the text without tags (see :mod:`grice.scoring.items`), so that markup changes no
+Metrics are given the text without tags (see :mod:`grice.scoring.loaded`), so that markup changes no
 score; evidence points into the text with them.
 """
 

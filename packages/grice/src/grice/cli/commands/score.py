@@ -24,14 +24,16 @@ from grice.progress import watched
 from grice.tables import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
+    from grice.cli.progress import Progress
     from grice.evaluation.review import Reviewer
     from grice.integrations import Grading
     from grice.readers import Reading
     from grice.scoring.api import Grader
-    from grice.scoring.run import Listener, Scorer
+    from grice.scoring.loaded import LoadedMetric
+    from grice.scoring.run import Run
     from grice.scoring.summary import Summary
 
 EXTRAS = ("dask", "ray", "spark")
@@ -74,9 +76,10 @@ def run(
     """
     from grice.evaluation.review import Reviewer
     from grice.readers import read
-    from grice.report.batch import judged_nobody, keeps_unfinished, score_readings
+    from grice.report import page_of
     from grice.scoring.blended import blend_of
     from grice.scoring.presets import SMALL
+    from grice.scoring.run import Run, keeps_unfinished
 
     check_options(scoring)
     if engine is not None:
@@ -95,33 +98,35 @@ def run(
         grader = stack.enter_context(load_grader(scoring, speaker))
         blends = [blend_of(stated, grader.scorer.metrics) for stated in blend]
         scorer = grader.scorer._replace(blends=blends)
-        score_all = partial(
-            score_readings, readings, bad_records=bad_records, sample=sample, seed=seed
-        )
+        open_run = partial(Run, readings, bad_records=bad_records, sample=sample, seed=seed)
         if endpoints.dry_run:
-            return _plan(score_all, grader)
+            asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
+            return _plan(open_run(grader.scorer._replace(metrics=asking)), asking, grader)
         reviewer = Reviewer(FIRST)
         printed = json or not sys.stdout.isatty()
         to = str(output or "-") if output or printed else None
+        scored = open_run(scorer, to, format=reading.format, resume=resume)
+        command = shlex.join(["grice", *TYPED.get()])
         try:
-            with _listeners(readings, sample) as listeners:
-                summary = score_all(
-                    scorer,
-                    to,
-                    format=reading.format,
-                    resume=resume,
-                    report=report,
-                    command=shlex.join(["grice", *TYPED.get()]),
-                    listeners=[*listeners, reviewer],
-                )
+            with (
+                _progress(readings, sample) as progress,
+                page_of(report, readings, scorer, command) as page,
+            ):
+                watching = [watcher for watcher in (page, progress, reviewer) if watcher]
+                for talk, scores in scored:
+                    for watcher in watching:
+                        watcher.add(talk, scores)
+                if page is not None:
+                    page.close(scored.summary)
         except KeyboardInterrupt:
             if keeps_unfinished(to):
                 warn(f"{to} is unfinished; the same command goes on")
             raise
         finally:
             _report_usage(grader)
+    summary = scored.summary
     _show(readings, summary, reviewer, output, as_json=json)
-    if judged_nobody(summary, scorer):
+    if scored.judged_nobody:
         speakers = " or ".join(speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
@@ -131,14 +136,15 @@ def run(
     return status
 
 
-def _plan(score_all: Callable[[Scorer], Summary], grader: Grader) -> Output:
+def _plan(run: Run, asking: Sequence[LoadedMetric], grader: Grader) -> Output:
     """Estimate the requests to endpoints; only metrics that send some are run."""
     from grice.models.endpoint.usage import in_words
 
-    asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
     if not asking:
         return Output([], [Lines(["no metric asks an endpoint: nothing would be sent"])])
-    summary = score_all(grader.scorer._replace(metrics=asking))
+    for _ in run:
+        pass
+    summary = run.summary
     metrics = ", ".join(loaded.metric.name for loaded in asking)
     items = plural(sum(sum(metric.counts.values()) for metric in summary.metrics), "judgement")
     lines = [f"{items} by {metrics}; nothing was sent"]
@@ -157,15 +163,15 @@ def _report_usage(grader: Grader) -> None:
 
 
 @contextmanager
-def _listeners(readings: Sequence[Reading], sample: int | None) -> Iterator[list[Listener]]:
+def _progress(readings: Sequence[Reading], sample: int | None) -> Iterator[Progress | None]:
     """Draw a progress bar on a terminal."""
     if QUIET.get() or not sys.stderr.isatty():
-        yield []
+        yield None
         return
     from grice.cli.progress import Progress
 
     with watched(None), Progress(readings, sample) as progress:  # one bar at a time
-        yield [progress]
+        yield progress
 
 
 def _status(summary: Summary) -> int:
