@@ -12,7 +12,7 @@ from coverage_means import Floats, Generator, Row, exact, normal_pair, share_row
 from grice import stats
 from grice.data import Triple
 from grice.stats import Estimate
-from grice_research.triples import AREAS, TripleRows, area
+from grice_research.benches.cskb_population import AREAS, TripleRows, area
 
 
 def judged(rng: Generator, items: int, missing: float) -> Floats:

@@ -13,12 +13,10 @@ from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.scoring import load
 from grice.stats.estimate import Estimate
-from grice_research.context import BenchContext
-from grice_research.figures import Figure, figures
-from grice_research.measures import measured
+from grice_research.context import BenchContext, measured
+from grice_research.figures import VERDICTS, Figure, figure, figures
 from grice_research.pages import bench_page, index_page
-from grice_research.published import Bench, Table, bench_names, load_bench
-from grice_research.rows import VERDICTS, Row, Task
+from grice_research.published import Bench, Table, Task, bench_names, load_bench
 from grice_research.runs import Run, merged, read_runs, write_run
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
@@ -291,10 +289,10 @@ def test_records_in_the_repository_say_what_the_tables_say():
             for column, cell in zip(table.columns(), cells, strict=True)
             if cell is not None
         }
-        for figure in run.figures:
-            if figure.kind == "printed" and figure.table:
-                key = (figure.table, figure.row, figure.on, figure.measure)
-                assert figure.published == printed[key]
+        for each in run.figures:
+            if each.kind == "printed" and each.table:
+                key = (each.table, each.row, each.on, each.measure)
+                assert each.published == printed[key]
         page = folder.joinpath(f"{run.bench}.md").read_text()
         assert page == bench_page(run, "../results.md"), "run make docs"
     page = folder.with_name("results.md").read_text()
@@ -368,21 +366,26 @@ def of_task(monkeypatch, measure):
 def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, monkeypatch):
     def measure(context):
         half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
-        yield Row(row="ours", measure="f1", estimate=half, kind="ours", published=0.45)
-        yield Row(row="worse", measure="ged", estimate=half, kind="ours", published=0.3, lower=True)
-        yield Row(row="same", measure="f1", estimate=half, kind="ours", published=0.45,
-                  computed="published method")  # fmt: skip
-        yield Row(row="never", measure="f1", estimate=half, kind="baseline")
-        yield Row(row="baseline", measure="f1", estimate=half, kind="baseline", published=-0.2)
-        yield Row(row="paper", measure="f1", estimate=half, kind="printed", published=0.502)
-        yield Row(row="lost", measure="f1", estimate=None, kind="printed", published=0.9)
+        yield figure(row="ours", measure="f1", estimate=half, kind="ours", published=0.45)
+        yield figure(
+            row="worse", measure="ged", estimate=half, kind="ours", published=0.3, lower=True
+        )
+        yield figure(row="never", measure="f1", estimate=half, kind="baseline")
+        yield figure(row="baseline", measure="f1", estimate=half, kind="baseline", published=-0.2)
+        yield figure(row="paper", measure="f1", estimate=half, kind="printed", published=0.502)
+        yield figure(row="lost", measure="f1", estimate=None, kind="printed", published=0.9)
 
     rows = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
-    verdicts = ["beside: level", "beside: below", "reproduced", None, "beside: above", "recomputed",
+    verdicts = ["beside: level", "beside: below", None, "beside: above", "recomputed",
                 "cannot be checked"]  # fmt: skip
-    assert [figure.verdict for figure in rows] == verdicts
+    assert [each.verdict for each in rows] == verdicts
     first = rows[0].public()
-    assert (first.row, first.measure, first.value, first.n) == ("ours", "f1", 0.5, 100)
+    assert tuple(first[name] for name in ("row", "measure", "value", "n")) == (
+        "ours",
+        "f1",
+        0.5,
+        100,
+    )
 
 
 def test_a_task_without_its_data_says_what_is_missing(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from grice.evaluation.review import STACKS, open_stack
 from grice_research.benches import breakdowns
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
 from grice_research.context import metric_and_preset
-from grice_research.rows import find_task
+from grice_research.published import find_task
 
 
 def write(folder, talks=60):
@@ -89,13 +89,13 @@ def figure_of(rows, row, measure):
 def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
     seen = figure_of(rows, "relevance", "AUC")
     share = 0.75  # of the breakdowns score low
-    assert seen.estimate.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
+    assert seen.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
     assert (seen.metric, seen.signature) == ("relevance", "relevance:1|mode:fast|on:dbdc3")
-    assert figure_of(rows, "friction", "AUC").estimate.value == pytest.approx(seen.estimate.value)
-    assert figure_of(rows, "relevance", "spearman within chatbots").estimate.value > 0.5
+    assert figure_of(rows, "friction", "AUC").value == pytest.approx(seen.value)
+    assert figure_of(rows, "relevance", "spearman within chatbots").value > 0.5
     gap = figure_of(rows, "relevance less position", "difference of AUC")
-    position = figure_of(rows, "position", "AUC").estimate.value
-    assert gap.estimate.value == pytest.approx(seen.estimate.value - position)
+    position = figure_of(rows, "position", "AUC").value
+    assert gap.value == pytest.approx(seen.value - position)
 
 
 def test_every_detector_stands_beside_every_baseline(rows):
@@ -108,10 +108,7 @@ def test_every_detector_stands_beside_every_baseline(rows):
 def test_the_orders_of_review_stand_beside_the_metrics(rows):
     for name in STACKS:
         seen = figure_of(rows, name, "lift of the first 10 %")
-        assert (
-            seen.estimate.value
-            > figure_of(rows, "position", "lift of the first 10 %").estimate.value
-        )
+        assert seen.value > figure_of(rows, "position", "lift of the first 10 %").value
         assert (seen.kind, seen.metric) == ("ours", "")
         assert seen.signature.startswith(f"{name}@")
 

@@ -19,9 +19,8 @@ from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
 from grice_research.comparisons import limits_of
 from grice_research.context import BenchContext, metric_and_preset
 from grice_research.figures import figures
-from grice_research.published import load_bench
+from grice_research.published import find_task, load_bench
 from grice_research.roc import roc_areas
-from grice_research.rows import find_task
 from grice_research.runs import Run
 
 MEASURED = {*shipped_metrics(), *filter(metric_named, FETCHED)}
@@ -112,29 +111,29 @@ def figure_of(rows, row, measure, on):
 
 
 def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
-    assert figure_of(rows, "relevance", "AUC", "ignore").estimate.value == 1.0
-    assert figure_of(rows, "relevance", "AUC within chatbots", "ignore").estimate.value == 1.0
+    assert figure_of(rows, "relevance", "AUC", "ignore").value == 1.0
+    assert figure_of(rows, "relevance", "AUC within chatbots", "ignore").value == 1.0
     blind = figure_of(rows, "relevance", "AUC", "self contradiction")
-    assert 0.3 < blind.estimate.value < 0.7
+    assert 0.3 < blind.value < 0.7
     assert blind.metric == "relevance"
     assert "of 48 turns are marked" in blind.why
-    assert figure_of(rows, "GPT-3.5", "AUC", "ignore").estimate.value == 1.0
+    assert figure_of(rows, "GPT-3.5", "AUC", "ignore").value == 1.0
 
 
 def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
-    pointed = figure_of(rows, "coherence", "AUC", "ignore").estimate.value
+    pointed = figure_of(rows, "coherence", "AUC", "ignore").value
     assert 0.5 < pointed < 1.0
 
 
 def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
-    assert figure_of(rows, "position", "AUC", "redundant").estimate.value == 1.0
+    assert figure_of(rows, "position", "AUC", "redundant").value == 1.0
     gap = figure_of(rows, "relevance less position", "difference of AUC", "redundant")
-    value = figure_of(rows, "relevance", "AUC", "redundant").estimate.value
-    assert gap.estimate.value == pytest.approx(value - 1.0)
+    value = figure_of(rows, "relevance", "AUC", "redundant").value
+    assert gap.value == pytest.approx(value - 1.0)
     assert (gap.metric, gap.baseline) == ("relevance", "position")
     oracle = figure_of(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
-    assert (oracle.estimate.value, oracle.kind) == (0.5, "baseline")
-    assert figure_of(rows, "relevance", "AUC", abc_eval.ANY).estimate.n == 48
+    assert (oracle.value, oracle.kind) == (0.5, "baseline")
+    assert figure_of(rows, "relevance", "AUC", abc_eval.ANY).n == 48
 
 
 def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
@@ -145,22 +144,22 @@ def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
 
 def test_decisions_fall_at_a_median_of_other_persons(rows):
     seen = figure_of(rows, "relevance", "balanced accuracy", "ignore")
-    assert seen.estimate.value == 1.0
+    assert seen.value == 1.0
     assert "other half of the persons" in seen.why
-    assert figure_of(rows, "GPT-3.5", "balanced accuracy", "ignore").estimate.value == 1.0
+    assert figure_of(rows, "GPT-3.5", "balanced accuracy", "ignore").value == 1.0
     assert figure_of(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
 
 
 def test_reading_first_what_scores_low_is_set_beside_chance(rows):
     on, measure = abc_eval.ANY, "lift of the first 10 %"
     chance = figure_of(rows, "random order", measure, on)
-    assert chance.estimate.low < chance.estimate.value == 1.0 < chance.estimate.high
+    assert chance.low < chance.value == 1.0 < chance.high
     ideal = figure_of(rows, "relevance", measure, on)  # it scores low what ignores, which is a flaw
     rate = figure_of(rows, "relevance", "AUC", on).why.split(" ")
-    assert ideal.estimate.value == pytest.approx(int(rate[2]) / int(rate[0]))
+    assert ideal.value == pytest.approx(int(rate[2]) / int(rate[0]))
     gap = figure_of(rows, "relevance less log_length", f"difference of {measure}", on)
-    length = figure_of(rows, "log_length", measure, on).estimate.value
-    assert gap.estimate.value == pytest.approx(ideal.estimate.value - length)
+    length = figure_of(rows, "log_length", measure, on).value
+    assert gap.value == pytest.approx(ideal.value - length)
 
 
 @pytest.mark.data
@@ -222,14 +221,9 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     rows = list(trivial_baselines.measure(context))
     on = "fed_turn:overall"
     assert {row.on for row in rows} == {on}
-    assert figure_of(rows, "engagement", "spearman", on).estimate.value > 0.9
-    assert (
-        figure_of(rows, "engagement less log_length", "difference of spearman", on).estimate.value
-        == 0
-    )
-    assert figure_of(
-        rows, "engagement", "spearman with log_length", on
-    ).estimate.value == pytest.approx(1)
+    assert figure_of(rows, "engagement", "spearman", on).value > 0.9
+    assert figure_of(rows, "engagement less log_length", "difference of spearman", on).value == 0
+    assert figure_of(rows, "engagement", "spearman with log_length", on).value == pytest.approx(1)
     assert "fed_dialogue" in context.missing
 
 

@@ -12,7 +12,7 @@ from grice.errors import ModelError
 from grice_research.benches import minimal_pairs
 from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
-from grice_research.rows import find_task
+from grice_research.published import find_task
 
 PAIRS = [
     MinimalPair("dull", ("Hi.", "Hello.", "I won!"), "Great, tell me more!", "Okay."),
@@ -72,10 +72,10 @@ def row_of(rows, row, measure, on):
 
 
 def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
-    assert row_of(rows, "relevance", "share right", ALL).estimate.value == pytest.approx(0.5)
-    assert row_of(rows, "relevance", "share right", "dull").estimate.value == 0.5
-    assert row_of(rows, "relevance", "share right", "time").estimate.value == 0.5
-    share = row_of(rows, "coherence", "share right", ALL).estimate
+    assert row_of(rows, "relevance", "share right", ALL).value == pytest.approx(0.5)
+    assert row_of(rows, "relevance", "share right", "dull").value == 0.5
+    assert row_of(rows, "relevance", "share right", "time").value == 0.5
+    share = row_of(rows, "coherence", "share right", ALL)
     assert (share.value, share.n) == (pytest.approx(0.5), 3)
     assert row_of(rows, "likelihood", "share right", ALL).signature == (
         "likelihood:1|mode:fast|on:minimal_pairs"
@@ -84,19 +84,19 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
 
 def test_trivial_baselines_stand_beside(rows):
     shorter = row_of(rows, "bad at least as long", "share right", ALL)
-    assert shorter.estimate.value == pytest.approx(2 / 3)
+    assert shorter.value == pytest.approx(2 / 3)
     assert shorter.kind == "baseline"
     own = row_of(rows, "cosine_own_turns", "share right", "time")
-    assert own.estimate.value == 0.5, "nobody said anything before"
+    assert own.value == 0.5, "nobody said anything before"
     gap = row_of(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
-    assert gap.estimate.value == 0.0
+    assert gap.value == 0.0
 
 
 def test_a_model_that_was_not_fetched_is_named(monkeypatch):
     monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
     rows = list(minimal_pairs.measure(Context(missing=("likelihood",))))
     (row,) = [row for row in rows if row.metric == "likelihood" or row.row == "likelihood"]
-    assert row.estimate is None
+    assert row.value is None
     assert row.why == "the model of likelihood is not here"
 
 

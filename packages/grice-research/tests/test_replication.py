@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice_research import rows
-from grice_research.figures import Figure, verdict_of
+from grice_research import figures
+from grice_research.figures import MEANINGS, VERDICTS, Figure, verdict_of, verdict_on
 from grice_research.pages import index_page
-from grice_research.rows import MEANINGS, VERDICTS, verdict_on
 from grice_research.runs import counted, equal_rows, read_runs
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -22,7 +21,7 @@ half = st.floats(0, 0.5)
 
 
 def test_the_examples_run():
-    assert doctest.testmod(rows).failed == 0
+    assert doctest.testmod(figures).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from grice_research.figures import DIFFERENCE, LIKENESS
 from grice_research.pages import changes
-from grice_research.rows import DIFFERENCE, LIKENESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,19 +1,27 @@
-"""Resources of a bench: sets read once, metrics loaded once, each column computed once."""
+"""Resources of a bench: sets read once, metrics loaded once, each column computed and judged."""
 
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
+import numpy as np
 
 from grice.errors import InputError, did_you_mean
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.table import score_table
-from grice.stats.correlations import correlation_value
-from grice_research.measures import MEASURES, PEOPLE, measured, of_people, paired_difference
+from grice.stats import (
+    compare_correlations,
+    correlation,
+    correlation_within,
+    leave_one_annotator_out,
+    mean,
+    system_level,
+)
+from grice.stats.estimate import Estimate
+from grice.stats.resample import estimate, resample
 from grice_research.training_texts import trained_on, trained_share
-from grice_research.triples import AREAS, MODELS_OF, SCORERS, area, read_triples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,8 +31,13 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated, RatedSet
     from grice.evaluation.table import Scores
     from grice.models.loader import ModelLoader
-    from grice.stats.estimate import Estimate
+    from grice.stats.inputs import Floats
 
+    Column: TypeAlias = list[float | None]
+    Values: TypeAlias = Sequence[float | None]
+    Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]
+
+Correlation: TypeAlias = Literal["pearson", "spearman"]
 SCORES = "rated/released_scores.json.gz"
 GPT4 = "rated/gpt4_dialogue_annotations.json.gz"
 DEAM = {"fed_dialogue": "deam/deam_fed.jsonl.gz", "dstc9_dialogue": "deam/deam_dstc9.jsonl.gz"}
@@ -122,9 +135,118 @@ def _content(folder: Path, file: str) -> bytes:
     return gzip.decompress(path.read_bytes())
 
 
-Values = list[float | None]
+def measured(measure: str, values: Values, rated: Rated, aspect: str) -> Estimate:
+    """Return a measure of a column against the mean ratings of an aspect."""
+    if measure not in MEASURES:
+        raise InputError(f"{measure} cannot be computed from one score per item")
+    return MEASURES[measure](values, rated, aspect)
 
-TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
+
+def paired_difference(
+    kind: Correlation, first: Values, second: Values, rated: Rated, aspect: str
+) -> Estimate:
+    """Return the correlation of one column with the ratings less that of another.
+
+    Both on the items where both have a value; items of one group are drawn together.
+    """
+    # The baseline stands second in a comparison, so that the difference is first less second.
+    compared = compare_correlations(
+        {"first": first, "second": second},
+        rated.human(aspect),
+        kind=kind,
+        groups=_groups(rated),
+        baseline="second",
+    )
+    return compared.comparisons[0].difference
+
+
+def _groups(rated: Rated) -> list[str] | None:
+    return [item.group for item in rated.items] if rated.grouped else None
+
+
+def _correlated(scope: str, kind: Correlation) -> Measure:
+    """Return a measure: over all items, the mean over contexts, or that of the systems' means."""
+
+    def measure(values: Values, rated: Rated, aspect: str) -> Estimate:
+        human = rated.human(aspect)
+        if scope == "within":
+            contexts = [item.group for item in rated.items]
+            return correlation_within(values, human, contexts, kind=kind)
+        if scope == "":
+            return correlation(values, human, kind=kind, groups=_groups(rated))
+        named = [(i, item.system) for i, item in enumerate(rated.items) if item.system is not None]
+        mine, other = ([column[i] for i, _ in named] for column in (values, human))
+        return system_level(mine, other, [name for _, name in named], kind=kind).correlation
+
+    return measure
+
+
+def _cosine(values: Values, rated: Rated, aspect: str) -> Estimate:
+    """Return the cosine of scores and ratings, ratings scaled to 0..1 over the set, not centred.
+
+    The measure of RUBER's tables (Ghazarian et al., NeuralGen 2019). It rewards a high mean.
+    """
+    pairs = np.asarray(
+        [
+            (value, human)
+            for value, human in zip(values, rated.human(aspect), strict=True)
+            if value is not None and human is not None
+        ],
+        np.float64,
+    )
+    if len(pairs) < 2 or np.ptp(pairs[:, 1]) == 0:
+        raise InputError("a cosine needs two items and ratings that differ")
+    # An order of their own: the interval does not depend on how items were listed.
+    pairs = pairs[np.lexsort(pairs.T)]
+    x = pairs[:, 0]
+    y = (pairs[:, 1] - pairs[:, 1].min()) / np.ptp(pairs[:, 1])
+    moments = np.stack([x * y, x * x, y * y], axis=1)
+
+    def statistic(weights: Floats) -> Floats:
+        product, own, other = (weights @ moments).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(product / np.sqrt(own * other))[:, None]
+
+    return estimate(resample(statistic, len(x)), what="cosine, ratings scaled to 0..1")
+
+
+MEASURES: dict[str, Measure] = {
+    f"{scope} {kind}".strip(): _correlated(scope, kind)
+    for scope in ("", "within", "system")
+    for kind in get_args(Correlation)
+} | {"cosine": _cosine}
+"""Measures of one score per item, by the name that tables give them."""
+
+
+PEOPLE = ("judges", "one judge", "ratings", "reply words")
+"""Sources of figures that need no metric."""
+
+
+def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
+    """Return a figure about ratings or rated texts alone."""
+    if source == "ratings":
+        return mean(rated.human(aspect))
+    if source == "reply words":
+        return mean([float(len(item.conversation.turns[-1].text.split())) for item in rated.items])
+    if source == "one judge":
+        return leave_one_annotator_out([item.ratings[aspect] for item in rated.items])
+    first, joined, second = aspect.partition(" and ")
+    if joined:
+        return _single_ratings(rated, first, second)
+    if "against the others" not in measure:
+        raise InputError(f"{measure}: not computed from the ratings of judges")
+    return leave_one_annotator_out([item.ratings[aspect] for item in rated.items], pool="pairs")
+
+
+def _single_ratings(rated: Rated, first: str, second: str) -> Estimate:
+    """Return the correlation of the ratings that one judge gave to one item on two aspects."""
+    pairs = [
+        (a, b, item.group)
+        for item in rated.items
+        for a, b in zip(item.ratings[first], item.ratings[second], strict=True)
+    ]
+    ratings, others, groups = zip(*pairs, strict=True)
+    return correlation(ratings, others, kind="spearman", groups=groups)
 
 
 class Skipped(InputError):  # noqa: N818 - no fault, only a figure that is not measured
@@ -159,9 +281,8 @@ class BenchContext:
         self._known = known_sets()
         self._sets: dict[str, Rated] = {}
         self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
-        self._columns: dict[tuple[str, str], Values] = {}
+        self._columns: dict[tuple[str, str], Column] = {}
         self._models = models
-        self._triples: dict[tuple[str, str], list[float]] = {}
 
     @property
     def folder(self) -> Path:
@@ -213,7 +334,7 @@ class BenchContext:
             self._graders[metric] = self._loaded([metric])
         return self._graders[metric]
 
-    def metric_values(self, metric: str, name: str) -> Values:
+    def metric_values(self, metric: str, name: str) -> Column:
         """Return a metric's values on the items of a set."""
         if (metric, name) not in self._columns:
             rated = self.rated(name)
@@ -241,22 +362,6 @@ class BenchContext:
             estimate = measured(measure, self.released_values(source, name), rated, aspect)
         return estimate, _signature(f"released:{source}", rated, on, measure)
 
-    def knows_triples(self, scorer: str, on: str, measure: str) -> bool:
-        """Return whether a column is about labelled triples and the scorer judges such."""
-        return on in TRIPLES and measure in AREAS and scorer in SCORERS
-
-    def by_triples(self, scorer: str, on: str, measure: str) -> tuple[Estimate, str]:
-        """Return the figure of a scorer of triples, and how it came about."""
-        name, _, aspect = on.partition(":")
-        if name in self.without or self._models is None:
-            raise Skipped(f"{name} was left out of this run")
-        rows = read_triples(self._folder, aspect)
-        if (scorer, on) not in self._triples:
-            self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
-        estimate = area(measure, self._triples[scorer, on], rows)
-        parts = [scorer, *(self.models().fingerprint(reference) for reference in MODELS_OF[scorer])]
-        return estimate, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
-
     def difference(self, metric: str, source: str, on: str, measure: str) -> Estimate | None:
         """Return a metric's correlation less that of released scores on the same items.
 
@@ -272,36 +377,13 @@ class BenchContext:
         except InputError:
             return None
 
-    def released_values(self, source: str, name: str) -> Values:
+    def released_values(self, source: str, name: str) -> Column:
         """Return released scores of the items of a set."""
         if (source, name) not in self._columns:
             if self._folder is None:
                 raise Skipped("no data folder is named")
             self._columns[source, name] = released(source, self.rated(name), self._folder)
         return self._columns[source, name]
-
-    def between(self, first: str, second: str, on: str, measure: str) -> float | None:
-        """Return how two released columns correlate with each other; None if it is not known."""
-        name = on.partition(":")[0]
-        if measure not in ("pearson", "spearman") or first in PEOPLE or second in PEOPLE:
-            return None
-        try:
-            columns = [self.released_values(source, name) for source in (first, second)]
-        except InputError:
-            return None
-        import numpy as np
-
-        pairs = np.array(
-            [(a, b) for a, b in zip(*columns, strict=True) if a is not None and b is not None]
-        )
-        if len(pairs) < 4 or (np.ptp(pairs, axis=0) == 0).any():
-            return None
-        return correlation_value(pairs[:, 0], pairs[:, 1], measure)  # type: ignore[arg-type]
-
-    @property
-    def measures(self) -> Collection[str]:
-        """Names of the measures that one score per item is enough for."""
-        return MEASURES
 
 
 def _signature(what: str, rated: Rated, on: str, measure: str) -> str:

@@ -1,19 +1,19 @@
-"""Published tables beside what is measured here, figure by figure.
+"""Figures of benches: printed, ours and of trivial baselines, with n, interval and verdict.
 
-A figure with a printed one beside it has a verdict (:mod:`grice_research.rows`). One that
-has nothing printed beside it, or that was not measured, has none.
+A figure beside a printed one has a verdict: which of them can be given follows from how the figure
+was computed, which outcome it has from the figures with their sign. One that has nothing printed
+beside it, or that was not measured, has none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
 
 from grice.errors import InputError
-from grice_research.context import Skipped
-from grice_research.measures import PEOPLE
-from grice_research.rows import Computation, Kind, Verdict, computation_of, find_task, verdict_on
+from grice_research.context import MEASURES, PEOPLE, Skipped
+from grice_research.published import Computation, find_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,101 +21,209 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.published import Bench, Cell, Column, Table
-    from grice_research.rows import Row
+
+Verdict: TypeAlias = Literal[
+    "recomputed",
+    "not recomputed",
+    "reproduced",
+    "not reproduced",
+    "beside: above",
+    "beside: level",
+    "beside: below",
+    "cannot be checked",
+]
+"""``recomputed``, ``reproduced``, ``beside`` and ``cannot be checked``, each with its outcome."""
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""All of them in the order of tables."""
+
+MEANINGS = {
+    "recomputed": "released files give the printed digits; *not recomputed*: they give others",
+    "reproduced": (
+        "the published method, trained here or with its released weights, gives the printed figure "
+        "within its 95 % interval; *not reproduced*: it does not"
+    ),
+    "beside": (
+        "another method on the same data: *above*, *level* or *below* by the 95 % interval of the "
+        "difference, paired where scores of each item were released, otherwise by the interval of "
+        "our figure; above is better"
+    ),
+    "cannot be checked": "scores or data were not released",
+}
+"""Sentence of each verdict."""
+
+Interval: TypeAlias = tuple[float | None, float | None]
 
 
-class BenchRow(msgspec.Struct, frozen=True):
-    """One figure, as other programs read it."""
+def verdict_on(
+    published: float,
+    value: float,
+    interval: Interval,
+    *,
+    computed: Computation,
+    rounding: float = 0.0,
+    lower: bool = False,
+    difference: Interval | None = None,
+) -> Verdict:
+    """Return the verdict on a figure that stands beside a printed one.
 
-    bench: str
-    row: str
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int | None
-    published: float | None
-    verdict: Verdict | None
-    command: str
-    signature: str
+    >>> verdict_on(0.30, 0.12, (0.02, 0.22), computed="another method")
+    'beside: below'
+    >>> verdict_on(-0.47, 0.20, (0.02, 0.37), computed="another method")
+    'beside: above'
+    """
+    if computed == "released files":
+        return "recomputed" if abs(value - published) <= rounding else "not recomputed"
+    low, high = (value if bound is None else bound for bound in interval)
+    low, high = low - published - rounding, high - published + rounding
+    if computed == "published method":
+        return "reproduced" if low <= 0 <= high else "not reproduced"
+    if difference is not None and difference[0] is not None and difference[1] is not None:
+        low, high = difference[0], difference[1]
+    if low <= 0 <= high:
+        return "beside: level"
+    return "beside: above" if (low > 0) != lower else "beside: below"
+
+
+def legend() -> list[str]:
+    """Return what the verdicts mean, as a list in Markdown."""
+    return [f"- *{name}*: {meaning}." for name, meaning in MEANINGS.items()]
+
+
+Kind: TypeAlias = Literal["printed", "ours", "baseline"]
+DIFFERENCE, LIKENESS = "difference of ", "spearman with "
+"""How measures begin that compare two scores of the same items, and not one with people."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One figure with everything that is known about it.
+    """One figure with everything that is known about it."""
 
-    Attributes:
-        bench: Name of the bench.
-        table: Its table; empty if the bench of a task gave it.
-        row: Whose figure it is.
-        kind: ``printed``, ``ours`` or ``baseline``.
-        on: The set and aspect.
-        measure: The measure.
-        published: The printed figure; of ours, that of the row it is set beside.
-        value: What is measured here.
-        low: Lower bound of its 95 % interval.
-        high: Upper bound.
-        n: Number of items measured, otherwise the printed number.
-        verdict: How the value stands to the printed figure; None without either of them.
-        why: Why there is no value, or what the value rests on.
-        beside: The printed row that a metric of ours is set beside.
-        command: What measures it again.
-        signature: What exactly was computed.
-        computed: How the value was computed, if there is a printed figure.
-        rounding: How far a value may be from the printed figure to be the same.
-        lower: Whether lower is better.
-        difference: Value less that of the released scores of the printed row on the same items,
-            with the bounds of its 95 % interval.
-        metric: The metric that the value is of; see :class:`~grice_research.rows.Row`.
-        baseline: The trivial baseline that it is compared with.
-        trained: Share of the texts of the set that a model of the metric was trained or chosen on.
-        date: Day of the measurement, if it is older than the run it is recorded with.
-    """
-
-    bench: str
-    table: str
-    row: str
+    bench: str = ""
+    table: str = ""  # empty if the bench of a task gave it
+    row: str  # whose figure it is
     kind: Kind
-    on: str
+    on: str = ""  # the set and aspect
     measure: str
-    published: float | None = None
+    published: float | None = None  # of ours, that of the row it is set beside
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    n: int | None = None
+    n: int | None = None  # items measured, otherwise the printed number
     verdict: Verdict | None = None
-    why: str = ""
-    beside: str = ""
+    why: str = ""  # why there is no value, or what the value rests on
+    beside: str = ""  # the printed row that a metric of ours is set beside
     command: str = ""
-    signature: str = ""
+    signature: str = ""  # what exactly was computed: models, settings, data
     computed: Computation | None = None
-    rounding: float = 0.0
-    lower: bool = False
+    rounding: float = 0.0  # how far a value may be from the printed figure to be the same
+    lower: bool = False  # whether lower is better
     difference: tuple[float, float, float] | None = None
-    metric: str = ""
+    """The value less that of the released scores of ``beside`` on the same items, with bounds."""
+    metric: str = ""  # the metric whose limits it shows, with its default settings
     baseline: str = ""
-    trained: float = 0.0
-    date: str = ""
+    """The trivial baseline that the metric is compared with on the same items; then the measure
+    begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`."""
+    trained: float = 0.0  # share of the texts that a model of the metric was trained or chosen on
+    date: str = ""  # day of the measurement, if it is older than the run it is recorded with
 
-    def public(self) -> BenchRow:
+    def public(self) -> dict[str, object]:
         """Return the fields that other programs read."""
-        return BenchRow(
-            self.bench,
-            f"{self.table}: {self.row}" if self.table else self.row,
-            f"{self.measure} on {self.on}" if self.on else self.measure,
-            self.value,
-            self.low,
-            self.high,
-            self.n,
-            self.published,
-            self.verdict,
-            self.command,
-            self.signature,
-        )
+        return {
+            "bench": self.bench,
+            "row": f"{self.table}: {self.row}" if self.table else self.row,
+            "measure": f"{self.measure} on {self.on}" if self.on else self.measure,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+            "published": self.published,
+            "verdict": self.verdict,
+            "command": self.command,
+            "signature": self.signature,
+        }
+
+
+def figure(
+    row: str,
+    measure: str,
+    estimate: Estimate | None,
+    kind: Kind,
+    *,
+    on: str = "",
+    published: float | None = None,
+    beside: str = "",
+    lower: bool = False,
+    why: str = "",
+    signature: str = "",
+    metric: str = "",
+    baseline: str = "",
+    trained: float = 0.0,
+) -> Figure:
+    """Return a figure of the bench of a task; without an estimate nobody can check it."""
+    made = Figure(
+        row=row,
+        measure=measure,
+        kind=kind,
+        on=on,
+        published=published,
+        beside=beside,
+        lower=lower,
+        why=why,
+        computed=None if published is None else computation_of(kind, None),
+        rounding=0.0 if published is None else 0.005,
+        metric=metric,
+        baseline=baseline,
+        trained=round(trained, 4),
+    )
+    if estimate is not None:
+        return measured_as(made, estimate, signature)
+    out_of_reach = kind == "printed" and published is not None
+    return msgspec.structs.replace(made, verdict="cannot be checked" if out_of_reach else None)
+
+
+def computation_of(kind: Kind, stated: Computation | None) -> Computation:
+    """Return how the figures of a row are computed: as stated, or as its kind says."""
+    return stated or ("released files" if kind == "printed" else "another method")
+
+
+def measured_as(made: Figure, estimate: Estimate, signature: str) -> Figure:
+    """Return a figure with its value, and the verdict on that."""
+    made = msgspec.structs.replace(
+        made,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        n=estimate.n,
+        why="; ".join(filter(None, [made.why, estimate.note])),
+        signature=signature,
+    )
+    return msgspec.structs.replace(made, verdict=verdict_of(made))
+
+
+def verdict_of(made: Figure) -> Verdict | None:
+    """Return the verdict on a figure that was measured; None if nothing is printed beside it."""
+    if made.value is None or made.published is None or made.computed is None:
+        return None
+    return verdict_on(
+        made.published,
+        made.value,
+        (made.low, made.high),
+        computed=made.computed,
+        rounding=made.rounding,
+        lower=made.lower,
+        difference=None if made.difference is None else made.difference[1:],
+    )
 
 
 def figures(bench: Bench, context: BenchContext) -> Iterator[Figure]:
     """Yield every figure of a bench: the printed rows, ours beside them, the trivial baselines."""
     seen: set[tuple[str, str, str]] = set()
+
+    def is_new(metric: str, column: Column) -> bool:
+        count = len(seen)
+        seen.add((metric, column.on, column.measure))
+        return len(seen) > count
+
     for table in bench.tables:
         columns, rows = table.columns(), table.rows()
         for name, cells in rows.items():
@@ -125,73 +233,22 @@ def figures(bench: Bench, context: BenchContext) -> Iterator[Figure]:
         for metric, beside in table.ours.items():
             for place, column in enumerate(columns):
                 cell = rows[beside][place] if beside else None
-                if cell is not None or not (beside or _seen(seen, metric, column)):
+                if cell is not None or (not beside and is_new(metric, column)):
                     yield _ours(bench, table, metric, beside, column, cell, context)
         for metric in table.baselines:
             for column in columns:
-                known = context.knows(column.on) or context.knows_triples(
-                    metric, column.on, column.measure
-                )
-                if known and not _seen(seen, metric, column):
-                    yield _baseline(bench, table, metric, column, context)
+                if context.knows(column.on) and is_new(metric, column):
+                    yield _of_metric(
+                        _empty(bench, table, metric, "baseline", column), metric, column, context
+                    )
     task = find_task(bench.name)
     if task is not None:
+        stated = {"bench": bench.name, "command": f"grice bench {bench.name}"}
         try:
-            for row in task.measure(context):
-                yield _of_task(bench, row)
+            for made in task.measure(context):
+                yield msgspec.structs.replace(made, **stated)
         except InputError as error:
             context.missing[bench.name] = f"bench {bench.name}: {error}"
-
-
-def _of_task(bench: Bench, row: Row) -> Figure:
-    figure = Figure(
-        bench=bench.name,
-        table="",
-        row=row.row,
-        kind=row.kind,
-        on=row.on,
-        measure=row.measure,
-        published=row.published,
-        beside=row.beside,
-        command=f"grice bench {bench.name}",
-        computed=None if row.published is None else computation_of(row.kind, row.computed),
-        rounding=0.0 if row.published is None else row.rounding,
-        lower=row.lower,
-        difference=None if row.difference is None else _bounds(row.difference),
-        metric=row.metric,
-        baseline=row.baseline,
-        trained=round(row.trained, 4),
-    )
-    if row.estimate is None:
-        out_of_reach = row.kind == "printed" and row.published is not None
-        verdict: Verdict | None = "cannot be checked" if out_of_reach else None
-        return msgspec.structs.replace(figure, verdict=verdict, why=row.why)
-    figure = _measured(figure, row.estimate, row.signature)
-    return msgspec.structs.replace(figure, why="; ".join(filter(None, [row.why, figure.why])))
-
-
-def verdict_of(figure: Figure) -> Verdict | None:
-    """Return the verdict on a figure that was measured; None if nothing is printed beside it."""
-    if figure.value is None or figure.published is None or figure.computed is None:
-        return None
-    return verdict_on(
-        figure.published,
-        figure.value,
-        (figure.low, figure.high),
-        computed=figure.computed,
-        rounding=figure.rounding,
-        lower=figure.lower,
-        difference=None if figure.difference is None else figure.difference[1:],
-    )
-
-
-def _seen(seen: set[tuple[str, str, str]], metric: str, column: Column) -> bool:
-    """Return whether a figure without a printed twin stands in an earlier table, and note it."""
-    key = (metric, column.on, column.measure)
-    if key in seen:
-        return True
-    seen.add(key)
-    return False
 
 
 def _printed(
@@ -203,8 +260,8 @@ def _printed(
     place: int,
     context: BenchContext,
 ) -> Figure:
-    figure = msgspec.structs.replace(
-        _empty(bench, table, name, "printed", column, f"grice bench {bench.name}"),
+    made = msgspec.structs.replace(
+        _empty(bench, table, name, "printed", column),
         published=cell.value,
         verdict="cannot be checked",
         why=table.why,
@@ -214,16 +271,16 @@ def _printed(
     )
     source = table.source_of(name, place)
     if not source:
-        return figure
+        return made
     if not context.knows(column.on, people=source in PEOPLE):
-        return msgspec.structs.replace(figure, why="the ratings cannot be had")
+        return msgspec.structs.replace(made, why="the ratings cannot be had")
     try:
         estimate, signature = context.by_release(source, column.on, column.measure)
     except Skipped as skipped:
-        return msgspec.structs.replace(figure, verdict=None, why=str(skipped))
+        return msgspec.structs.replace(made, verdict=None, why=str(skipped))
     except InputError as error:
-        return msgspec.structs.replace(figure, why=str(error))
-    return _measured(figure, estimate, signature)
+        return msgspec.structs.replace(made, why=str(error))
+    return measured_as(msgspec.structs.replace(made, why=""), estimate, signature)
 
 
 def _ours(
@@ -235,35 +292,24 @@ def _ours(
     cell: Cell | None,
     context: BenchContext,
 ) -> Figure:
-    command = _command(bench, metric, column, context)
-    figure = msgspec.structs.replace(
-        _empty(bench, table, f"{metric} (ours)", "ours", column, command),
+    made = msgspec.structs.replace(
+        _empty(bench, table, f"{metric} (ours)", "ours", column),
         published=None if cell is None else cell.value,
         beside=beside,
         computed=None if cell is None else computation_of("ours", table.computed.get(metric)),
         rounding=0.0 if cell is None else _rounding(cell),
         lower=column.measure in table.lower,
     )
-    figure = _of_metric(figure, metric, column, context)
+    made = _of_metric(made, metric, column, context)
     source = table.source_of(beside, table.columns().index(column)) if beside else ""
-    if source and figure.value is not None:
+    if source and made.value is not None:
         paired = context.difference(metric, source, column.on, column.measure)
-        figure = msgspec.structs.replace(figure, difference=paired and _bounds(paired))
-    return msgspec.structs.replace(figure, verdict=verdict_of(figure))
+        made = msgspec.structs.replace(made, difference=paired and _bounds(paired))
+    return msgspec.structs.replace(made, verdict=verdict_of(made))
 
 
-def _baseline(
-    bench: Bench, table: Table, metric: str, column: Column, context: BenchContext
-) -> Figure:
-    command = _command(bench, metric, column, context)
-    figure = _empty(bench, table, metric, "baseline", column, command)
-    return _of_metric(figure, metric, column, context)
-
-
-def _empty(
-    bench: Bench, table: Table, row: str, kind: Kind, column: Column, command: str
-) -> Figure:
-    """Return a figure of a table that has no value yet."""
+def _empty(bench: Bench, table: Table, row: str, kind: Kind, column: Column) -> Figure:
+    """Return a made of a table that has no value yet."""
     return Figure(
         bench=bench.name,
         table=table.id,
@@ -272,26 +318,27 @@ def _empty(
         on=column.on,
         measure=column.measure,
         n=column.n,
-        command=command,
+        command=f"grice bench {bench.name}",
     )
 
 
-def _of_metric(figure: Figure, metric: str, column: Column, context: BenchContext) -> Figure:
-    triples = context.knows_triples(metric, column.on, column.measure)
-    if metric not in context.metrics and not triples:
-        return msgspec.structs.replace(figure, why=f"there is no metric {metric} yet")
-    if column.measure not in context.measures and not triples:
-        return msgspec.structs.replace(figure, why="this task is not built yet")
-    if not context.knows(column.on) and not triples:
-        return msgspec.structs.replace(figure, why="the ratings cannot be had")
-    compute = context.by_triples if triples else context.by_metric
+def _of_metric(made: Figure, metric: str, column: Column, context: BenchContext) -> Figure:
+    if context.knows(column.on) and column.measure in ("pearson", "spearman"):
+        command = f"grice meta-eval {metric} --on {column.on}"
+        made = msgspec.structs.replace(made, command=command)
+    if metric not in context.metrics:
+        return msgspec.structs.replace(made, why=f"there is no metric {metric} yet")
+    if column.measure not in MEASURES:
+        return msgspec.structs.replace(made, why="this task is not built yet")
+    if not context.knows(column.on):
+        return msgspec.structs.replace(made, why="the ratings cannot be had")
     try:
-        estimate, signature = compute(metric, column.on, column.measure)
+        estimate, signature = context.by_metric(metric, column.on, column.measure)
     except InputError as error:
-        return msgspec.structs.replace(figure, why=str(error))
-    figure = _measured(figure, estimate, signature)
-    trained_on = "" if triples else context.trained(metric, column.on)
-    return msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, trained_on])))
+        return msgspec.structs.replace(made, why=str(error))
+    made = measured_as(made, estimate, signature)
+    trained_on = context.trained(metric, column.on)
+    return msgspec.structs.replace(made, why="; ".join(filter(None, [made.why, trained_on])))
 
 
 def _rounding(cell: Cell) -> float:
@@ -301,25 +348,6 @@ def _rounding(cell: Cell) -> float:
     return float(0.5 * 10 ** -min(cell.decimals, 4) + 1e-6)
 
 
-def _measured(figure: Figure, estimate: Estimate, signature: str) -> Figure:
-    figure = msgspec.structs.replace(
-        figure,
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        n=estimate.n,
-        why=estimate.note or "",
-        signature=signature,
-    )
-    return msgspec.structs.replace(figure, verdict=verdict_of(figure))
-
-
 def _bounds(estimate: Estimate) -> tuple[float, float, float] | None:
     """Return an estimate with its bounds; None if it has none."""
     return None if estimate.interval is None else (estimate.value, *estimate.interval)
-
-
-def _command(bench: Bench, metric: str, column: Column, context: BenchContext) -> str:
-    if context.knows(column.on) and column.measure in ("pearson", "spearman"):
-        return f"grice meta-eval {metric} --on {column.on}"
-    return f"grice bench {bench.name}"

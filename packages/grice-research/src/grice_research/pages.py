@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.registry import find_metrics
 from grice.models.folder import open_folder, shipped_models
-from grice_research.rows import VERDICTS, legend
+from grice_research.figures import VERDICTS, legend
 from grice_research.runs import NOT_MEASURED, counted
 
 if TYPE_CHECKING:

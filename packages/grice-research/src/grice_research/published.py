@@ -16,21 +16,31 @@ A file holds what was printed and says how each figure is measured here, if it c
     ours = { commonsense = "ACCENT" }
 
 A column is ``set:aspect | measure | n``. A set that is none of the rated ones, or a measure that is
-none of :mod:`grice_research.measures`, can be printed but not be measured. A cell is a number; a
-star behind it (not significant, says the source) is dropped, ``-`` is no figure.
+none of :data:`grice_research.context.MEASURES`, can be printed but not be measured. A cell is a
+number; a star behind it (not significant, says the source) is dropped, ``-`` is no figure.
 """
 
 from __future__ import annotations
 
-from importlib import resources
-from typing import NamedTuple
+from importlib import import_module, resources
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from grice.errors import InputError, did_you_mean
-from grice_research.rows import Computation, find_task, task_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grice_research.context import BenchContext
+    from grice_research.figures import Figure
 
 SUFFIX = ".toml"
+Computation: TypeAlias = Literal["released files", "published method", "another method"]
+"""How a figure was computed: from what the authors released (scores, ratings, predictions, data);
+by the published method, trained here or with its released weights; or by another method on the same
+data. The published method with a substitute for one of its models is another method."""
 
 
 class Column(NamedTuple):
@@ -54,35 +64,19 @@ class Cell(NamedTuple):
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One printed table.
-
-    Attributes:
-        id: Its name in the source.
-        column_lines: What the columns measure, a line each; ``columns`` in the file.
-        row_lines: The printed rows, a line each; ``rows`` in the file.
-        source: Where it was printed, if not in the paper of the bench.
-        scale: What a printed figure is multiplied with, 0.01 for percent.
-        lower: Measures of which lower is better.
-        recomputed: How a printed row is computed again from released scores, by row: a source
-            of :mod:`grice_research.released`, or one per column.
-        ours: Our metrics, each with the printed row it is set beside.
-        computed: How one of our metrics is computed, if not by another method than that row.
-        baselines: Trivial baselines that stand in the table.
-        why: Why the other rows cannot be checked.
-        note: What to keep in mind.
-    """
+    """One printed table."""
 
     id: str
     column_lines: tuple[str, ...] = msgspec.field(name="columns")
     row_lines: str = msgspec.field(name="rows")
-    source: str = ""
-    scale: float = 1.0
-    lower: tuple[str, ...] = ()
-    recomputed: dict[str, str | tuple[str, ...]] = {}
-    ours: dict[str, str] = {}
-    computed: dict[str, Computation] = {}
+    source: str = ""  # where it was printed, if not in the paper of the bench
+    scale: float = 1.0  # factor of the printed figures, 0.01 for percent
+    lower: tuple[str, ...] = ()  # measures of which lower is better
+    recomputed: dict[str, str | tuple[str, ...]] = {}  # released source by row, or one per column
+    ours: dict[str, str] = {}  # our metrics, each with the printed row it is set beside
+    computed: dict[str, Computation] = {}  # of one of ours, if not "another method"
     baselines: tuple[str, ...] = ()
-    why: str = "its scores were not released"
+    why: str = "its scores were not released"  # of rows that cannot be checked
     note: str = ""
 
     def columns(self) -> list[Column]:
@@ -131,14 +125,7 @@ def _cell(text: str, scale: float) -> Cell | None:
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All tables of one paper or survey.
-
-    Attributes:
-        title: What it is about.
-        paper: Where it was published.
-        tables: Its tables.
-        name: Name of the file.
-    """
+    """All tables of one paper or survey."""
 
     title: str
     paper: str
@@ -151,6 +138,31 @@ def table_names() -> list[str]:
     folder = resources.files("grice_research") / "tables"
     names = (file.name for file in folder.iterdir())
     return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+
+
+class Task(NamedTuple):
+    """The bench of a task: one module of ``benches/``."""
+
+    title: str
+    paper: str
+    measure: Callable[[BenchContext], Iterator[Figure]]
+
+
+PACKAGE = "grice_research.benches"
+
+
+def task_names() -> list[str]:
+    """Return the names of all benches of tasks: the modules of ``benches/``, ``-`` for ``_``."""
+    names = (module.name for module in iter_modules(import_module(PACKAGE).__path__))
+    return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
+
+
+def find_task(name: str) -> Task | None:
+    """Return the bench of a task; None if there is none of that name."""
+    if name not in task_names():
+        return None
+    module = import_module(f"{PACKAGE}.{name.replace('-', '_')}")
+    return Task(module.TITLE, module.PAPER, module.measure)
 
 
 def bench_names() -> list[str]:

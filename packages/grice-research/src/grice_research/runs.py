@@ -10,8 +10,7 @@ import msgspec
 
 from grice.errors import InputError
 from grice.files import make_folder, write_bytes
-from grice_research.figures import Figure
-from grice_research.rows import VERDICTS
+from grice_research.figures import VERDICTS, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from grice.evaluation.review import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.models.folder import open_folder
 from grice_research.context import metric_and_preset
+from grice_research.figures import DIFFERENCE, Figure, figure
 from grice_research.roc import lift_at_random, review_lifts, roc_areas
-from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -191,9 +191,9 @@ class Columns(NamedTuple):
         """Return each score of ours with each trivial baseline."""
         return [(name, other) for name in self.ours for other in TRIVIAL]
 
-    def row(self, name: str, measure: str, estimate: Estimate, on: str, why: str) -> Row:
+    def row(self, name: str, measure: str, estimate: Estimate, on: str, why: str) -> Figure:
         """Return the row of one of ours, or of a trivial baseline."""
-        return Row(
+        return figure(
             row=name,
             measure=measure,
             estimate=estimate,
@@ -205,10 +205,10 @@ class Columns(NamedTuple):
             trained=self.trained.get(name, 0.0),
         )
 
-    def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Row:
+    def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Figure:
         """Return the row of one of ours less a trivial baseline."""
         metric = self.ours[name]
-        return Row(
+        return figure(
             row=f"{name} less {other}",
             measure=f"{DIFFERENCE}{measure}",
             estimate=gap,
@@ -261,7 +261,7 @@ def area_rows(
     groups: Sequence[str] | None = None,
     within: tuple[str, Sequence[str]] | None = None,
     also: Mapping[str, Sequence[float]] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield the areas of low scores, and those of ours less each trivial baseline.
 
     ``within`` names a measure with the strata it is computed in, ``also`` measures with labels of
@@ -288,7 +288,7 @@ def lift_rows(
     on: str,
     groups: Sequence[str],
     share: float = 0.1,
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield what reading in the order of each score gains, at random, and ours less the trivial."""
     measure = f"lift of the first {share:.0%}".replace("%", " %")
     rate = sum(labels) / len(labels)

@@ -29,8 +29,8 @@ from grice_research.benches._turns import (
     marked_lines,
     turn_columns,
 )
+from grice_research.figures import Figure, figure
 from grice_research.roc import above_median_elsewhere, balanced_accuracy, review_lifts, roc_areas
-from grice_research.rows import Row
 
 __all__ = ["ANY", "BEHAVIOURS", "FILE", "SPEAKER", "TRIVIAL", "measure", "read_marked"]
 
@@ -77,7 +77,7 @@ class Marked(NamedTuple):
     released: dict[str, dict[str, list[float]]]
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
     columns = turn_columns(context, marked.talks, "abc_eval")
@@ -127,7 +127,7 @@ def _rates(marked: Marked, labels: Sequence[float]) -> list[float]:
 
 def _of_behaviour(
     behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
     either, both = ([float(n >= least) for n in votes] for least in (1, 2))
     values = columns.values | {SPEAKER: _rates(marked, either)}
@@ -143,12 +143,13 @@ def _of_behaviour(
     known = find_metrics().metrics
     for row in rows:
         named = row.baseline and known[row.metric].judges == "conversation"
-        yield msgspec.structs.replace(row, why=NAMED) if named else row
+        why = "; ".join(filter(None, [NAMED if named else "", row.why]))
+        yield msgspec.structs.replace(row, why=why)
 
 
 def _decided(
     behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield the balanced accuracy of calling flawed what scores lower than the median elsewhere."""
     labels = [float(n > 0) for n in votes]
     for name, values in columns.low().items():
@@ -158,7 +159,7 @@ def _decided(
         yield columns.row(name, BALANCED, accuracy, behaviour, why)
 
 
-def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
+def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Figure]:
     """Yield the areas of votes that models were asked for, which are hard decisions.
 
     For any of six flaws, the number of flaws that a model voted for counts, if all were asked for.
@@ -180,7 +181,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
             rate = sum(labels) / len(labels)
             for measure, value in measured.items():
                 precision = f"precision {value.value * rate:.3f}, " if measure == LIFT else ""
-                yield Row(
+                yield figure(
                     row=name,
                     measure=measure,
                     estimate=value,

@@ -24,7 +24,7 @@ from grice.knowledge.generative import plain_event
 from grice.knowledge.schema import load_schema
 from grice.stats.inputs import group_codes
 from grice.stats.resample import estimate, resample
-from grice_research.rows import Row
+from grice_research.figures import Figure, figure
 from grice_tasks.situatedgen.captions import ORDERS, bleu_counts, rouge_l
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.stats.inputs import Floats
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
+    from grice_research.figures import Kind
 
     Tails: TypeAlias = list[list[str]]
 
@@ -66,7 +66,7 @@ class Query(NamedTuple):
     beam: tuple[str, ...]
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield likeness to people's tails for every system, and the generator's perplexity."""
     asked = read_queries(context.folder)
     given: list[tuple[str, Kind, Tails, str]] = [
@@ -94,7 +94,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
         for row, kind, tails, signature in given:
             likeness = tail_likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
             for name, value in likeness.items():
-                yield Row(
+                yield figure(
                     row=f"{row}{suffix}",
                     measure=name,
                     estimate=value,
@@ -190,7 +190,7 @@ def bleu_2(sums: Floats) -> Floats:
     return np.nan_to_num(values)
 
 
-def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Row]:
+def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Figure]:
     generator = cast("GenerativeKnowledge", context.models().load(GENERATED))
     triples = [
         Triple(query.head, query.relation, tail) for query in asked for tail in query.references
@@ -218,7 +218,7 @@ def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) ->
         ("generated, head hidden", "baseline"),
     )
     for (row, kind), value in zip(kinds, each.values(), strict=True):
-        yield Row(
+        yield figure(
             row=f"{row}{suffix}",
             measure="perplexity",
             estimate=value,

@@ -29,7 +29,7 @@ from grice_research.benches._turns import (
     marked_lines,
     turn_columns,
 )
-from grice_research.rows import DIFFERENCE, Row
+from grice_research.figures import DIFFERENCE, Figure
 
 __all__ = ["FILE", "TRIVIAL", "is_validation", "measure", "read_voted"]
 
@@ -81,7 +81,7 @@ def read_voted(folder: Path) -> Voted:
     return voted
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how well each metric and baseline sees breakdowns, and how far metrics are above."""
     voted = read_voted(context.folder)
     columns = turn_columns(context, voted.talks, "dbdc3")
@@ -102,7 +102,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             yield row
 
 
-def _ranks(columns: Columns, voted: Voted) -> Iterator[Row]:
+def _ranks(columns: Columns, voted: Voted) -> Iterator[Figure]:
     """Yield the rank correlation with how few breakdowns people see, within chatbots."""
     fine = _ranks_within([1 - vote for vote in voted.mean], voted.system)
     for name, values in columns.values.items():

@@ -15,7 +15,7 @@ import numpy as np
 from grice.data import Triple
 from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
-from grice_research.rows import Row
+from grice_research.figures import Figure, figure
 from grice_research.triplets.cider import (
     answer_tasks,
     distance_balanced,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
+    from grice_research.figures import Kind
     from grice_research.triplets.cider import (
         Choice,
         Cider,
@@ -84,7 +84,7 @@ class _Fold(NamedTuple):
     balanced: list[Choice]
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield the four tasks by fold: the shipped heads and the baselines."""
     cider = load_cider(context.folder / "cider")
     folds = {number: _fold(cider, number) for number in FOLDS}
@@ -168,7 +168,7 @@ def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Score
 
 def _rows(
     suffix: str, by_fold: Sequence[Scored], kind: Kind, fingerprint: str, why: str
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     keys = dict.fromkeys(key for scored in by_fold for key in scored)
     for task, what in keys:
         values = [scored[task, what] for scored in by_fold if (task, what) in scored]
@@ -178,7 +178,7 @@ def _rows(
             WHY.get(task, "") if printed is not None else "",
             f"{len(values)} folds" if len(values) < len(FOLDS) else "",
         ]
-        yield Row(
+        yield figure(
             row=f"{task}{suffix}",
             measure=what,
             estimate=_over_folds(values),
@@ -196,7 +196,7 @@ def _over_folds(values: Sequence[float]) -> Estimate:
     return mean(values, bounds=(0, 1))
 
 
-def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
+def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Figure]:
     """Yield what answers without understanding get."""
     rules: dict[tuple[str, str, str], Callable[[_Fold], float]] = {
         ("nli: never entailed", "nli", "macro_f1"): lambda fold: _never(fold).macro_f1,
@@ -222,7 +222,7 @@ def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
     }
     for (name, _, what), rule in rules.items():
         values = [rule(folds[number]) for number in FOLDS]
-        yield Row(name, what, _over_folds(values), "baseline")
+        yield figure(name, what, _over_folds(values), "baseline")
 
 
 def _never(fold: _Fold) -> EntailmentScores:

@@ -16,7 +16,7 @@ import msgspec
 
 from grice.data import Conversation, Turn
 from grice_research.benches._turns import POSITION, area_rows, marked_lines, turn_columns
-from grice_research.rows import DIFFERENCE, Row
+from grice_research.figures import DIFFERENCE, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,13 +70,13 @@ def read_marked(folder: Path, name: str) -> Marked:
     return Marked([talk for talk, _ in rows], [label for _, label in rows])
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how well each metric and baseline sees contradictions."""
     for name in SETS:
         yield from _measured(context, name, read_marked(context.folder, name))
 
 
-def _measured(context: BenchContext, name: str, marked: Marked) -> Iterator[Row]:
+def _measured(context: BenchContext, name: str, marked: Marked) -> Iterator[Figure]:
     columns = turn_columns(context, marked.talks, name.lower(), seen_as=name, orders=False)
     columns.values[POSITION] = [-float(len(talk.turns)) for talk in marked.talks]
     bands = [str(sum(len(talk.turns) >= band for band in BANDS)) for talk in marked.talks]

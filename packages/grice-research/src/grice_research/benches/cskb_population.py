@@ -8,23 +8,29 @@ used in their paper.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv
+import gzip
+import io
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
+from grice.data import Triple
+from grice.errors import InputError
+from grice.knowledge.schema import RELATIONS
+from grice.metrics.commonsense import nearest_known
+from grice_research.figures import Figure, figure
 from grice_research.published import load_bench
-from grice_research.rows import Row
-from grice_research.triples import (
-    AREAS,
-    MODELS_OF,
-    OF_ACCENT,
-    SCORERS,
-    TripleRows,
-    area,
-    read_triples,
-)
+from grice_research.roc import roc_areas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
+    from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.store import KnowledgeBase
+    from grice.models.loader import ModelLoader
+    from grice.models.protocols import Encoder
+    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
 
 TITLE = "Plausibility of commonsense triples, CSKB Population"
@@ -33,13 +39,111 @@ PAPER = (
     "Dataset, EMNLP 2021; figures beside ours from ACCENT, 2023"
 )
 
+TEST, DEV = "cskb_population/tst.tsv.gz", "cskb_population/dev.tsv.gz"
+SOURCE = (
+    "github.com/HKUST-KnowComp/CSKB-Population (MIT): tab-separated head, relation, tail, label"
+)
+MOST_WORDS = 10
+"""Longer heads and tails are dropped, as the script of ACCENT does."""
+
+OF_ACCENT = frozenset(RELATIONS)
+
+
+class TripleRows(NamedTuple):
+    """Labelled triples: whether people find them plausible."""
+
+    triples: tuple[Triple, ...]
+    plausible: tuple[bool, ...]
+
+
+def read_triples(folder: Path | None, aspect: str, *, split: str = TEST) -> TripleRows:
+    """Return the triples of the 12 relations of ACCENT, or of all 18."""
+    if folder is None or not (folder / split).is_file():
+        raise InputError(f"{split} is not in the data folder; it is from {SOURCE}")
+    text = gzip.decompress((folder / split).read_bytes()).decode("utf-8")
+    triples, plausible = [], []
+    for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
+        short = max(len(row["head"].split()), len(row["tail"].split())) <= MOST_WORDS
+        if short and (aspect == "18 relations" or row["relation"] in OF_ACCENT):
+            triples.append(Triple(row["head"], row["relation"], row["tail"]))
+            plausible.append(row["label"] == "1")
+    return TripleRows(tuple(triples), tuple(plausible))
+
+
+GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React": "xReact"}
+"""Relations that say nothing of who wants or feels, and what they are judged as."""
+
+
+HEADS, ENCODER, STORE = "bundle:plausibility", "bundle:encoder", "bundle:atomic"
+MODELS_OF: dict[str, tuple[str, ...]] = {
+    "compatibility": (HEADS, STORE, ENCODER),
+    "cosine_head_tail": (ENCODER,),
+    "relation_rate": (),
+}
+"""By name of a scorer, the models that it rests on."""
+
+
+def _compatibility(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
+    """Return what the metric ``commonsense`` gives triples."""
+    head = cast("TripleHead", models.load(HEADS))
+    store = cast("KnowledgeBase", models.load(STORE))
+    encoder = cast("Encoder", models.load(ENCODER))
+    triples = [
+        Triple(triple.head, GENERAL.get(triple.relation, triple.relation), triple.tail)
+        for triple in rows.triples
+    ]
+    return head.plausibility(triples, nearest_known(triples, store, encoder))
+
+
+def _cosine(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
+    encoder = cast("Encoder", models.load(ENCODER))
+    heads = encoder.encode([triple.head for triple in rows.triples])
+    tails = encoder.encode([triple.tail for triple in rows.triples])
+    return [float(head @ tail) for head, tail in zip(heads, tails, strict=True)]
+
+
+def _relation_rate(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
+    """Return how often the relation of each triple is plausible in the other split."""
+    dev = read_triples(folder, "18 relations", split=DEV)
+    labels = defaultdict(list)
+    for triple, label in zip(dev.triples, dev.plausible, strict=True):
+        labels[triple.relation].append(label)
+    rates = {relation: sum(given) / len(given) for relation, given in labels.items()}
+    return [rates.get(triple.relation, 0.5) for triple in rows.triples]
+
+
+if TYPE_CHECKING:
+    Scorer: TypeAlias = Callable[[TripleRows, ModelLoader, Path], list[float]]
+
+
+SCORERS: dict[str, Scorer] = {
+    "compatibility": _compatibility,
+    "cosine_head_tail": _cosine,
+    "relation_rate": _relation_rate,
+}
+"""Scorers of triples by name: what the metric ``commonsense`` gives a triple it has read, and two
+trivial baselines, of which the last reads no text."""
+
+AREAS = ("AUC", "AUC, mean over relations")
+
+
+def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
+    """Return the area under the ROC curve, 0 to 1, with an interval over heads."""
+    return roc_areas(
+        {measure: scores},
+        [float(label) for label in rows.plausible],
+        groups=[triple.head for triple in rows.triples],
+        strata=None if measure == AREAS[0] else [triple.relation for triple in rows.triples],
+    ).areas[measure]
+
+
 MEASURES = {"auc_weighted": AREAS[1], "auc_pooled": AREAS[0]}
 ALL = "18 relations"
 PARTS = {ALL: "", "12 relations": ", ACCENT's 12 relations"}
 BASELINES = ("relation_rate", "cosine_head_tail")
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield both areas of ours and of the baselines; then the printed ones."""
     rows = read_triples(context.folder, ALL)
     for name in ("compatibility", *BASELINES):
@@ -51,7 +155,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             yield from _areas(name, scores, rows, part, suffix, fingerprint)
     for part, suffix in PARTS.items():
         for name, value in _published(part).items():
-            yield Row(
+            yield figure(
                 row=f"{name} (table 4{suffix})",
                 measure="auc_pooled",
                 estimate=None,
@@ -63,7 +167,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
 def _areas(
     name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, fingerprint: str
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     places = [
         i for i, triple in enumerate(rows.triples) if part == ALL or triple.relation in OF_ACCENT
     ]
@@ -73,7 +177,7 @@ def _areas(
     published = None if name in BASELINES else _published(part)["ACCENT"]
     for measure, title in MEASURES.items():
         printed = published if measure == "auc_pooled" else None
-        yield Row(
+        yield figure(
             row=f"{name}{suffix}",
             measure=measure,
             estimate=area(title, [scores[i] for i in places], chosen),

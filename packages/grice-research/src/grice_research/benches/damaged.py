@@ -19,7 +19,7 @@ from grice.stats import mean
 from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
 from grice_research.comparisons import RIGHT
-from grice_research.rows import DIFFERENCE, Row
+from grice_research.figures import DIFFERENCE, Figure, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ def talks_of(pairs: Sequence[Pair]) -> list[Conversation]:
     return list({talk.id: talk for pair in pairs for talk in pair[2:]}.values())
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how often each metric and baseline is right, over all pairs and by kind of damage."""
     pairs = read_pairs(context.folder)
     metrics = quality_metrics(JUDGED[LEVEL])
@@ -95,11 +95,11 @@ def _of_kind(
     pairs: Sequence[Pair],
     right: Mapping[str, Sequence[float]],
     trained: Mapping[str, float],
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield the share of pairs that each score is right on, and of metrics less baselines."""
     sources = [pair.source for pair in pairs]
     for name, values in right.items():
-        yield Row(
+        yield figure(
             row=name,
             measure=RIGHT,
             estimate=mean(values, groups=sources, bounds=(0, 1)),
@@ -112,7 +112,7 @@ def _of_kind(
     for name in trained if on == f"{SET}:{EVERY}" else ():
         for baseline in BASELINES[LEVEL]:
             gaps = [a - b for a, b in zip(right[name], right[baseline], strict=True)]
-            yield Row(
+            yield figure(
                 row=f"{name} less {baseline}",
                 measure=f"{DIFFERENCE}{RIGHT}",
                 estimate=mean(gaps, groups=sources, bounds=(-1, 1)),

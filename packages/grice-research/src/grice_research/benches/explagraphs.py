@@ -12,7 +12,7 @@ import numpy as np
 
 from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice_research.rows import Row
+from grice_research.figures import Figure, figure
 from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
 from grice_tasks.explagraphs.graph import read_graph
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
+    from grice_research.figures import Kind
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.samples import Sample, Stance
 
@@ -73,7 +73,7 @@ class _System(NamedTuple):
     why: str = ""
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield every measure of every system on the 398 dev rows."""
     folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
@@ -90,7 +90,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             notes = [OWN_JUDGE] * own
             if system.name == "embedded" and name in NOTES:
                 notes.append(NOTES[name])
-            yield Row(
+            yield figure(
                 row=system.name,
                 measure=name,
                 estimate=_mean(values[measured], answered),
@@ -105,7 +105,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     yield from _stances(samples, judges, fingerprint)
     yield from _emptiness(scored, fingerprint)
     why = "only concepts were released, no graphs"
-    yield Row(NODES_ONLY, "stca", None, "printed", why=why)
+    yield figure(NODES_ONLY, "stca", None, "printed", why=why)
 
 
 def _systems(
@@ -162,9 +162,9 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
     return mean(values, groups=beliefs)
 
 
-def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
+def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Figure]:
     right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
-    yield Row(
+    yield figure(
         row="polarity of the gold graph",
         measure="sa",
         estimate=_mean(right, samples),
@@ -175,7 +175,7 @@ def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
 
 def _stances(
     samples: Sequence[Sample], judges: GraphClassifiers, fingerprint: str
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield how often the stance is found with the gold graph, and how much that adds.
 
     Without a graph it is found as often as the answers ``embedded`` say: their ``sa``.
@@ -198,7 +198,7 @@ def _stances(
         ("stance with gold graph", right[1], "the form of a gold graph gives stances away"),
         ("with gold graph minus without", gain, ""),
     ):
-        yield Row(
+        yield figure(
             row=name,
             measure="sa",
             estimate=_mean(values, samples),
@@ -210,7 +210,7 @@ def _stances(
 
 def _emptiness(
     scored: Mapping[str, tuple[Values, list[Sample]]], fingerprint: str
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield how far ours is above nonsense and below gold, and the level to lie above."""
     samples = scored["embedded"][1]
     signature = f"{fingerprint}|on:explagraphs_dev|informativeness"
@@ -223,7 +223,7 @@ def _emptiness(
                 strict=True,
             )
         ]
-        yield Row(
+        yield figure(
             row=f"{first} minus {second}",
             measure="informativeness",
             estimate=_mean(above, samples),
@@ -243,6 +243,6 @@ def _emptiness(
         len(answered),
         "percentile, 2000 bootstrap resamples, seed 0",
     )
-    yield Row(
+    yield figure(
         RELEASED[0], "informativeness_p5", level, "printed", why=OWN_JUDGE, signature=signature
     )

@@ -22,14 +22,14 @@ from grice_research.benches._turns import (
     own_turn_cosines,
     shipped_metrics,
 )
-from grice_research.rows import DIFFERENCE, Row
+from grice_research.figures import DIFFERENCE, Figure, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
+    from grice_research.figures import Kind
 
 TITLE = "Minimal pairs of replies, written for the development of this project"
 PAPER = "Our own: good and bad replies of nearly the same words and length, 30 for each kind"
@@ -65,13 +65,13 @@ def read_pairs() -> list[MinimalPair]:
     return [decoder.decode(line) for line in gzip.decompress(content).splitlines()]
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how often each metric and baseline is right, over all pairs and by kind."""
     pairs = read_pairs()
     metrics = shipped_metrics()
     for name in FETCHED:
         if why := missing_model(context, name):
-            yield Row(name, RIGHT, None, "ours", on=ALL, why=why)
+            yield figure(name, RIGHT, None, "ours", on=ALL, why=why)
         else:
             metrics.append(name)
     columns = _columns(context, pairs, metrics)
@@ -129,7 +129,7 @@ def _rows(
     metrics: Sequence[str],
     on: str,
     signatures: Mapping[str, str],
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield the share of pairs that each score is right on, and of metrics less the cosine's."""
     for name, values in right.items():
         kind: Kind = "ours" if name in metrics else "baseline"
@@ -143,5 +143,5 @@ def _rows(
         )
 
 
-def _row(row: str, measure: str, estimate: Estimate, kind: Kind, on: str, signature: str) -> Row:
-    return Row(row, measure, estimate, kind, on=on, signature=signature)
+def _row(row: str, measure: str, estimate: Estimate, kind: Kind, on: str, signature: str) -> Figure:
+    return figure(row, measure, estimate, kind, on=on, signature=signature)

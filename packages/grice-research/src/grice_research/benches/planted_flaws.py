@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice_research.context import BenchContext
-    from grice_research.rows import Row
+    from grice_research.figures import Figure
 
 TITLE = "Planted flaws in 46 logs, keyed before the first run"
 PAPER = "Our own: logs of six kinds, with one flaw in most of them"
@@ -81,7 +81,7 @@ def read_logs(file: str = FILE) -> Keyed:
     return keyed._replace(talks=tuple(talks))
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how well each order of review and trivial order finds the planted flaws."""
     keyed = read_logs()
     wanted = {metric for stack in STACKS for metric in open_stack(stack).metrics}

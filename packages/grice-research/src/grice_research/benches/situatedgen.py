@@ -18,7 +18,7 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice_research.rows import Row
+from grice_research.figures import Figure, figure
 from grice_tasks.situatedgen.captions import rouge_l
 from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.records import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
+    from grice_research.figures import Kind
     from grice_tasks.situatedgen.models import ContextModels, ContrastHead, ContrastModels
     from grice_tasks.situatedgen.records import Sample
     from grice_tasks.situatedgen.tagger import Found
@@ -165,7 +165,7 @@ T5_LARGE = {
 """Printed for T5-large on the paper's test set; CIDEr on a scale of 0 to 1."""
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield trivial baselines, the reference, the embedded baseline, the steps of the pipeline."""
     samples = read_samples(context.folder / "situatedgen" / "test.jsonl.gz")
     version = (
@@ -176,7 +176,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
         yield msgspec.structs.replace(row, why="; ".join(filter(None, (row.why, version))))
 
 
-def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
+def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figure]:
     folder = context.folder / "situatedgen"
     models = context.models()
     try:
@@ -214,7 +214,7 @@ def _system(
     texts: Sequence[str],
     judge: ContrastHead,
     fingerprint: str,
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     judgements = judge.judge_outputs(samples, texts)
     extra = {
         "plausibility": [judgement.plausibility for judgement in judgements],
@@ -224,14 +224,14 @@ def _system(
         "fluency": [judgement.fluency for judgement in judgements],
     }
     outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
-    yield Row(name, "spice", None, kind, why="not computed: its Java program does not ship")
+    yield figure(name, "spice", None, kind, why="not computed: its Java program does not ship")
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, estimate in row.measures.items():
             of_cider = measure_name.startswith("cider_d")
             shown = _tenth(estimate) if of_cider else estimate
             printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
-            yield Row(
+            yield figure(
                 row=name,
                 measure=measure_name,
                 estimate=shown,
@@ -249,7 +249,7 @@ def _tenth(estimate: Estimate) -> Estimate:
     return msgspec.structs.replace(estimate, value=estimate.value / 10, low=low, high=high)
 
 
-def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> Iterator[Row]:
+def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> Iterator[Figure]:
     """Yield how often a pair stands above itself with its contexts exchanged."""
     usable = [(sample, text) for sample in samples if (text := swapped(sample)) is not None]
     whole = [sample for sample, _ in usable]
@@ -259,7 +259,7 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> 
         places = [i for i, sample in enumerate(whole) if not on or on.split()[0] in sample.context]
         hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in places]
         estimate = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in places])
-        yield Row(
+        yield figure(
             row="plausibility",
             measure="swap_detection",
             estimate=estimate,
@@ -270,7 +270,7 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> 
         )
 
 
-def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Iterator[Row]:
+def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Iterator[Figure]:
     """Yield how far each step of the pipeline agrees with the released data."""
     rows = {name: list(rows_of(statements_file(folder, name))) for name in SOURCES}
     turned: dict[str, str] = {}
@@ -294,7 +294,7 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
         for r in rows["strategyqa"]
     ]
     for on, values in (("yes/no and true/false", closed + claims), ("yes/no", closed)):
-        yield Row(
+        yield figure(
             row="pipeline",
             measure="statements_equal",
             estimate=mean(values),
@@ -309,7 +309,7 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
     }
     chosen["multiple choice"] = [*chosen["commonsenseqa"], *chosen["arc"]]
     for on, values in chosen.items():
-        yield Row(
+        yield figure(
             "pipeline", "statements_rouge_l", mean(values), "ours", on=on, signature=fingerprint
         )
     held = evaluated_statements(folder)
@@ -330,11 +330,11 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
     yield from _context_rows("all sources, dev and test statements", unseen, fingerprint)
 
 
-def _context_rows(on: str, read: Sequence[Read], fingerprint: str) -> Iterator[Row]:
+def _context_rows(on: str, read: Sequence[Read], fingerprint: str) -> Iterator[Figure]:
     """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
     names = ("context_f1_labels", "context_f1")
     for name, estimate in zip(names, context_f1(read), strict=True):
-        yield Row(
+        yield figure(
             row="pipeline",
             measure=name,
             estimate=estimate,

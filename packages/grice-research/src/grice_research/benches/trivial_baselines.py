@@ -14,16 +14,15 @@ from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
 from grice.stats import correlation
 from grice_research.benches._turns import quality_metrics
-from grice_research.context import Skipped
-from grice_research.measures import measured, paired_difference
-from grice_research.rows import DIFFERENCE, LIKENESS, Row
+from grice_research.context import Skipped, measured, paired_difference
+from grice_research.figures import DIFFERENCE, LIKENESS, Figure, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.evaluation.datasets import Level, Rated, RatedSet
     from grice_research.context import BenchContext
-    from grice_research.rows import Kind
+    from grice_research.figures import Kind
 
 TITLE = "The metrics that ship beside trivial baselines on rated sets"
 PAPER = "The rated sets of each row; grice meta-eval names their sources"
@@ -50,7 +49,7 @@ JUDGED = {"turn": "response", "dialogue": "conversation"}
 SPEARMAN = "spearman"
 
 
-def measure(context: BenchContext) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield each metric and baseline against people, their differences, and how alike they are."""
     for entry in independent(known_sets().values()):
         try:
@@ -70,7 +69,7 @@ def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
     return taken
 
 
-def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
+def _of_set(context: BenchContext, rated: Rated) -> Iterator[Figure]:
     entry = rated.set
     metrics = quality_metrics(JUDGED[entry.level])
     baselines = BASELINES[entry.level]
@@ -91,7 +90,7 @@ def _of_aspect(
     aspect: str,
     metrics: Sequence[str],
     columns: Mapping[str, Sequence[float | None]],
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield the rows of metrics and baselines against one aspect."""
     for name, values in columns.items():
         kind: Kind = "ours" if name in metrics else "baseline"
@@ -99,7 +98,7 @@ def _of_aspect(
             estimate = measured(SPEARMAN, values, rated, aspect)
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
-        yield Row(
+        yield figure(
             row=name,
             measure=SPEARMAN,
             estimate=estimate,
@@ -122,7 +121,7 @@ def _compared(
     columns: Mapping[str, Sequence[float | None]],
     rated: Rated,
     aspect: str,
-) -> Iterator[Row]:
+) -> Iterator[Figure]:
     """Yield how far a metric is above a baseline, and how it correlates with it."""
     pair = columns[metric], columns[baseline]
     groups = [item.group for item in rated.items] if rated.grouped else None
@@ -135,7 +134,7 @@ def _compared(
         (f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap),
         (metric, f"{LIKENESS}{baseline}", alike),
     ):
-        yield Row(
+        yield figure(
             row=row,
             measure=name,
             estimate=estimate,

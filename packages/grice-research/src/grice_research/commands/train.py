@@ -9,8 +9,7 @@ from grice.cli.derive import add_extras
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
-from grice_research.commands import train_guide, train_published
-from grice_research.training.published.recipes import recipes
+from grice_research.commands import train_guide
 from grice_tasks import flags
 from grice_tasks.flags import Action, add_actions, run_action
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice_research.training.adapt import Report
 
-HELP = "train your own metric, chatbot guide or published system"
+HELP = "train your own metric or chatbot guide"
 
 ANY = "fit any metric of replies or conversations to your own labels"
 ADAPTED = "adapt {} to your own labelled conversations"
@@ -36,9 +35,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     actions.append(Action("metric", ANY, partial(_configure, name=None), _adapt))
     guide = partial(train_guide.configure, words=words)
     actions.append(Action("guide", train_guide.ABOUT, guide, train_guide.run))
-    for recipe in recipes():
-        published = partial(train_published.configure, recipe=recipe)
-        actions.append(Action(recipe.name, recipe.about, published, train_published.run))
     add_actions(parser, actions)
 
 

@@ -110,7 +110,7 @@ def accent(
 
     When not to:
         To find senseless replies: on both of its rated sets plain cosines and counts reach what
-        the paper prints for it (``grice bench deco``, ``grice bench conture``).
+        the paper prints for it (``grice bench accent``).
     """
 
     def judge(judged: Sequence[Response]) -> Iterator[Judgement]:

@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
     from ctranslate2.specs import ModelSpec
 
-    from grice.models.conversion.checkpoint import Tensor, Tensors
+    from grice.models.conversion.checkpoint import Tensors
     from grice.models.folder import CardValue
 
 PICKLES = "pytorch_model*.bin"
-NETWORK = "network.pt"
-"""A network that was published without its encoder, put beside that."""
 TRUST = "GRICE_TRUST_PICKLE"
 """Variable that allows to read pickles of a checkpoint: 1."""
 
@@ -45,27 +43,18 @@ def checkpoint(source: Path) -> Iterator[Path]:
 
 
 def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
-    """Return a folder with the same checkpoint as ``*.safetensors``, and ``network.pt``, if any."""
-    stored = sorted(source.glob("*.safetensors"))
-    files = [] if stored else sorted(source.glob(PICKLES))
-    network = source / NETWORK
-    if not files and not network.is_file():
+    """Return a folder with the same checkpoint as ``*.safetensors``."""
+    files = sorted(source.glob(PICKLES))
+    if not files or any(source.glob("*.safetensors")):
         return source
+    from safetensors.torch import save_file
+
     weights: dict[str, Any] = {}
     for file in files:
         weights.update(read_pickle(file, trusted=trusted))
-    own = read_pickle(network, trusted=trusted) if network.is_file() else {}
-    from safetensors.torch import save_file
-
     # Tied weights share their memory in a pickle, which safetensors does not take.
-    if weights:
-        whole = {name: value.clone() for name, value in weights.items()}
-        save_file(whole, copy / "model.safetensors")
-    if own:
-        named = {f"network.{name}": value.clone() for name, value in own.items()}
-        save_file(named, copy / "network.safetensors")
-    for path in stored:
-        shutil.copyfile(path, copy / path.name)
+    whole = {name: value.clone() for name, value in weights.items()}
+    save_file(whole, copy / "model.safetensors")
     for path in source.glob("*.json"):
         shutil.copyfile(path, copy / path.name)
     return copy
@@ -128,13 +117,10 @@ def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
     }
 
 
-def convert_encoder(source: Path, target: Path, *, drop: int = 0) -> int:
+def convert_encoder(source: Path, target: Path) -> int:
     """Convert an encoder without any head, and return how many tokens it reads at once."""
     config = read_config(source)
-    layers = int(config.get("num_hidden_layers", 0))
-    if layers <= drop:
-        raise ModelFolderError(f"{source}: {drop} layers cannot be left out of {layers}")
-    _converted(source, target, {**config, "num_hidden_layers": layers - drop}, ENCODERS, "encoders")
+    _converted(source, target, config, ENCODERS, "encoders")
     # RoBERTa's count begins behind the padding.
     first = int(config.get("pad_token_id") or 0) + 1 if config["model_type"] == "roberta" else 0
     return int(config["max_position_embeddings"]) - first
@@ -251,58 +237,6 @@ def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardVal
     return convert_classifier(source, target, labels=("incoherent", "coherent"))
 
 
-def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert a RoBERTa or BERT that answers by spans, and return what its card states."""
-    with checkpoint(source) as whole:
-        published = read_tensors(whole)
-        try:
-            out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
-        except ModelFolderError as error:
-            raise ModelFolderError(f"{source}: no reader of spans: {error}") from None
-        positions = convert_encoder(whole, target)
-        np.savez(target / HEAD, out=out, out_bias=bias)
-        return {"max_tokens": positions}
-
-
-def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder with RUBER's network, and return what its card states."""
-    return _convert_network(source, target, quadratic=True, outputs=1)
-
-
-def convert_engagement(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder with the network of predictive engagement; return what it states."""
-    return _convert_network(source, target, quadratic=False, outputs=2)
-
-
-def _convert_network(
-    source: Path, target: Path, *, quadratic: bool, outputs: int
-) -> dict[str, CardValue]:
-    """Convert an encoder with a small network on the vectors of two texts.
-
-    The weights of the network begin with ``network.``; its layers are found by their sizes.
-    ``config.json`` may state ``pooling`` and ``layer``, the encoder layer it reads.
-    """
-    with checkpoint(source) as whole:
-        config, published = read_config(whole), read_tensors(whole)
-        weights = {n: needed(published, n) for n in published if n.startswith("network.")}
-        size = int(config.get("hidden_size", 0))
-        arrays: dict[str, Tensor] = {}
-        if quadratic:
-            matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
-            if matrix is None or matrix.shape != (size, size):
-                raise ModelFolderError(
-                    f"{source}: network.matrix of {size} by {size} numbers is needed"
-                )
-            arrays["matrix"] = matrix
-        layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
-        for place, (weight, bias) in enumerate(layers):
-            arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
-        layer = int(config.get("layer", -1))
-        positions = convert_encoder(whole, target, drop=-1 - layer)
-        np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
-        return {"max_tokens": positions, "pooling": str(config.get("pooling", "mean"))}
-
-
 WEIGHTS = ("weight", "bias")
 
 
@@ -311,24 +245,3 @@ def _dense(published: Tensors) -> tuple[str, str]:
         return "classifier.dense", "classifier.out_proj"
     pooler = next((n for n in published if n.endswith("pooler.dense.weight")), None)
     return (pooler or "classifier.dense.weight").removesuffix(".weight"), "classifier"
-
-
-def _layers(
-    source: Path, weights: dict[str, Tensor], width: int, outputs: int
-) -> list[tuple[Tensor, Tensor]]:
-    """Return the layers that lead from one width to another, each reading what the last gives."""
-    left = {n: w for n, w in weights.items() if w.ndim == 2 and not n.endswith(".matrix")}
-    layers: list[tuple[Tensor, Tensor]] = []
-    while left:
-        name = next((n for n, w in left.items() if w.shape[1] == width), None)
-        bias = None if name is None else weights.get(f"{name.removesuffix('.weight')}.bias")
-        if name is None or bias is None:
-            break
-        layers.append((left.pop(name), bias))
-        width = len(bias)
-    if not layers or left or width != outputs:
-        raise ModelFolderError(
-            f"{source}: the layers of the network do not fit the encoder, which gives vectors of "
-            f"another size, or the {outputs} numbers that are wanted"
-        )
-    return layers

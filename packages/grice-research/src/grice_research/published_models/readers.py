@@ -1,11 +1,11 @@
-"""Published encoders with a head on CTranslate2: labels of texts and pairs, answers by spans.
+"""Published encoders with a head on CTranslate2: labels of texts and pairs.
 
 What transformers gives in float32 comes out; each text is read by itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeAlias, runtime_checkable
 
 import ctranslate2
 import msgspec
@@ -14,10 +14,10 @@ import numpy as np
 from grice.models.batching import run_batches
 from grice.models.loader import Settings, model_type
 from grice.models.tokenization import beginning, open_tokenizer
-from grice_research.published_models.convert import convert_classifier, convert_span_reader
+from grice_research.published_models.convert import convert_classifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Encoding
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
-
-LONGEST_ANSWER = 50
-"""Pieces of an answer, as the released code of the paper has it."""
 
 
 class ReaderSettings(Settings, frozen=True):
@@ -44,14 +41,6 @@ class ReaderSettings(Settings, frozen=True):
     labels: tuple[str, ...] = ()
 
 
-class Answer(NamedTuple):
-    """A stretch ``text[start:end]`` and the log probability of its first and last piece."""
-
-    start: int
-    end: int
-    log_probability: float
-
-
 @runtime_checkable
 class TextClassifier(Protocol):
     """Says which label a text has, or a text with a second one."""
@@ -64,37 +53,17 @@ class TextClassifier(Protocol):
         ...
 
 
-@runtime_checkable
-class SpanReader(Protocol):
-    """Answers questions by stretches of texts."""
-
-    identity: str
-
-    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
-        """Return the likeliest stretch of the text of each question and text."""
-        ...
-
-
 class PublishedReader:
-    """The encoder with its head: a :class:`TextClassifier` and a :class:`SpanReader`.
-
-    ``cut`` says what is cut where two texts are too long: the longer one, or always the second.
-    """
+    """The encoder with its head, a :class:`TextClassifier`; of two texts the longer one is cut."""
 
     def __init__(
-        self,
-        folder: ModelFolder,
-        settings: ReaderSettings,
-        cache: Cache,
-        *,
-        threads: int,
-        cut: str = "longest_first",
+        self, folder: ModelFolder, settings: ReaderSettings, cache: Cache, *, threads: int
     ) -> None:
         self.identity = f"{folder.identity}/float32/ct2-{ctranslate2.__version__}"
         self.labels = settings.labels
         self._most = settings.max_tokens
         self._tokenizer = open_tokenizer(folder)
-        self._tokenizer.enable_truncation(self._most, strategy=cut)
+        self._tokenizer.enable_truncation(self._most)
         self._cache = cache
         self._threads = threads
         with np.load(folder.file("head.npz"), allow_pickle=False) as arrays:
@@ -109,13 +78,8 @@ class PublishedReader:
 
     def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
         """Return a number per label for each text; see :class:`TextClassifier`."""
-        rows = self._remembered("logits", texts, self._logits)
+        rows = self._cached(texts)
         return [np.array(row, np.float32) for row in rows]
-
-    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
-        """Return the likeliest answer to each question; see :class:`SpanReader`."""
-        rows = self._remembered("answers", questions, self._answer)
-        return [Answer(int(start), int(end), value) for start, end, value in rows]
 
     def read(self, text: str, second: str = "") -> tuple[Array, Encoding]:
         """Return the states of the pieces of a text, or of two, shape ``(pieces, dimensions)``."""
@@ -136,54 +100,24 @@ class PublishedReader:
             for text in texts
         ]
 
-    def _remembered(
-        self,
-        what: str,
-        pairs: Sequence[tuple[str, str]],
-        compute: Callable[[str, str], list[float]],
-    ) -> list[list[float]]:
+    def _cached(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
         def computed(keys: Sequence[str]) -> list[list[float]]:
             rows: list[list[float]] = [[]] * len(keys)
 
             def one(batch: list[int]) -> None:
                 for i in batch:
-                    rows[i] = compute(*msgspec.json.decode(keys[i], type=tuple[str, str]))
+                    rows[i] = self._logits(*msgspec.json.decode(keys[i], type=tuple[str, str]))
 
             run_batches(one, [[i] for i in range(len(keys))], self._threads)
             return rows
 
-        return self._cache.cached(
-            f"{self.identity}/{what}",
-            [msgspec.json.encode(pair).decode() for pair in pairs],
-            computed,
-            list[float],
-        )
+        keys = [msgspec.json.encode(pair).decode() for pair in pairs]
+        return self._cache.cached(f"{self.identity}/logits", keys, computed, list[float])
 
     def _logits(self, text: str, second: str) -> list[float]:
         first = self.read(text, second)[0][0]
         hidden = np.tanh(self.head["dense"] @ first + self.head["dense_bias"])
         return list(map(float, self.head["out"] @ hidden + self.head["out_bias"]))
-
-    def _answer(self, question: str, text: str) -> list[float]:
-        states, encoding = self.read(question, text)
-        inside = np.array([side == 1 for side in encoding.sequence_ids])
-        if not inside.any():
-            return [0.0, 0.0, float("-inf")]
-        scores = states @ self.head["out"].T + self.head["out_bias"]
-        starts, ends = (scores[inside, i] - _log_sum(scores[inside, i]) for i in (0, 1))
-        both = np.add.outer(starts, ends)
-        distance = np.subtract.outer(np.arange(len(ends)), np.arange(len(starts))).T
-        both[(distance < 0) | (distance >= LONGEST_ANSWER)] = -np.inf
-        first, last = np.unravel_index(int(both.argmax()), both.shape)
-        offsets = [offset for offset, side in zip(encoding.offsets, inside, strict=True) if side]
-        return [
-            float(offsets[int(first)][0]), float(offsets[int(last)][1]), float(both[first, last])
-        ]  # fmt: skip
-
-
-def _log_sum(values: Array) -> float:
-    most = float(values.max())
-    return most + float(np.log(np.exp(values - most).sum()))
 
 
 @model_type(
@@ -198,19 +132,3 @@ def text_classifier(
 ) -> PublishedReader:
     """Open a classifier of texts and pairs."""
     return PublishedReader(folder, settings, loader.cache, threads=loader.workers)
-
-
-@model_type(
-    "span-reader",
-    task="answers",
-    protocol=SpanReader,
-    settings=ReaderSettings,
-    convert=convert_span_reader,
-)
-def span_reader(
-    folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
-) -> PublishedReader:
-    """Open what answers questions by spans."""
-    return PublishedReader(
-        folder, settings, loader.cache, threads=loader.workers, cut="only_second"
-    )

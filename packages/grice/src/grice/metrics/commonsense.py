@@ -120,7 +120,7 @@ def commonsense(
 
     When not to:
         To find senseless replies by the number alone: it ranks them no better than their length
-        does (``grice bench deco``, ``grice bench conture``), which is why it does not run by
+        does (``grice bench accent``), which is why it does not run by
         default.
 
     Args:

@@ -32,12 +32,12 @@ from grice.metrics.turn_features import ReplacedTokenDetector
 from grice.models.embedded import Hidden
 from grice.models.mlp import Mlp
 from grice.models.spans import neighbourhood
+from grice.perturb.deam import base, exchanged, placeholder
 from grice.perturb.wording import agreeing, replace, words
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.arrays import weighing
 from grice_research.recipes.coherence.data import Sample, only_weighs, said_again
 from grice_research.recipes.common import Steps, exact_encoder
-from grice_research.surface import base, exchanged, placeholder
 
 Spans = tuple[tuple[int, int], ...]
 

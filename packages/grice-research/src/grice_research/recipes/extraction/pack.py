@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grice.knowledge import extraction
-from grice.knowledge.extraction import KINDS, Exchange, allowed, candidates, features
+from grice.knowledge.extraction import KINDS, Exchange, Scale, allowed, candidates, features
 from grice.knowledge.schema import RELATIONS
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
@@ -29,7 +29,6 @@ from grice_research.places import MODELS
 from grice_research.recipes.common import parser_of, rows_of
 from grice_research.recipes.knowledge.atomic import gold_triples
 from grice_research.recipes.relevance.corpora import spoken_texts
-from grice_research.surface import Scale
 from grice_research.training_texts import normalised, record_texts
 
 GAP = 10

@@ -11,8 +11,7 @@ import numpy as np
 from grice_research.places import work_folder
 from grice_research.recipes.common import VectorStore
 from grice_research.recipes.graphs.data import Instance, conceptnet
-from grice_research.surface import projections, random_features
-from grice_tasks.explagraphs.classifiers import KernelHead, Scaling
+from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
 from grice_tasks.explagraphs.features import Space
 from grice_tasks.explagraphs.wording import fact_text
 

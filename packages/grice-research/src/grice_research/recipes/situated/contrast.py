@@ -37,7 +37,7 @@ from grice_research.recipes.situated.context import (
     strategyqa_id,
 )
 from grice_research.recipes.situated.lists import synsets
-from grice_research.surface import STOP_WORDS
+from grice_tasks.explagraphs.wording import STOP_WORDS
 from grice_tasks.situatedgen.build import alike, mine_pairs
 from grice_tasks.situatedgen.examples import samples_of
 from grice_tasks.situatedgen.frames import named

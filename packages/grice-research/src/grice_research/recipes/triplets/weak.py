@@ -22,9 +22,9 @@ from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
 from grice_research.places import work_folder
 from grice_research.recipes.common import exact_encoder, parser_of, rows_of, table_of
-from grice_research.surface import published
 from grice_tasks.cider.reading import read_texts
 from grice_tasks.cider.span_candidates import Nouns, find_candidates, join_turns, slices
+from grice_tasks.cider.statistics import published
 
 WORK = work_folder("triplets")
 SOURCES = (

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 
 import pytest
 
 from grice.data import Triple
 from grice.errors import InputError
-from grice_research.triples import DEV, SCORERS, TEST, TripleRows, area, read_triples
+from grice_research.benches import cskb_population
+from grice_research.benches.cskb_population import (
+    DEV,
+    SCORERS,
+    TEST,
+    TripleRows,
+    area,
+    read_triples,
+)
 
 
 def rows(labels, relations=None, heads=None):
@@ -81,6 +90,30 @@ def test_long_triples_and_other_relations_are_dropped(tmp_path):
     assert triples.plausible == (True, False)
     with pytest.raises(InputError, match="CSKB-Population"):
         read_triples(tmp_path, "12 relations", split=DEV)
+
+
+def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
+    folder = tmp_path / "cskb_population"
+    folder.mkdir()
+    lines = [f"PersonX eats {i}\t{relation}\tPersonX rests\t{i % 2}\ttest_set"
+             for i in range(40) for relation in ("xWant", "general Want")]  # fmt: skip
+    text = "head\trelation\ttail\tlabel\tclass\n" + "\n".join(lines)
+    (folder / "tst.tsv.gz").write_bytes(gzip.compress(text.encode()))
+
+    def scores(rows, models, folder):
+        return [float(plausible) for plausible in rows.plausible]
+
+    scorers = dict.fromkeys(cskb_population.SCORERS, scores)
+    monkeypatch.setattr(cskb_population, "SCORERS", scorers)
+    models = SimpleNamespace(fingerprint=lambda reference: reference)
+    context = SimpleNamespace(folder=tmp_path, models=lambda: models)
+    by_row = {(row.row, row.measure): row for row in cskb_population.measure(context)}
+    row = by_row["compatibility", "auc_weighted"]
+    assert (row.value, row.n, row.kind) == (1.0, 80, "ours")
+    assert by_row["compatibility, ACCENT's 12 relations", "auc_pooled"].n == 40
+    assert by_row["compatibility", "auc_pooled"].published == pytest.approx(0.676)
+    assert by_row["relation_rate", "auc_weighted"].kind == "baseline"
+    assert by_row["KG-BERT (table 4)", "auc_pooled"].published == pytest.approx(0.623)
 
 
 @pytest.mark.data

@@ -1,1 +1,0 @@
-"""Perturbations of AMR graphs (DEAM), as plug-ins of ``grice perturb``."""
