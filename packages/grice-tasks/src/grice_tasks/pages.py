@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -20,21 +21,27 @@ def render_page(name: str, title: str, *, pictures: Sequence[str] = (), **values
         (resources.files("grice_tasks") / "assets" / f"{name}.{end}").read_text("utf-8")
         for end in ("css", "js")
     )
+    return template(f"{name}.html.j2").render(
+        head=Markup(head(title, style=style, script=script, pictures=pictures)),
+        title=title,
+        script=Markup(script),
+        **values,
+    )
+
+
+@cache
+def template(name: str) -> jinja2.Template:
+    """Return a template of the folder ``assets``."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grice_tasks", "assets"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters["visible"] = visible
-    page = environment.get_template(f"{name}.html.j2").render(
-        head=Markup(head(title, style=style, script=script, pictures=pictures)),
-        title=title,
-        script=Markup(script),
-        **values,
-    )
-    return f"{page}\n"
+    return environment.get_template(name)
 
 
 def visible(text: str) -> str:

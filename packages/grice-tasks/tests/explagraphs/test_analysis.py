@@ -4,7 +4,6 @@ import pytest
 
 from grice.errors import InputError
 from grice_tasks.explagraphs.analysis import (
-    by_shape,
     leaks,
     negation_by_stance,
     relations_by_stance,
@@ -12,8 +11,7 @@ from grice_tasks.explagraphs.analysis import (
     shapes,
 )
 from grice_tasks.explagraphs.graph import read_graph
-from grice_tasks.explagraphs.samples import Prediction, Sample, read_samples
-from grice_tasks.explagraphs.scores import score_sample
+from grice_tasks.explagraphs.samples import Sample, read_samples
 
 CHAIN = "(zoos; is a; place)(place; not causes; harm)(harm; has context; banned)"
 FORK = "(zoos; is a; place)(zoos; causes; harm)(harm; antonym of; banned)"
@@ -55,15 +53,6 @@ def test_leaks_need_stance_and_graph():
         leaks([Sample("a", "b", "c")])
     with pytest.raises(InputError, match="no sample has a graph"):
         shapes([Sample("a", "b", "c")])
-
-
-def test_results_are_split_by_depth_and_linearity_of_the_gold_graph():
-    samples = [sample("a", CHAIN), sample("b", FORK, belief="All zoos should be banned.")]
-    scores = [score_sample(gold, Prediction(gold.id, "support", CHAIN)) for gold in samples]
-    parts = by_shape(samples, scores)
-    assert parts["linear"]["sa"].n == parts["non-linear"]["sa"].n == 1
-    assert parts["depth 1 to 3"]["ged"].n == 2
-    assert "depth over 5" not in parts
 
 
 @pytest.mark.parametrize("name", ["train", "dev"])

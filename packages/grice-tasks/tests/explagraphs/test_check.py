@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice_tasks.explagraphs.check import check_graph, is_internal
-from grice_tasks.explagraphs.graph import read_graph
+from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.samples import read_predictions, read_samples
 
 NAMES = {"min3": "min_facts", "belief2": "belief_concepts", "arg2": "argument_concepts"}
@@ -111,18 +110,3 @@ def test_no_text_raises(text, rules):
 def test_an_unknown_rule_set_is_named():
     with pytest.raises(InputError, match="did you mean 'paper'"):
         check_graph(GOOD, BELIEF, ARGUMENT, rules="papers")
-
-
-@pytest.mark.parametrize("split", ["train", "dev"])
-def test_external_concepts_are_counted_as_in_the_paper(golden, graphs_folder, split):
-    counts = []
-    for sample in read_samples(graphs_folder / f"{split}.jsonl.gz"):
-        concepts = read_graph(sample.graphs[0]).graph.concepts
-        counts.append(
-            sum(not is_internal(name, sample.belief, sample.argument) for name in concepts)
-        )
-    table = golden("explagraphs_stats")["table3_recomputed"][split]
-    share = 100 * sum(count > 0 for count in counts) / len(counts)
-    assert share == pytest.approx(table["percent_graphs_with_external_node"], abs=1e-6)
-    mean = table["external_nodes_min_max_mean"][2]
-    assert sum(counts) / len(counts) == pytest.approx(mean, abs=1e-6)

@@ -1,24 +1,37 @@
+"""The shipped classifiers and generator of graphs, and their parts."""
+
 from __future__ import annotations
 
-import json
-
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.cli import main
+from grice.data import Triple
+from grice.knowledge.plausibility import Bilinear
 from grice.models.loader import ModelLoader
 from grice_tasks.explagraphs.check import check_graph
-from grice_tasks.explagraphs.features import Reading
-from grice_tasks.explagraphs.generator import generate_graphs
+from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
+from grice_tasks.explagraphs.features import Reading, fact_logits, informativeness_features
+from grice_tasks.explagraphs.generator import (
+    Candidate,
+    Slot,
+    Template,
+    Templates,
+    fill,
+    generate_graphs,
+    origin,
+    place_in,
+)
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
-from grice_tasks.explagraphs.scores import classifier_measures
-from grice_tasks.explagraphs.wording import nonsense_graph
+from grice_tasks.explagraphs.scores import ScoreOptions, score_samples
+from grice_tasks.explagraphs.wording import nonsense_graph, relation_names
 
 BELIEF = "Zoos should be abolished."
 ARGUMENT = "Animals in zoos live in small cages and suffer."
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; causes; abolished)"
+N = len(relation_names())
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +45,10 @@ def graph(text):
     return read_graph(text).graph
 
 
+def reading(text, belief=BELIEF, argument=ARGUMENT):
+    return Reading(belief, argument, graph(text))
+
+
 def test_classifiers_answer_within_their_ranges(classifiers):
     ((stance, margin),) = classifiers.stances([(BELIEF, ARGUMENT)])
     assert stance in ("support", "counter")
@@ -39,32 +56,25 @@ def test_classifiers_answer_within_their_ranges(classifiers):
     (meaning,) = classifiers.meanings([(BELIEF, graph(GOOD))])
     assert meaning.label in ("support", "counter", "incorrect")
     assert sum(meaning) == pytest.approx(1, abs=0.5)
-    assert len(classifiers.importance(Reading(BELIEF, ARGUMENT, graph(GOOD)), "support")) == 3
+    assert len(classifiers.importance(reading(GOOD), "support")) == 3
 
 
 def test_answers_do_not_depend_on_neighbours_or_case(classifiers):
-    reading = Reading(BELIEF, ARGUMENT, graph(GOOD))
-    other = Reading("Cats are nice.", "Dogs bark.", graph("(cats; is a; dogs)"))
-    assert (
-        classifiers.informativeness([reading, other])[0]
-        == classifiers.informativeness([reading])[0]
-    )
-    assert (
-        classifiers.meanings([(BELIEF, graph(GOOD)), ("x", other.graph)])[0]
-        == classifiers.meanings([(BELIEF, graph(GOOD.upper()))])[0]
-    )
+    mine, other = reading(GOOD), reading("(cats; is a; dogs)", "Cats are nice.", "Dogs bark.")
+    alone = classifiers.informativeness([mine])[0]
+    assert classifiers.informativeness([mine, other])[0] == alone
+    pairs = [(BELIEF, graph(GOOD)), ("x", other.graph)]
+    alone = classifiers.meanings([(BELIEF, graph(GOOD.upper()))])[0]
+    assert classifiers.meanings(pairs)[0] == alone
 
 
-def test_no_order_of_the_facts_matters(classifiers):
+def test_the_order_of_the_facts_does_not_matter(classifiers):
     edges = graph(GOOD).edges
     orders = [Graph(edges), Graph(edges[::-1]), Graph((edges[1], edges[0], edges[2]))]
     readings = [Reading(BELIEF, ARGUMENT, order) for order in orders]
     for answers in (
-        [judgement.value for judgement in classifiers.informativeness(readings)],
-        [
-            meaning.support
-            for meaning in classifiers.meanings([(BELIEF, order) for order in orders])
-        ],
+        [each.value for each in classifiers.informativeness(readings)],
+        [each.support for each in classifiers.meanings([(BELIEF, order) for order in orders])],
         [margin for _, margin in classifiers.stances_with_graphs(readings)],
     ):
         assert answers == pytest.approx([answers[0]] * 3, abs=1e-5)
@@ -73,91 +83,61 @@ def test_no_order_of_the_facts_matters(classifiers):
 @pytest.mark.parametrize("text", ["", "(a; is a; b)", "(; is a; b)", "(a; is a; b)(b; is a; a)",
                                   "(a; resembles; b)", "(a; is a; a)"])  # fmt: skip
 def test_odd_graphs_get_an_answer(classifiers, text):
-    reading = Reading("", "", graph(text))
-    assert 0 <= classifiers.informativeness([reading])[0].value < 1
-    assert classifiers.meanings([("", reading.graph)])
-    assert classifiers.stances_with_graphs([reading])
-    assert len(classifiers.importance(reading, "counter")) == len(reading.graph.edges)
+    odd = reading(text, "", "")
+    assert 0 <= classifiers.informativeness([odd])[0].value < 1
+    assert classifiers.meanings([("", odd.graph)])
+    assert classifiers.stances_with_graphs([odd])
+    assert len(classifiers.importance(odd, "counter")) == len(odd.graph.edges)
 
 
-def test_a_chain_of_long_words_has_little_informativeness(classifiers):
-    texts = [
+@pytest.mark.parametrize(
+    ("belief", "argument", "good"),
+    [
         (BELIEF, ARGUMENT, GOOD),
         ("Fast food should be banned.", "Fast food is unhealthy and makes people obese.",
          "(fast food; has property; unhealthy)(unhealthy; causes; obese)(obese; desires; banned)"),
         ("We should subsidize journalism.", "Journalism is important to inform citizens.",
          "(journalism; used for; inform citizens)(inform citizens; has property; important)"
          "(important; desires; subsidize)"),
-    ]  # fmt: skip
-    for belief, argument, good in texts:
-        nonsense = nonsense_graph(belief, argument)
-        meaningful, empty = classifiers.informativeness(
-            [Reading(belief, argument, graph(text)) for text in (good, nonsense)]
-        )
-        assert meaningful.value > empty.value
-
-
-def test_informativeness_is_the_lower_of_two_classifiers(classifiers):
-    chain = nonsense_graph(BELIEF, ARGUMENT)
-    judgements = classifiers.informativeness(
-        [Reading(BELIEF, ARGUMENT, graph(text)) for text in (GOOD, chain)]
-    )
-    assert all(
-        judgement.value == min(judgement.written, judgement.accepted) for judgement in judgements
-    )
-    assert {judgement.written < judgement.accepted for judgement in judgements} == {True, False}
-    assert classifiers.informativeness([Reading(BELIEF, ARGUMENT, graph(""))])[0][:3] == (0, 0, 0)
+    ],
+)  # fmt: skip
+def test_a_chain_of_long_words_is_less_informative(classifiers, belief, argument, good):
+    texts = good, nonsense_graph(belief, argument)
+    full, empty = classifiers.informativeness([reading(x, belief, argument) for x in texts])
+    assert full.value == min(full.written, full.accepted) > empty.value
+    assert empty.value == min(empty.written, empty.accepted)
+    assert classifiers.informativeness([reading("")])[0][:3] == (0, 0, 0)
 
 
 def test_gated_measures_are_zero_behind_the_gate(classifiers):
-    sample = Sample("a", BELIEF, ARGUMENT, "support", (GOOD,))
-    right = classifier_measures([sample], {"a": Prediction("a", "support", GOOD)}, classifiers)["a"]
-    wrong = classifier_measures([sample], {"a": Prediction("a", "counter", GOOD)}, classifiers)["a"]
-    assert (wrong["seca"], wrong["ea"]) == (0, 0)
-    assert wrong["informativeness"] == right["informativeness"] > 0
-    free = classifier_measures(
-        [sample], {"a": Prediction("a", "counter", GOOD)}, classifiers, gate="structure"
-    )
-    assert free["a"] == right
+    def values(stance, text, **gate):
+        sample, answer = Sample("a", BELIEF, ARGUMENT, "support", (GOOD,)), {}
+        answer["a"] = Prediction("a", stance, text)
+        options = ScoreOptions(likeness={}, classifiers=classifiers, **gate)
+        (score,) = score_samples([sample], answer, options)
+        return [score.values[name] for name in ("seca", "ea", "informativeness")]
+
+    right, wrong = values("support", GOOD), values("counter", GOOD)
+    assert wrong[:2] == [0, 0]
+    assert wrong[2] == right[2] > 0
+    assert values("counter", GOOD, gate="structure") == right
     many = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
-    assert (
-        classifier_measures([sample], {"a": Prediction("a", "support", many)}, classifiers)["a"][
-            "informativeness"
-        ]
-        == 0
-    )
+    assert values("counter", many)[2] == 0
 
 
-WORDS = st.lists(
-    st.sampled_from(
-        [
-            "zoos",
-            "should",
-            "be",
-            "banned",
-            "animals",
-            "suffer",
-            "not",
-            "money!",
-            "(a;",
-            "b)",
-            "é",
-            "7",
-            "people's",
-        ]
-    ),
-    max_size=8,
-).map(" ".join)
+WORDS = ["zoos", "should", "be", "banned", "animals", "suffer", "not", "money!"]
+WORDS += ["(a;", "b)", "é", "7", "people's"]
+TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 
 
-@given(WORDS, WORDS)
-def test_generated_graphs_are_valid_whatever_the_texts(classifiers, belief, argument):
+@given(TEXT, TEXT)
+def test_generated_graphs_are_valid_for_any_texts(classifiers, belief, argument):
     (prediction,) = generate_graphs([Sample("a", belief, argument)], classifiers)
     verdict = check_graph(prediction.graph, belief, argument)
     # Texts without two words, or of the same ones, have no two concepts to copy; everything else
     # holds even then.
-    assert not set(verdict.broken) - {"belief_concepts", "argument_concepts", "min_facts",
-                                      "triples"}  # fmt: skip
+    allowed = {"belief_concepts", "argument_concepts", "min_facts", "triples"}
+    assert not set(verdict.broken) - allowed
     words, others = set(belief.split()), set(argument.split())
     if min(len(words), len(others)) > 3 and len(words ^ others) > 1:
         assert verdict.ok, (prediction.graph, verdict)
@@ -170,26 +150,105 @@ def test_generation_is_the_same_alone_and_among_others(classifiers):
     assert both[0].stance == "support"
 
 
-def test_commands_generate_and_judge(tmp_path, capsys):
-    assert main(["explagraphs", "generate", "--belief", BELIEF, "--argument", ARGUMENT]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert check_graph(made["graph"], BELIEF, ARGUMENT, rules="paper").ok
-    samples, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
-    line = {"id": "0", "belief": BELIEF, "argument": ARGUMENT, "stance": made["stance"],
-            "graph": GOOD}  # fmt: skip
-    samples.write_text(json.dumps(line) + "\n", "utf-8")
-    assert main(["explagraphs", "generate", str(samples), "-o", str(out)]) == 0
-    assert main(["explagraphs", "score", str(samples), str(out), "--judges", "--json"]) == 0
-    rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
-    values = {(row["row"], row["measure"]): row["value"] for row in rows}
-    assert values["out.jsonl", "stca"] == 1
-    assert 0 <= values["nonsense", "informativeness"] <= 1
-    assert main(["explagraphs", "stats", str(samples), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["shapes"]["n"] == 1
-    assert main(["explagraphs", "generate", "--belief", "", "--argument", ""]) == 0
-    shown = capsys.readouterr()
-    assert json.loads(shown.out)["graph"] == ""
-    assert "too few words" in " ".join(shown.err.split())
-    assert main(["explagraphs", "generate", "--belief", BELIEF]) == 2
-    assert main(["explagraphs", "generate"]) == 2
-    assert "SAMPLES" in capsys.readouterr().err
+def test_random_features_approach_the_gaussian_kernel_and_never_change():
+    rows = np.random.default_rng(0).standard_normal((20, 6)).astype(np.float32)
+    made = random_features(rows, projections(6, 20_000, 0))
+    distance = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    assert np.abs(made @ made.T - np.exp(-distance / 2)).max() < 0.04
+    assert np.allclose(projections(3, 2, 0)[0][0], [1.7640524, 0.4001572])
+
+
+def test_a_head_comes_back_from_its_arrays():
+    draws = np.random.default_rng(1)
+    scaling = Scaling(np.zeros(5, np.float32), np.full(5, 0.5, np.float32))
+    weight = draws.standard_normal((64, 3)).astype(np.float16).astype(np.float32)
+    head = KernelHead(scaling, weight, np.ones(3, np.float32), seed=3)
+    again = KernelHead.load(head.arrays("x"), "x")
+    for row in draws.standard_normal((4, 5)).astype(np.float32):
+        assert (head(row[:2], row[2:]) == again(row[:2], row[2:])).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "plausible", "expected"),
+    [
+        ("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3], [0.6, 0.3, 0.3, 0.5]),
+        ("(zoos; causes; harm)(harm; part of; animals)(zoos; causes; pain)(animals; desires; pain)",
+         [0.9, 0.3, 0.8, 0.7], [0.675, 0.3, 0.7, 0.25]),
+        ("(zoos; is a; place)(animals; is a; being)", [0.9, 0.9], [0.9, 0.9, 0, 0]),
+        ("(place; is a; being)", [0.9], [0.9, 0.9, 0, 0]),
+    ],
+)  # fmt: skip
+def test_mean_least_connection_and_share_of_doubtful_facts(text, plausible, expected):
+    given_facts = np.array(plausible, np.float32)
+    found = informativeness_features(BELIEF, "Animals suffer.", graph(text), given_facts)
+    assert found.tolist() == pytest.approx(expected)
+
+
+def test_an_unknown_relation_scores_as_the_worst_known_one():
+    form = Bilinear(
+        np.zeros((3, N), np.float32), np.zeros((3, N), np.float32),
+        cosine=np.zeros(N, np.float32), scale=np.ones(N, np.float32),
+        bias=np.arange(N, dtype=np.float32) - 4, shared=0,
+    )  # fmt: skip
+    vectors = {"a": np.zeros(2, np.float32), "b": np.ones(2, np.float32)}
+    facts = [Triple("a", relation_names()[5], "b"), Triple("a", "resembles", "b")]
+    assert fact_logits(form, vectors, facts).tolist() == [1, -4]
+
+
+def test_the_nearest_templates_are_of_the_stance_and_survive_saving(tmp_path):
+    template = Template(
+        "support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),)
+    )
+    other = Template("counter", (Slot("belief", 0, 1), Slot("argument", 0, 1)), ((1, 2, 0),))
+    texts = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
+    concepts = np.array([[1, 0], [0, 1], [0, 1], [1, 0], [-1, 0], [0, -1]], np.float32)
+    made = Templates([template, other, template], np.concatenate([texts, -texts[:1]]), concepts)
+    made.save(tmp_path)
+    read = Templates.load(tmp_path / "cases.json", tmp_path / "cases.npz")
+    for templates in (made, read):
+        nearest = templates.nearest(np.array([1, 0]), np.array([0, 1]), "support", 5)
+        assert [template.stance for template, _ in nearest] == ["support", "support"]
+        assert nearest[0][1].tolist() == [[1, 0], [0, 1]]
+        assert len(templates.nearest(np.array([1, 0]), np.array([0, 1]), "support", 1)) == 1
+
+
+CANDIDATES = [
+    Candidate("zoos", "belief", 0.0, 0.2, 0.0),
+    Candidate("banned", "belief", 0.7, 1.0, 0.0),
+    Candidate("suffer", "argument", 0.7, 1.0, 0.0),
+    Candidate("in zoos", "argument", 0.3, 0.6, 5.0),
+]
+PATTERN = Template("support", (Slot("belief", 0, 0.2), Slot("argument", 0.7, 1)), ((0, 1, 1),))
+FREE = [candidate._replace(weight=0.0) for candidate in CANDIDATES]
+LIKELY = np.full((4, 4, N), -9, np.float32)
+LIKELY[1, 2, 1] = 0
+EVEN = np.zeros((4, 4, N), np.float32)
+NEAR = np.array([[0, 0], [1, 0], [0, 1], [0, 0]], np.float32) * 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "concepts", "candidates", "vectors", "scores", "facts"),
+    [
+        (PATTERN, 0 * np.eye(2), FREE, 0 * NEAR, EVEN, ((0, 1, 2),)),  # places decide
+        # "in zoos" looks best, but "zoos" lies in it: then the other of the belief.
+        (PATTERN, 0 * np.eye(2), CANDIDATES, 0 * NEAR, EVEN, ((1, 1, 3),)),
+        (PATTERN, 0 * np.eye(2), CANDIDATES, 0 * NEAR, LIKELY, ((1, 1, 2),)),
+        (PATTERN, np.eye(2), CANDIDATES, NEAR, EVEN, ((1, 1, 2),)),
+        (Template("support", (Slot("belief", 0, 1), Slot("outside", 0, 0, "harm")), ((0, 1, 1),)),
+         0 * np.eye(2), CANDIDATES, 0 * NEAR, EVEN, None),
+    ],
+)  # fmt: skip
+def test_a_template_is_filled_as_well_as_it_can_be(
+    pattern, concepts, candidates, vectors, scores, facts
+):
+    filled = fill(pattern, concepts, candidates, vectors, scores)
+    assert (filled and filled.facts) == facts
+
+
+def test_origin_and_place():
+    texts = ("zoos should be banned.", "animals in zoos suffer.")
+    assert [origin(concept, *texts) for concept in ("zoos", "banned", "suffer", "harm")] == [
+        "both", "belief", "argument", "outside",
+    ]  # fmt: skip
+    assert place_in("zoos", "zoos!") == (0, 0.8)
+    assert place_in("x", "") == (0, 0)

@@ -1,42 +1,113 @@
+"""``grice explagraphs``, and the files that it reads."""
+
 from __future__ import annotations
 
+import gzip
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from grice.cli import main
+from grice.errors import InputError
+from grice_tasks.explagraphs.samples import (
+    Prediction,
+    Sample,
+    read_predictions,
+    read_samples,
+    samples_to_explain,
+)
+from grice_tasks.explagraphs.scores import score_table
 
+PAGE = Path(__file__).parents[4] / "docs" / "explagraphs.md"
+GRAPH = "(a; is a; b)"
 GOOD = (
     "(zoos; has property; small cages)(small cages; causes; suffering)"
     "(suffering; desires; abolished)"
 )
+TEXTS = {"belief": "Zoos should be abolished.", "argument": "Animals live in small cages."}
+
+
+def write(path, rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return str(path)
 
 
 @pytest.fixture
 def files(tmp_path):
-    samples, predictions = tmp_path / "gold.jsonl", tmp_path / "out.jsonl"
-    sample = {"belief": "Zoos should be abolished.", "argument": "Animals live in small cages.",
-              "stance": "support"}  # fmt: skip
-    lines = [{"id": name, **sample, "graph": GOOD} for name in "abc"]
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    answers = [("a", GOOD.replace("zoos", "small")), ("b", GOOD.replace("causes", "cause"))]
-    predictions.write_text(
-        "".join(json.dumps({"id": i, "stance": "support", "graph": g}) + "\n" for i, g in answers),
-        "utf-8",
-    )
-    return str(samples), str(predictions)
+    gold = [{"id": name, **TEXTS, "stance": "support", "graph": GOOD} for name in "abc"]
+    graphs = {"a": GOOD.replace("zoos", "small"), "b": GOOD.replace("causes", "cause")}
+    answers = [{"id": name, "stance": "support", "graph": graphs[name]} for name in "ab"]
+    return write(tmp_path / "gold.jsonl", gold), write(tmp_path / "out.jsonl", answers)
+
+
+def run(*words, status=0):
+    assert main(["explagraphs", *words]) == status
 
 
 def rows(capsys):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
+def test_json_lines_and_the_released_table_say_the_same(tmp_path):
+    lines, table = tmp_path / "gold.jsonl.gz", tmp_path / "gold.tsv"
+    row = {"id": "0", "belief": "B.", "argument": "A.", "stance": "support",
+           "graph": [GRAPH, "(c; is a; d)"]}  # fmt: skip
+    lines.write_bytes(gzip.compress(json.dumps(row).encode()))
+    table.write_text(f"\ufeffB.\tA.\tsupport\t{GRAPH}\t(c; is a; d)\n", "utf-8")
+    expected = [Sample("0", "B.", "A.", "support", (GRAPH, "(c; is a; d)"))]
+    assert read_samples(lines) == read_samples(table) == expected
+
+
+def test_predictions_keep_the_graph_as_it_came(tmp_path):
+    table, lines = tmp_path / "out.tsv", tmp_path / "out.jsonl"
+    table.write_text(f"counter\t{GRAPH} \r\n", "utf-8")
+    lines.write_text('{"id":"0","given_stance":"counter","graph":"(a; is a; b) "}', "utf-8")
+    expected = [Prediction("0", "counter", f"{GRAPH} ")]
+    assert read_predictions(table) == read_predictions(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.tsv", "maybe\tg", "x.tsv:1: stance 'maybe', expected support or counter"),
+        ("x.tsv", "support", "x.tsv:1: 1 column,"),
+        ("x.tsv", "support\tg\tg", "x.tsv:1: 3 columns,"),
+        ("x.jsonl", "{}", "x.jsonl:1: Object missing required field `id`"),
+        ("x.jsonl", '{"id":"1","graph":"g"}', "x.jsonl:1: stance: missing"),
+        ("x.jsonl", '{"id":"1","stance":"support","graph":"g"}\n' * 2, "'1' comes twice"),
+        ("x.jsonl", "[", "x.jsonl:1: "),
+        ("x.jsonl", "\u00e9", "x.jsonl:1: not UTF-8: byte 0xe9 at byte 0; convert"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text, "latin-1")
+    with pytest.raises(InputError) as caught:
+        read_predictions(tmp_path / name)
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read: No such file"):
+        read_samples(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((None, None, None), "give either SAMPLES"), ((None, "Zoos are bad.", None), "together")],
+)
+def test_the_pair_to_explain_is_stated_once_and_whole(arguments, message):
+    with pytest.raises(InputError, match=message):
+        samples_to_explain(*arguments)
+
+
 def test_check_names_rule_reason_and_place(files, capsys):
-    assert main(["explagraphs", "check", files[0], "--rules", "paper"]) == 1
+    run("check", files[0], "--rules", "paper", status=1)
     text = capsys.readouterr().out
     assert "argument_concepts: only 'small cages' comes from the argument" in text
     assert "0 of 3 graphs are correct under the paper rules" in text
-    assert main(["explagraphs", "check", *files, "--json"]) == 1
+    run("check", *files, "--json", status=1)
     first, second = rows(capsys)
     assert (first["id"], first["ok"]) == ("a", False)
     assert second["broken"] == ["relation", "argument_concepts"]
@@ -44,103 +115,99 @@ def test_check_names_rule_reason_and_place(files, capsys):
 
 
 def test_score_prints_system_and_baselines(files, capsys):
-    assert main(["explagraphs", "score", *files, "--gate", "none", "--json"]) == 0
+    run("score", *files, "--gate", "none", "--embedding", "--json")
     out = capsys.readouterr()
-    by_measure = {
-        (row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())
-    }
+    found = {(row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())}
     assert "no prediction for 1 of 3 samples: left out" in out.err
-    assert by_measure["out.jsonl", "sa"]["value"] == 1
-    assert by_measure["out.jsonl", "stca"]["value"] == 0
-    assert by_measure["nonsense", "stca"]["value"] == 1
-    assert by_measure["out.jsonl", "ged"]["n"] == 2
-    assert 0 < by_measure["out.jsonl", "g_bleu"]["value"] < 1
-    assert main(["explagraphs", "score", *files]) == 0
+    expected = {("out.jsonl", "sa"): 1, ("out.jsonl", "stca"): 0, ("nonsense", "stca"): 1}
+    assert {key: found[key]["value"] for key in expected} == expected
+    assert found["out.jsonl", "ged"]["n"] == 2
+    assert 0 < found["out.jsonl", "g_bleu"]["value"] < 1
+    # Ungated, the graphs differ from those of people by one word each.
+    assert 0.9 < found["out.jsonl", "g_embedding"]["value"] < 1
+    run("score", *files)
     assert "nonsense, polarity" in capsys.readouterr().out
 
 
 def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
-    assert main(["explagraphs", "score", *files, "--by", "shape", "--gate", "none", "--json"]) == 0
+    run("score", *files, "--by", "shape", "--gate", "none", "--json")
     by_part = {(row["part"], row["measure"]): row for row in rows(capsys)}
     assert {part for part, _ in by_part} == {"depth 1 to 3", "linear"}
-    assert by_part["linear", "sa"]["value"] == 1
-    assert by_part["linear", "sa"]["n"] == 2
-    assert main(["explagraphs", "score", *files, "--by", "shape"]) == 0
+    assert (by_part["linear", "sa"]["value"], by_part["linear", "sa"]["n"]) == (1, 2)
+    run("score", *files, "--by", "shape")
     shown = capsys.readouterr()
     assert "depth 1 to 3" in shown.out
     assert "no prediction for 1 of 3 samples: left out" in shown.err
-    assert main(["explagraphs", "score", files[1], files[0], "--by", "shape"]) == 2
 
 
 def test_draw_writes_the_chosen_sample(files, tmp_path, capsys):
-    picture = tmp_path / "b.svg"
-    assert main(["explagraphs", "draw", *files, "--id", "b", "-o", str(picture)]) == 0
+    picture, page = tmp_path / "b.svg", tmp_path / "page.html"
+    run("draw", *files, "--id", "b", "-o", str(picture), "--report", str(page))
     assert ">cause<" in picture.read_text("utf-8")
-    assert main(["explagraphs", "draw", files[0]]) == 0
+    assert page.read_text("utf-8").count("<section>") == 1
+    run("draw", files[0])
     assert capsys.readouterr().out.startswith("<svg")
-    assert main(["explagraphs", "draw", files[0], "--id", "d"]) == 2
+    run("draw", files[0], "--id", "d", status=2)
     assert "no graph of a sample 'd'" in capsys.readouterr().err
 
 
-def test_predictions_without_their_sample_are_named(files, tmp_path, capsys):
-    other = tmp_path / "other.jsonl"
-    other.write_text('{"id":"z","stance":"support","graph":"()"}\n', "utf-8")
-    assert main(["explagraphs", "check", files[0], str(other)]) == 2
-    assert "no sample 'z'" in capsys.readouterr().err
-
-
-def test_what_is_generated_is_a_sample_for_the_other_actions(tmp_path, capsys):
-    made = tmp_path / "made.jsonl"
-    words = ["--belief", "School uniforms should be banned.", "--argument",
-             "They are expensive for poor families."]  # fmt: skip
-    assert main(["explagraphs", "generate", *words, "-o", str(made)]) == 0
-    assert main(["explagraphs", "check", str(made), "--json"]) == 0
-    [checked] = rows(capsys)
-    assert checked["ok"] is True
-    assert main(["explagraphs", "draw", str(made)]) == 0
-    assert capsys.readouterr().out.startswith("<svg")
-
-
-def test_stats_lists_relations_by_number_and_then_by_name(files, capsys):
-    assert main(["explagraphs", "stats", files[0]]) == 0
-    shown = capsys.readouterr().out
-    # All three stand in every graph: nothing but their names tells which comes first.
-    places = [shown.index(f" {name} ") for name in ("causes", "desires", "has property")]
-    assert places == sorted(places)
-
-
-def test_stats_are_printed_as_tables(files, capsys, monkeypatch):
+def test_stats_are_tables_of_sizes_and_relations(files, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["explagraphs", "stats", files[0]]) == 0
+    run("stats", files[0])
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert out.startswith("3 graphs, 0 with a cycle")
     lines = [line.split() for line in out.splitlines() if line.strip()]
     assert ["concepts", "4", "4", "4.000"] in lines
     assert ["facts", "3", "3", "3.000"] in lines
-    assert any(line[:2] == ["has", "property"] for line in lines)
+    # All three stand in every graph: nothing but their names tells which comes first.
+    places = [out.index(f" {name} ") for name in ("causes", "desires", "has property")]
+    assert places == sorted(places)
 
 
-def test_facts_are_compared_by_vectors_if_asked(files, capsys):
-    samples, predictions = files
-    words = [
-        "explagraphs",
-        "score",
-        samples,
-        predictions,
-        "--embedding",
-        "--gate",
-        "none",
-        "--json",
-    ]
-    assert main(words) == 0
-    values = {row["row"]: row["value"] for row in rows(capsys) if row["measure"] == "g_embedding"}
-    # Ungated, the graphs differ from those of people by one word each.
-    assert 0.9 < values["out.jsonl"] < 1
-
-
-def test_samples_without_a_graph_are_named(tmp_path, capsys):
-    path = tmp_path / "bare.jsonl"
-    path.write_text('{"id": "x", "belief": "b", "argument": "a"}\n')
-    assert main(["explagraphs", "check", str(path)]) == 2
+def test_samples_and_predictions_that_do_not_fit_are_named(files, tmp_path, capsys):
+    other = write(tmp_path / "other.jsonl", [{"id": "z", "stance": "support", "graph": "()"}])
+    run("check", files[0], other, status=2)
+    assert "no sample 'z'" in capsys.readouterr().err
+    bare = write(tmp_path / "bare.jsonl", [{"id": "x", "belief": "b", "argument": "a"}])
+    run("check", bare, status=2)
     assert "no sample has a graph" in capsys.readouterr().err
+
+
+def test_generated_graphs_are_samples_for_the_other_actions(tmp_path, capsys):
+    made, gold = tmp_path / "made.jsonl", tmp_path / "gold.jsonl"
+    words = ["--belief", TEXTS["belief"], "--argument", "Animals in zoos suffer in small cages."]
+    run("generate", *words, "-o", str(made))
+    row = json.loads(made.read_text())
+    run("check", str(made), "--rules", "paper")
+    run("draw", str(made), "-o", str(tmp_path / "made.svg"))
+    write(gold, [row | {"graph": GOOD}])
+    capsys.readouterr()
+    run("score", str(gold), str(made), "--judges", "--json")
+    values = {(row["row"], row["measure"]): row["value"] for row in rows(capsys)}
+    assert values["made.jsonl", "stca"] == 1
+    assert 0 <= values["nonsense", "informativeness"] <= 1
+    run("generate", "--belief", "", "--argument", "")
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["graph"] == ""
+    assert "too few words" in " ".join(shown.err.split())
+    run("generate", status=2)
+    assert "SAMPLES" in capsys.readouterr().err
+
+
+def test_the_snippet_of_the_page_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    exec(compile(block, PAGE.name, "exec"), {})
+    assert "did you mean 'causes'" in capsys.readouterr().out
+
+
+def test_the_figures_of_the_page_are_those_of_its_command(graphs_folder):
+    samples = read_samples(graphs_folder / "dev.jsonl.gz")
+    predictions = read_predictions(graphs_folder / "pred_maxmargin_dev.jsonl.gz")
+    page = " ".join(PAGE.read_text("utf-8").split())
+    mine, chain = (
+        [f"{row.measures[name].value:.3f}" for name in ("stca", "ged")]
+        for row in score_table(samples, predictions)[:2]
+    )
+    assert f"`stca` {chain[0]} and `ged` {chain[1]}, the predictions themselves" in page
+    assert f"themselves {mine[0]} and {mine[1]} " in page

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import ClassVar
+
 import msgspec
 import networkx
 import pytest
@@ -7,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.data import Triple
-from grice.errors import InputError
+from grice.errors import GriceError, InputError
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.distance import edit_distance
+from grice_tasks.explagraphs.embedding import bert_likeness, shipped_likeness
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice_tasks.explagraphs.scores import (
-    Match,
-    best_gold,
+    ScoreOptions,
     bleu,
     match_facts,
     rouge_2_precision,
     rouge_l,
+    score_parts,
     score_sample,
     score_table,
 )
@@ -33,15 +38,6 @@ OVERLAPS = {
     "g_rouge_2": (rouge_2, "G-ROUGE-2 with pair score = F"),
     "g_rouge_l": (rouge_l, "G-ROUGE-L with pair score = F"),
 }  # fmt: skip
-CONCEPT = st.sampled_from("abcde")
-SMALL = st.lists(
-    st.builds(Triple, CONCEPT, st.sampled_from(["is a", "causes"]), CONCEPT).filter(
-        # networkx turns a self-loop into any fact at a cost of 1; they pass no rules anyway.
-        lambda edge: edge.head != edge.tail
-    ),
-    min_size=1,
-    max_size=5,
-).map(lambda edges: Graph(tuple(edges)))
 GOLD = (
     "(zoos; has property; small cages)(small cages; causes; suffering)"
     "(suffering; desires; abolished)"
@@ -49,6 +45,9 @@ GOLD = (
 ZOO = Sample(
     "1", "Zoos should be abolished.", "Animals in zoos live in small cages.", "support", (GOLD,)
 )
+RIGHT = Prediction("1", "support", GOLD)
+WRONG = Prediction("1", "counter", GOLD)
+SHORT = Prediction("1", "support", GOLD[: GOLD.rindex("(")])
 
 
 def near(value):
@@ -56,15 +55,9 @@ def near(value):
 
 
 def test_worked_matchings(golden):
-    cases = golden("explagraphs_cases")
-    for case in cases["matching"]:
+    for case in golden("explagraphs_cases")["matching"]:
         match = match_facts(case["scores_pred_by_gold"])
-        assert [match.precision, match.recall, match.f1] == near(
-            [case["precision"], case["recall"], case["f1"]]
-        )
-    two = cases["two_references"]
-    match = best_gold([Match(*two[gold].values()) for gold in ("gold1", "gold2")])
-    assert [match.precision, match.recall, match.f1] == near(list(two["result"].values()))
+        assert match == near((case["precision"], case["recall"], case["f1"]))
 
 
 def test_worked_likeness_of_facts(golden):
@@ -80,18 +73,18 @@ def test_scored_pairs(golden):
     keys = ("g_bleu", "g_rouge2_script", "g_rouge2_f", "g_rougeL_f")
     for pair in golden("explagraphs_pairs")["pairs"]:
         mine, gold = (read_graph(pair[side]).graph for side in ("pred", "gold"))
-        distance = edit_distance(mine, gold)
-        assert (distance.edits, distance.scale, distance.exact) == (
-            pair["ged"],
-            pair["ged_const"],
-            True,
-        )
-        texts = [
-            [f"{e.head}; {e.relation}; {e.tail}" for e in graph.edges] for graph in (mine, gold)
-        ]
+        assert edit_distance(mine, gold) == (pair["ged"], pair["ged_const"], True)
         for key, (alike, _) in zip(keys, OVERLAPS.values(), strict=True):
-            match = match_facts([[alike(fact, other) for other in texts[1]] for fact in texts[0]])
-            assert [match.precision, match.recall, match.f1] == near(pair[key])
+            match = match_facts([[alike(a, b) for b in gold.facts] for a in mine.facts])
+            assert match == near(tuple(pair[key]))
+
+
+CONCEPT = st.sampled_from("abcde")
+FACT = st.builds(Triple, CONCEPT, st.sampled_from(["is a", "causes"]), CONCEPT)
+# networkx turns a self-loop into any fact at a cost of 1; they pass no rules anyway.
+SMALL = st.lists(FACT.filter(lambda edge: edge.head != edge.tail), min_size=1, max_size=5).map(
+    lambda edges: Graph(tuple(edges))
+)
 
 
 @given(SMALL, SMALL)
@@ -133,18 +126,16 @@ def test_released_predictions(golden, graphs_folder, system, gate):
     expected = golden("explagraphs_predictions")[name][f"{recorded}_stance_gate"]
     samples = {sample.id: sample for sample in read_samples(graphs_folder / "dev.jsonl.gz")}
     predictions = read_predictions(graphs_folder / f"pred_{file}_dev.jsonl.gz")
-    scores = [
-        score_sample(samples[prediction.id], prediction, gate=gate) for prediction in predictions
-    ]
+    options = ScoreOptions(gate=gate)
+    scores = [score_sample(samples[each.id], each, options) for each in predictions]
     assert len(scores) == expected["n"]
     assert all(score.exact for score in scores)
 
     def mean(measure):
         return sum(score.values[measure] for score in scores) / len(scores)
 
-    assert mean("sa") == near(expected["SA"])
-    assert mean("stca") == near(expected["StCA"])
-    assert mean("ged") == near(expected["GED"])
+    for measure, title in (("sa", "SA"), ("stca", "StCA"), ("ged", "GED")):
+        assert mean(measure) == near(expected[title])
     for measure, (_, title) in OVERLAPS.items():
         assert mean(f"{measure}_precision") == near(expected[title]["P"])
         assert mean(f"{measure}_recall") == near(expected[title]["R"])
@@ -154,16 +145,16 @@ def test_released_predictions(golden, graphs_folder, system, gate):
 def test_the_baselines_are_those_that_were_recorded(golden, graphs_folder):
     samples = read_samples(graphs_folder / "dev.jsonl.gz")
     recorded = golden("explagraphs_stats")["stance_baselines_dev"]["values"]
-    right = sum(graph_polarity(sample.graphs[0]) == sample.stance for sample in samples)
+    right = sum(graph_polarity(each.graphs[0]) == each.stance for each in samples)
     assert right / len(samples) == near(recorded["gold-graph negation parity"])
-    right = sum(
-        word_polarity(sample.belief, sample.argument) == sample.stance for sample in samples
-    )
+    right = sum(word_polarity(each.belief, each.argument) == each.stance for each in samples)
     assert right / len(samples) == near(recorded["negation parity rule"])
     # The recorded chain leaves open which word fills a text of too few; it broke 2 of 398 so.
-    chains = [Prediction(sample.id, sample.stance, nonsense_graph(sample.belief, sample.argument))
-              for sample in samples]  # fmt: skip
-    scores = [score_sample(*pair) for pair in zip(samples, chains, strict=True)]
+    scores = [
+        score_sample(each, Prediction(each.id, each.stance, nonsense_graph(*texts)))
+        for each in samples
+        for texts in [(each.belief, each.argument)]
+    ]
     filler = golden("explagraphs_predictions")["nonsense_filler"]["with_gold_stance"]
     for measure, expected in (("stca", filler["StCA"]), ("ged", filler["GED"]),
                               ("g_bleu", filler["G-BLEU"]["F1"])):  # fmt: skip
@@ -177,91 +168,134 @@ def test_the_nonsense_chain_is_well_formed_for_any_text(belief, argument):
     assert set(verdict.broken) <= {"belief_concepts", "argument_concepts"}
 
 
-def test_gates_decide_what_is_compared():
-    wrong = Prediction("1", "counter", GOLD)
-    short = Prediction("1", "support", GOLD[: GOLD.rindex("(")])
+def test_gates_decide_which_graphs_are_compared():
     compared = {
-        gate: [score_sample(ZOO, prediction, gate=gate).compared for prediction in (wrong, short)]
+        gate: [score_sample(ZOO, each, ScoreOptions(gate=gate)).compared for each in (WRONG, SHORT)]
         for gate in ("paper", "structure", "none")
     }
     assert compared == {"paper": [False, False], "structure": [True, False], "none": [True, True]}
-    failed = score_sample(ZOO, wrong).values
+    failed = score_sample(ZOO, WRONG).values
     assert (failed["stca"], failed["ged"], failed["g_bleu"]) == (0, 1, 0)
-    part = score_sample(ZOO, short, gate="none").values
+    part = score_sample(ZOO, SHORT, ScoreOptions(gate="none")).values
     assert part["ged"] == pytest.approx(2 / 24)
     assert (part["g_bleu_precision"], part["g_bleu_recall"]) == near((1, 2 / 3))
 
 
-def test_of_two_gold_graphs_each_measure_takes_the_nearer():
-    far = "(a; is a; b)(b; is a; c)(c; is a; d)"
-    both = Sample(ZOO.id, ZOO.belief, ZOO.argument, ZOO.stance, (far, GOLD))
-    values = score_sample(both, Prediction("1", "support", GOLD)).values
-    assert (values["ged"], values["g_rouge_l"]) == (0, 1)
-
-
-def test_a_table_shows_the_baselines_below_the_system():
-    rows = score_table([ZOO, Sample("2", "a", "b", "support", (GOLD,))],
-                       [Prediction("1", "support", GOLD)], name="gold")  # fmt: skip
-    assert [row.name for row in rows] == ["gold", "nonsense", "polarity", "nonsense, polarity"]
-    assert [row.measures["stca"].value for row in rows] == [1, 1, 1, 1]
-    assert [row.missing for row in rows] == [1] * 4
-    assert rows[0].measures["ged"].n == 1
-
-
-def test_predictions_of_other_samples_are_refused():
-    with pytest.raises(InputError, match=r"1 predictions belong to no sample, .* '7'"):
-        score_table([ZOO], [Prediction("7", "support", GOLD)])
-    with pytest.raises(InputError, match="did you mean 'none'"):
-        score_sample(ZOO, Prediction("1", "support", GOLD), gate="non")
-    with pytest.raises(InputError, match="no gold stance"):
-        score_sample(Sample("1", "a", "b"), Prediction("1", "support", GOLD))
-
-
-WORDS = st.lists(st.sampled_from(["ant", "bee", "cow", "dog"]), max_size=8).map(" ".join)
-
-
-@given(WORDS, WORDS)
-def test_the_longest_common_subsequence_is_that_of_the_plain_table(mine, gold):
-    words, other = mine.split(), gold.split()
-    table = [[0] * (len(other) + 1) for _ in range(len(words) + 1)]
-    for i, word in enumerate(words, 1):
-        for j, other_word in enumerate(other, 1):
-            table[i][j] = (
-                table[i - 1][j - 1] + 1
-                if word == other_word
-                else max(table[i - 1][j], table[i][j - 1])
-            )
-    shared = table[-1][-1]
-    assert rouge_l(mine, gold) == near(2 * shared / (len(words) + len(other)) if shared else 0)
-
-
 def test_worked_gating(golden):
     gating = golden("explagraphs_cases")["gating"]
-    broken = GOLD[: GOLD.rindex("(")]
-    scores = []
-    for row in gating["rows"]:
-        stance = "support" if row["stance_ok"] else "counter"
-        graph = GOLD if row["struct_ok"] else broken
-        scores.append(score_sample(ZOO, Prediction("1", stance, graph)))
+    scores = [
+        score_sample(ZOO, Prediction("1", "support" if row["stance_ok"] else "counter",
+                                     GOLD if row["struct_ok"] else SHORT.graph))
+        for row in gating["rows"]
+    ]  # fmt: skip
     assert sum(score.values["sa"] for score in scores) / 5 == near(gating["SA"])
     assert sum(score.values["stca"] for score in scores) / 5 == near(gating["StCA"])
     for row, score in zip(gating["rows"], scores, strict=True):
         assert (score.values["ged"] == 1) == (row["ged"] == 1)
 
 
-def test_a_gold_graph_of_thousands_of_facts_is_refused_by_name():
+def test_of_two_gold_graphs_each_measure_takes_the_nearer():
+    both = msgspec.structs.replace(ZOO, graphs=("(a; is a; b)(b; is a; c)(c; is a; d)", GOLD))
+    values = score_sample(both, RIGHT).values
+    assert (values["ged"], values["g_rouge_l"]) == (0, 1)
+
+
+def test_a_table_shows_the_baselines_below_the_system():
+    samples = [ZOO, Sample("2", "a", "b", "support", (GOLD,))]
+    rows = score_table(samples, [RIGHT], name="gold")
+    assert [row.name for row in rows] == ["gold", "nonsense", "polarity", "nonsense, polarity"]
+    assert [row.measures["stca"].value for row in rows] == [1, 1, 1, 1]
+    assert [row.missing for row in rows] == [1] * 4
+    assert rows[0].measures["ged"].n == 1
+
+
+def test_results_are_split_by_depth_and_linearity_of_the_gold_graph():
+    fork = "(zoos; is a; place)(zoos; causes; harm)(harm; antonym of; banned)"
+    samples = [ZOO, Sample("2", "All zoos", "They do harm.", "support", (fork,))]
+    parts = score_parts(samples, [RIGHT, Prediction("2", "support", GOLD)])
+    by_name = {part.name: part.measures for part in parts}
+    assert by_name.keys() == {"depth 1 to 3", "linear", "non-linear"}
+    assert by_name["linear"]["sa"].n == by_name["non-linear"]["sa"].n == 1
+    assert by_name["depth 1 to 3"]["ged"].n == 2
+
+
+def test_arguments_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match=r"1 predictions belong to no sample, .* '7'"):
+        score_table([ZOO], [Prediction("7", "support", GOLD)])
+    with pytest.raises(InputError, match="did you mean 'none'"):
+        score_sample(ZOO, RIGHT, ScoreOptions(gate="non"))
+    with pytest.raises(InputError, match="no gold stance"):
+        score_sample(Sample("1", "a", "b"), RIGHT)
     many = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
-    sample = Sample("big", "zoos", "cages", "support", (many,))
-    with pytest.raises(InputError, match=r"'big' has 10,000 facts"):
-        score_sample(sample, Prediction("big", "support", "(a; is a; b)"), gate="none")
+    with pytest.raises(InputError, match=r"'1' has 10,000 facts"):
+        score_sample(msgspec.structs.replace(ZOO, graphs=(many,)), RIGHT)
 
 
 def test_of_three_samples_every_interval_lies_between_0_and_1_and_none_is_certain():
-    right = Prediction("1", "support", GOLD)
     samples = [ZOO, msgspec.structs.replace(ZOO, id="2", belief="Zoos should be closed.")]
     samples.append(msgspec.structs.replace(ZOO, id="3", stance="counter"))
-    answers = [msgspec.structs.replace(right, id=sample.id) for sample in samples]
+    answers = [msgspec.structs.replace(RIGHT, id=sample.id) for sample in samples]
     for row in score_table(samples, answers):
         for measure, estimate in row.measures.items():
             assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1, (row.name, measure)
             assert estimate.high - estimate.low > 0.2, (row.name, measure)
+
+
+WORDS = st.lists(st.sampled_from(["ant", "bee", "cow", "dog"]), max_size=8)
+
+
+@given(WORDS, WORDS)
+def test_the_longest_common_subsequence_is_that_of_the_plain_table(words, other):
+    table = [[0] * (len(other) + 1) for _ in range(len(words) + 1)]
+    for i, word in enumerate(words, 1):
+        for j, match in enumerate(other, 1):
+            longer = max(table[i - 1][j], table[i][j - 1])
+            table[i][j] = table[i - 1][j - 1] + 1 if word == match else longer
+    shared = table[-1][-1]
+    expected = 2 * shared / (len(words) + len(other)) if shared else 0
+    assert rouge_l(" ".join(words), " ".join(other)) == near(expected)
+
+
+class FakeScorer:
+    """Takes the arguments of bert-score 0.3.13; F1 is 1 for equal texts."""
+
+    made: ClassVar[list[tuple[object, ...]]] = []
+    scored: ClassVar[list[tuple[str, str]]] = []
+
+    def __init__(self, model_type=None, num_layers=None, lang=None):
+        if model_type is not None and num_layers is None:
+            raise KeyError(model_type)
+        FakeScorer.made.append((model_type, num_layers, lang))
+
+    def score(self, cands, refs):
+        FakeScorer.scored += zip(cands, refs, strict=True)
+        scores = [float(a == b) for a, b in zip(cands, refs, strict=True)]
+        return [0.0] * len(scores), [0.0] * len(scores), scores
+
+
+def test_bertscore_computes_a_pair_once_and_a_folder_needs_its_layer(monkeypatch):
+    fake = ModuleType("bert_score")
+    fake.BERTScorer = FakeScorer
+    monkeypatch.setitem(sys.modules, "bert_score", fake)
+    alike = bert_likeness()
+    assert [alike("a", "a"), alike("a", "b"), alike("a", "a")] == [1, 0, 1]
+    assert FakeScorer.scored == [("a", "a"), ("a", "b")]
+    bert_likeness("some/folder", 6)
+    assert FakeScorer.made == [(None, None, "en"), ("some/folder", 6, None)]
+    with pytest.raises(GriceError, match="number of the layer"):
+        bert_likeness("some/folder")
+    monkeypatch.setitem(sys.modules, "bert_score", None)
+    with pytest.raises(GriceError, match="pip install bert-score"):
+        bert_likeness()
+
+
+def test_facts_are_compared_by_the_vectors_of_their_tokens():
+    likeness = shipped_likeness()
+    assert likeness("zoos; is a; place", "zoos; is a; place") == pytest.approx(1)
+    close = likeness("a zoo; is a; location", "zoos; is a; place")
+    far = likeness("music; causes; headache", "zoos; is a; place")
+    assert 0 <= far < close < 1
+    assert likeness("zoos; is a; place", "a zoo; is a; location") == pytest.approx(close)
+    assert likeness("; ; ", "zoos; is a; place") == 0
+    score = score_sample(ZOO, RIGHT, ScoreOptions(likeness={"g_embedding": likeness}))
+    assert score.values["g_embedding"] == pytest.approx(1)

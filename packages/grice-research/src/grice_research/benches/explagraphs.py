@@ -17,7 +17,7 @@ from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
 from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.samples import Prediction, read_predictions, read_samples
-from grice_tasks.explagraphs.scores import classifier_measures, score_sample
+from grice_tasks.explagraphs.scores import ScoreOptions, score_samples
 from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
 
 if TYPE_CHECKING:
@@ -148,11 +148,8 @@ def _chains(samples: Sequence[Sample], stances: Mapping[str, Stance]) -> dict[st
 def _values(
     samples: Sequence[Sample], predictions: Mapping[str, Prediction], judges: GraphClassifiers
 ) -> Values:
-    judged = classifier_measures(samples, predictions, judges)
-    rows = [
-        score_sample(sample, predictions[sample.id]).values | judged[sample.id]
-        for sample in samples
-    ]
+    options = ScoreOptions(classifiers=judges)
+    rows = [score.values for score in score_samples(samples, predictions, options)]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 

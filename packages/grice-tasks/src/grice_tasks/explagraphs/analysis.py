@@ -7,7 +7,7 @@ recomputed there except that the paper counted an earlier state.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -25,16 +25,15 @@ from grice_tasks.explagraphs.graph import (
 from grice_tasks.explagraphs.wording import graph_polarity, is_negative, word_polarity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from grice.stats.estimate import Estimate
-    from grice_tasks.explagraphs.samples import Sample, Stance
-    from grice_tasks.explagraphs.scores import SampleScore
+    from grice_tasks.explagraphs.samples import Sample, SampleGraph, Stance
 
 DEPTHS = ((1, 3, "depth 1 to 3"), (4, 5, "depth 4 to 5"), (6, 1_000_000, "depth over 5"))
 
 
-class Shape(msgspec.Struct, frozen=True):
+class Shape(NamedTuple):
     """The size and form of one graph."""
 
     concepts: int
@@ -42,7 +41,7 @@ class Shape(msgspec.Struct, frozen=True):
     external: int  # concepts whose characters stand in neither text
     depth: int | None  # facts on the longest directed path; None with a cycle
     linear: bool
-    topological: bool  # whether the facts are written in a topological order
+    topological: bool  # whether no fact comes behind one that starts where it ends
     depth_first: bool
 
 
@@ -61,7 +60,7 @@ class Shapes(msgspec.Struct, frozen=True):
     concepts: Range
     facts: Range
     external: Range
-    depth: Range  # depth of the graphs without cycle
+    depth: Range  # of the graphs without cycle
     non_linear: float
     with_external: float
     topological: float
@@ -72,8 +71,29 @@ class Shapes(msgspec.Struct, frozen=True):
 class Leak(msgspec.Struct, frozen=True):
     """How often a rule without understanding finds the stance."""
 
-    rule: str  # ``majority``
+    rule: str  # ``majority``, ``words`` or ``graph``: parity of negations in texts or graph
     share: Estimate
+
+
+class Description(NamedTuple):
+    """Statistics of a set of graphs."""
+
+    shapes: Shapes
+    negated: dict[str, float]
+    relations: dict[str, Counter[str]]
+    leaks: list[Leak]  # empty without stances
+
+
+def describe_graphs(graphs: Sequence[SampleGraph]) -> Description:
+    """Return sizes, relations and order of graphs, and how far form gives the stance away."""
+    samples = [msgspec.structs.replace(entry.sample, graphs=(entry.graph,)) for entry in graphs]
+    known = any(sample.stance for sample in samples)
+    return Description(
+        shapes(samples),
+        negation_by_stance(samples),
+        relations_by_stance(samples),
+        leaks(samples) if known else [],
+    )
 
 
 def shape_of(graph: Graph, belief: str, argument: str) -> Shape:
@@ -147,12 +167,8 @@ def negation_by_stance(samples: Sequence[Sample]) -> dict[str, float]:
     """
     shares = {}
     for stance, counts in relations_by_stance(samples).items():
-        negated = sum(
-            counts[relation]
-            for relation in counts
-            if is_negative(relation) and relation != "antonym of"
-        )
-        shares[stance] = negated / max(1, counts.total())
+        negated = [name for name in counts if is_negative(name) and name != "antonym of"]
+        shares[stance] = sum(counts[name] for name in negated) / max(1, counts.total())
     return shares
 
 
@@ -171,49 +187,23 @@ def leaks(samples: Sequence[Sample]) -> list[Leak]:
         "graph": [graph_polarity(sample.graphs[0]) for sample in known],
     }
     beliefs = [sample.belief.lower() for sample in known]
-    return [
-        Leak(
-            rule,
-            mean(
-                [float(a == b) for a, b in zip(guesses_of_rule, stances, strict=True)],
-                groups=beliefs,
-                bounds=(0, 1),
-            ),
-        )
-        for rule, guesses_of_rule in guesses.items()
-    ]
+    found = []
+    for rule, guessed in guesses.items():
+        right = [float(guess == stance) for guess, stance in zip(guessed, stances, strict=True)]
+        found.append(Leak(rule, mean(right, groups=beliefs, bounds=(0, 1))))
+    return found
 
 
-def by_shape(
-    samples: Sequence[Sample], scores: Sequence[SampleScore]
-) -> dict[str, dict[str, Estimate]]:
-    """Return the mean of each measure by the depth and the linearity of the gold graph."""
-    from grice.stats import mean
-
-    scored = {score.id: score for score in scores}
-    parts: dict[str, list[Sample]] = {name: [] for *_, name in DEPTHS}
+def parts_by_shape(samples: Sequence[Sample]) -> dict[str, list[int]]:
+    """Return the numbers of the samples of each depth and linearity of their gold graph."""
+    parts: dict[str, list[int]] = {name: [] for *_, name in DEPTHS}
     parts |= {"linear": [], "non-linear": []}
-    for sample in samples:
-        if sample.id not in scored or not sample.graphs:
+    for number, sample in enumerate(samples):
+        if not sample.graphs:
             continue
         form = shape_of(read_graph(sample.graphs[0]).graph, sample.belief, sample.argument)
-        parts["linear" if form.linear else "non-linear"].append(sample)
+        parts["linear" if form.linear else "non-linear"].append(number)
         for least, most, name in DEPTHS:
             if form.depth is not None and least <= form.depth <= most:
-                parts[name].append(sample)
-    return {
-        name: {
-            measure: mean(
-                [scored[sample.id].values[measure] for sample in part],
-                groups=[sample.belief.lower() for sample in part],
-                bounds=(0, 1),
-            )
-            for measure in _measures(scored)
-        }
-        for name, part in parts.items()
-        if part
-    }
-
-
-def _measures(scored: Mapping[str, SampleScore]) -> list[str]:
-    return list(next(iter(scored.values())).values)
+                parts[name].append(number)
+    return {name: numbers for name, numbers in parts.items() if numbers}

@@ -12,13 +12,13 @@ import msgspec
 import networkx
 
 from grice.data import Triple
-from grice.errors import InputError, did_you_mean, excerpt
+from grice.errors import InputError, did_you_mean, excerpt, plural
 from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, read_graph
 from grice_tasks.explagraphs.wording import relation_names
 from grice_tasks.tokens import COMPOUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from networkx import DiGraph
 
@@ -38,7 +38,7 @@ Rule: TypeAlias = Literal[
 ]
 
 MIN_FACTS, MAX_FACTS, MAX_WORDS, MIN_SHARED = 3, 8, 3, 2
-SHOWN = 10  # Most reasons given for one rule; the rest is counted
+SHOWN = 10  # most reasons given for one rule; the rest is counted
 SHOWN_NAME = 80
 
 
@@ -47,7 +47,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     rule: Rule
     reason: str
-    fact: int | None = None  # index of the fact that breaks it; None if it is the graph as a whole
+    fact: int | None = None  # index of the fact that breaks it; None if it is the whole graph
     position: int | None = None  # where in the text, in characters
 
 
@@ -71,24 +71,15 @@ class Verdict(msgspec.Struct, frozen=True):
 def check_graph(text: str, belief: str, argument: str, *, rules: RuleSet = "released") -> Verdict:
     """Return which rules a written graph breaks; any text gets a verdict.
 
-    ``paper``: in the written form; 3 to 8 facts; concepts of one to three words; one of the 28
-    relations; at least two concepts that stand, as whole words, in the belief and two in the
-    argument; no fact twice; connected; acyclic.
-
-    ``released``: the first and last character are cut whatever they are and the rest is split
-    at ``)(`` and ``; ``; at least 3 facts, without upper limit and with repeated ones; words
-    are what single spaces separate; a concept counts where its characters stand in the belief
-    or argument, inside of words too; of parallel relations the last stays. Nothing more is
-    looked at if a fact does not split into three.
+    ``docs/explagraphs.md`` has both sets of rules side by side.
 
     >>> check_graph("(zoos; is a; place)", "Zoos are bad.", "It is a sad place.").broken
     ('min_facts', 'belief_concepts', 'argument_concepts')
     """
-    if rules == "released":
-        return Verdict(rules, tuple(_released(text.lower(), belief.lower(), argument.lower())))
-    if rules == "paper":
-        return Verdict(rules, tuple(_paper(text.lower(), belief.lower(), argument.lower())))
-    raise InputError(f"rules={rules!r}{did_you_mean(rules, ('paper', 'released'))}")
+    if rules not in ("paper", "released"):
+        raise InputError(f"rules={rules!r}{did_you_mean(rules, ('paper', 'released'))}")
+    check = _paper if rules == "paper" else _released
+    return Verdict(rules, tuple(check(text.lower(), (belief.lower(), argument.lower()))))
 
 
 def released_edges(text: str) -> list[list[str]]:
@@ -102,58 +93,56 @@ def is_internal(concept: str, belief: str, argument: str) -> bool:
     return concept in belief.lower() or concept in argument.lower()
 
 
-def _released(text: str, belief: str, argument: str) -> Iterator[Failure]:
+_Found: TypeAlias = "Sequence[tuple[int | None, int, str]]"
+"""Facts, positions and details of what breaks a rule."""
+
+
+def _released(text: str, texts: tuple[str, str]) -> Iterator[Failure]:
+    """Yield failures of the official script: other splitting, no upper limit, repeated facts."""
     facts = released_edges(text)
-    starts = _starts(facts)
-    if len(facts) < MIN_FACTS:
-        yield _too_few(len(facts))
-    if any(len(fact) != 3 for fact in facts):
-        yield from _limited(
-            Failure(
-                "triples", f"{_count(len(fact), 'part')} instead of 3 between '; '", number, start
-            )
-            for number, (fact, start) in enumerate(zip(facts, starts, strict=True))
-            if len(fact) != 3
-        )
+    starts = [0]
+    for fact in facts:
+        starts.append(starts[-1] + sum(map(len, fact)) + 2 * len(fact))
+    yield from _facts(len(facts), None)
+    wrong = [
+        (number, starts[number], f"{plural(len(fact), 'part')} instead of 3 between '; '")
+        for number, fact in enumerate(facts)
+        if len(fact) != 3
+    ]
+    if wrong:
+        yield from _limited("triples", wrong)
         return
-    graph = Graph(tuple(Triple(fact[0], fact[1], fact[2]) for fact in facts))
+    graph = Graph(tuple(Triple(head, relation, tail) for head, relation, tail in facts))
     links = links_of(graph)
     long = {concept for concept in links if not concept or concept.count(" ") >= MAX_WORDS}
-    yield from _concept_words(graph, long, starts)
-    yield from _relations(graph, starts)
-    for rule, name, source in _sources(belief, argument):
-        yield from _shared(rule, name, [concept for concept in links if concept in source])
-    yield from _shape(links)
+    yield from _contents(graph, starts, long)
+    yield from _shared([[concept for concept in links if concept in text] for text in texts])
+    yield from _structure(links)
 
 
-def _paper(text: str, belief: str, argument: str) -> Iterator[Failure]:
+def _paper(text: str, texts: tuple[str, str]) -> Iterator[Failure]:
+    """Yield failures of what the task says: whole words, 3 to 8 distinct facts."""
     reading = read_graph(text)
     graph, starts = reading.graph, reading.starts
-    if reading.problems:
-        yield from _limited(
-            Failure("form", problem.message, None, problem.start) for problem in reading.problems
-        )
-    if len(graph.edges) < MIN_FACTS:
-        yield _too_few(len(graph.edges))
-    if len(graph.edges) > MAX_FACTS:
-        yield Failure("max_facts", f"{len(graph.edges)} facts, at most {MAX_FACTS} are allowed")
+    yield from _limited("form", [(None, each.start, each.message) for each in reading.problems])
+    yield from _facts(len(graph.edges), MAX_FACTS)
     links = links_of(graph)
     words = {concept: word_string(concept) for concept in links}
-    long = {
-        concept
-        for concept, words_of_it in words.items()
-        if not 0 < words_of_it.count(" ") - 1 <= MAX_WORDS
-    }
-    yield from _concept_words(graph, long, starts)
-    yield from _relations(graph, starts)
-    for rule, name, source in _sources(word_string(belief), word_string(argument)):
-        internal = [
-            concept for concept, spaced in words.items() if spaced in source and spaced != " "
-        ]
-        yield from _shared(rule, name, internal)
-    if len(set(graph.edges)) < len(graph.edges):
-        yield from _duplicates(graph, starts)
-    yield from _shape(links)
+    long = {name for name, spaced in words.items() if not 2 <= spaced.count(" ") <= MAX_WORDS + 1}
+    yield from _contents(graph, starts, long)
+    sources = map(word_string, texts)
+    yield from _shared(
+        [[name for name, each in words.items() if each in source and each != " "]
+         for source in sources]
+    )  # fmt: skip
+    first: dict[Triple, int] = {}
+    repeated: list[tuple[int | None, int, str]] = [
+        (number, starts[number], f"says the same as fact {first[edge]}")
+        for number, edge in enumerate(graph.edges)
+        if first.setdefault(edge, number) != number
+    ]
+    yield from _limited("duplicates", repeated)
+    yield from _structure(links)
 
 
 def word_string(text: str) -> str:
@@ -161,75 +150,50 @@ def word_string(text: str) -> str:
     return f" {' '.join(COMPOUNDS.findall(text))} ".replace("  ", " ")
 
 
-def _sources(belief: str, argument: str) -> tuple[tuple[Rule, str, str], ...]:
-    return (("belief_concepts", "belief", belief), ("argument_concepts", "argument", argument))
+def _facts(count: int, most: int | None) -> Iterator[Failure]:
+    if count < MIN_FACTS:
+        reason = f"{plural(count, 'fact')}, at least {MIN_FACTS} are needed"
+        yield Failure("min_facts", reason)
+    if most is not None and count > most:
+        yield Failure("max_facts", f"{count} facts, at most {most} are allowed")
 
 
-def _starts(facts: Sequence[Sequence[str]]) -> list[int]:
-    starts, at = [], 0
-    for fact in facts:
-        starts.append(at)
-        at += sum(map(len, fact)) + 2 * len(fact)
-    return starts
-
-
-def _too_few(count: int) -> Failure:
-    return Failure("min_facts", f"{_count(count, 'fact')}, at least {MIN_FACTS} are needed")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _concept_words(graph: Graph, long: set[str], starts: Sequence[int]) -> Iterator[Failure]:
-    if long:
-        yield from _limited(
-            Failure(
-                "concept_words",
-                f"{side} {concept!r}: one to {MAX_WORDS} words are allowed",
-                number,
-                starts[number],
-            )
-            for number, edge in enumerate(graph.edges)
-            for side, concept in (("head", edge.head), ("tail", edge.tail))
-            if concept in long
-        )
-
-
-def _relations(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
+def _contents(graph: Graph, starts: Sequence[int], long: set[str]) -> Iterator[Failure]:
+    """Yield failures of concepts and relations."""
+    sides = [
+        (number, starts[number], f"{side} {concept!r}: one to {MAX_WORDS} words are allowed")
+        for number, edge in enumerate(graph.edges)
+        for side, concept in (("head", edge.head), ("tail", edge.tail))
+        if concept in long
+    ]
+    yield from _limited("concept_words", sides)
     known = relation_names()
-    if all(edge.relation in known for edge in graph.edges):
-        return
-    unknown = (
-        Failure("relation", edge.relation, number, starts[number])
+    unknown = [
+        (number, starts[number], edge.relation)
         for number, edge in enumerate(graph.edges)
         if edge.relation not in known
+    ]
+
+    def reason(name: str) -> str:  # looking for near names is slow: only for what is shown
+        hint = did_you_mean(name[:SHOWN_NAME], known)
+        return f"unknown relation {excerpt(name, SHOWN_NAME)!r}{hint}"
+
+    yield from _limited("relation", unknown, reason)
+
+
+def _shared(internal: Sequence[Sequence[str]]) -> Iterator[Failure]:
+    """Yield failures of the concepts that stand in the belief, and in the argument."""
+    rules: tuple[tuple[Rule, str], ...] = (
+        ("belief_concepts", "belief"),
+        ("argument_concepts", "argument"),
     )
-    for failure in _limited(unknown):
-        if failure.fact is None:
-            yield failure
-        else:  # looking for near names is slow: only for what is shown
-            hint = did_you_mean(failure.reason[:SHOWN_NAME], known)
-            reason = f"unknown relation {excerpt(failure.reason, SHOWN_NAME)!r}{hint}"
-            yield Failure("relation", reason, failure.fact, failure.position)
+    for (rule, name), concepts in zip(rules, internal, strict=True):
+        if len(concepts) < MIN_SHARED:
+            only = f"only {concepts[0]!r} comes" if concepts else "no concept comes"
+            yield Failure(rule, f"{only} from the {name}, at least {MIN_SHARED} are needed")
 
 
-def _shared(rule: Rule, name: str, internal: Sequence[str]) -> Iterator[Failure]:
-    if len(internal) < MIN_SHARED:
-        only = f"only {internal[0]!r} comes" if internal else "no concept comes"
-        yield Failure(rule, f"{only} from the {name}, at least {MIN_SHARED} are needed")
-
-
-def _duplicates(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
-    first: dict[Triple, int] = {}
-    yield from _limited(
-        Failure("duplicates", f"says the same as fact {first[edge]}", number, starts[number])
-        for number, edge in enumerate(graph.edges)
-        if first.setdefault(edge, number) != number
-    )
-
-
-def _shape(links: DiGraph) -> Iterator[Failure]:
+def _structure(links: DiGraph) -> Iterator[Failure]:
     parts = list(networkx.weakly_connected_components(links))
     if len(parts) > 1:
         first, apart = (next(concept for concept in links if concept in part) for part in parts[:2])
@@ -240,13 +204,9 @@ def _shape(links: DiGraph) -> Iterator[Failure]:
         yield Failure("acyclic", f"a cycle: {' → '.join(names)}")
 
 
-def _limited(failures: Iterable[Failure]) -> Iterator[Failure]:
+def _limited(rule: Rule, found: _Found, reason: Callable[[str], str] = str) -> Iterator[Failure]:
     """Yield the first failures, then how many more there are."""
-    more, last = 0, None
-    for number, failure in enumerate(failures):
-        if number < SHOWN:
-            yield failure
-        else:
-            more, last = more + 1, failure
-    if last is not None:
-        yield Failure(last.rule, f"and {more:,} more")
+    for fact, position, detail in found[:SHOWN]:
+        yield Failure(rule, reason(detail), fact, position)
+    if len(found) > SHOWN:
+        yield Failure(rule, f"and {len(found) - SHOWN:,} more")

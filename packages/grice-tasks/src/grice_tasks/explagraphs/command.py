@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
     from grice.tables import View
-    from grice_tasks.explagraphs.analysis import Shapes
+    from grice_tasks.explagraphs.analysis import Description, Shapes
     from grice_tasks.explagraphs.check import Verdict
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
-    from grice_tasks.explagraphs.files import Description, ScoreOptions, ShapeScores
-    from grice_tasks.explagraphs.scores import Row
+    from grice_tasks.explagraphs.scores import Row, ScoreOptions
 
 PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
 
@@ -113,63 +112,43 @@ def opened_classifiers() -> Iterator[GraphClassifiers]:
 
 def _run_score(arguments: argparse.Namespace) -> int:
     """Print the scores of the system and of the baselines, or those by shape."""
-    from grice_tasks.explagraphs.files import BertModel, ScoreOptions
-
-    model = BertModel(arguments.bertscore_model, arguments.bertscore_layer)
-    with ExitStack() as stack:
-        options = ScoreOptions(
-            arguments.rules,
-            arguments.gate,
-            arguments.embedding,
-            model if arguments.bertscore else None,
-            stack.enter_context(opened_classifiers()) if arguments.judges else None,
-        )
-        score = _score_by_shape if arguments.by == "shape" else _score
-        score(arguments, options)
-    return 0
-
-
-def _score(arguments: argparse.Namespace, options: ScoreOptions) -> None:
     from grice.cli.streams import warn
-    from grice_tasks.explagraphs.files import score_files
+    from grice_tasks.explagraphs.scores import ScoreOptions, score_files
 
-    rows, total = score_files(arguments.samples, arguments.predictions, options)
-    _warn_of_missing(rows[0].missing, total)
+    by_shape = arguments.by == "shape"
+    model = (arguments.bertscore_model, arguments.bertscore_layer)
+    with ExitStack() as stack:
+        classifiers = stack.enter_context(opened_classifiers()) if arguments.judges else None
+        options = ScoreOptions(arguments.rules, arguments.gate, classifiers=classifiers)
+        rows, total = score_files(
+            arguments.samples,
+            arguments.predictions,
+            options,
+            embedding=arguments.embedding,
+            bertscore=model if arguments.bertscore else None,
+            by_shape=by_shape,
+        )
+    if rows[0].missing:
+        warn(f"no prediction for {rows[0].missing:,} of {plural(total, 'sample')}: left out")
     for row in rows:
         if row.inexact:
             graphs = plural(row.inexact, "graph")
             warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
-    records = (_records({"row": row.name}, row.measures, options) for row in rows)
-    view = _rows_view(rows, options)
-    emit_rows(chain.from_iterable(records), view, as_json=arguments.json)
-
-
-def _score_by_shape(arguments: argparse.Namespace, options: ScoreOptions) -> None:
-    from grice_tasks.explagraphs.files import score_files_by_shape
-
-    scores = score_files_by_shape(arguments.samples, arguments.predictions, options)
-    _warn_of_missing(scores.missing, scores.total)
     name = arguments.predictions.name
     records = (
-        _records({"row": name, "part": part}, measures, options)
-        for part, measures in scores.parts.items()
+        _records({"row": name, "part": row.name} if by_shape else {"row": row.name}, row, options)
+        for row in rows
     )
-    view = _parts_view(name, scores, options)
+    view = _parts_view(name, rows, options) if by_shape else _rows_view(rows, options)
     emit_rows(chain.from_iterable(records), view, as_json=arguments.json)
-
-
-def _warn_of_missing(missing: int, total: int) -> None:
-    from grice.cli.streams import warn
-
-    if missing:
-        warn(f"no prediction for {missing:,} of {plural(total, 'sample')}: left out")
+    return 0
 
 
 def _records(
-    place: Mapping[str, str], measures: Mapping[str, Estimate], options: ScoreOptions
+    place: Mapping[str, str], row: Row, options: ScoreOptions
 ) -> Iterator[dict[str, object]]:
     settings = {"rules": options.rules, "gate": options.gate}
-    for measure, estimate in measures.items():
+    for measure, estimate in row.measures.items():
         yield {**place, "measure": measure, **estimate_fields(estimate), **settings}
 
 
@@ -178,13 +157,13 @@ def _head(what: str, options: ScoreOptions) -> Lines:
     return Lines([f"{what}; {settings}; means with 95 % intervals"], style="bold")
 
 
-def _parts_view(name: str, scores: ShapeScores, options: ScoreOptions) -> View:
+def _parts_view(name: str, parts: Sequence[Row], options: ScoreOptions) -> View:
     yield _head(name, options)
     for measure in MEASURES:
         rows = [
-            (part, *_figures(measures[measure]), f"{measures[measure].n:,}")
-            for part, measures in scores.parts.items()
-            if measure in measures
+            (part.name, *_figures(part.measures[measure]), f"{part.measures[measure].n:,}")
+            for part in parts
+            if measure in part.measures
         ]
         if rows:
             yield Table((measure, "value", "95 %", "n"), rows)
@@ -304,7 +283,7 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from grice_tasks.explagraphs.check import check_graph
-    from grice_tasks.explagraphs.files import read_graphs
+    from grice_tasks.explagraphs.samples import read_graphs
 
     broken = 0
     graphs = read_graphs(arguments.samples, arguments.predictions)
@@ -333,7 +312,8 @@ def _failures(name: str, verdict: Verdict) -> View:
 
 def _draw(arguments: argparse.Namespace) -> int:
     from grice.files import write_text
-    from grice_tasks.explagraphs.files import draw_page, draw_sample, read_graphs
+    from grice_tasks.explagraphs.drawing import draw_page, draw_sample
+    from grice_tasks.explagraphs.samples import read_graphs
 
     graphs = read_graphs(arguments.samples, arguments.predictions)
     if arguments.report is not None:
@@ -347,8 +327,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.cli.options import opened_models
     from grice.cli.streams import warn
     from grice.data import to_json
-    from grice_tasks.explagraphs.files import samples_to_explain
-    from grice_tasks.explagraphs.samples import GraphPredictor
+    from grice_tasks.explagraphs.samples import GraphPredictor, samples_to_explain
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
@@ -379,7 +358,8 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 def _stats(arguments: argparse.Namespace) -> int:
     """Print sizes, relations, order, and how far form gives the stance away."""
-    from grice_tasks.explagraphs.files import describe_graphs, read_graphs
+    from grice_tasks.explagraphs.analysis import describe_graphs
+    from grice_tasks.explagraphs.samples import read_graphs
 
     description = describe_graphs(read_graphs(arguments.samples, arguments.predictions))
     emit(description._asdict(), _stats_view(description), as_json=arguments.json)

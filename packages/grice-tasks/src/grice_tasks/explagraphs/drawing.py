@@ -1,4 +1,4 @@
-"""A picture of a graph as SVG, from left to right, in layers.
+"""A picture of a graph as SVG, from left to right, in layers; and a page of pictures.
 
 External concepts, which stand in neither text, have a dashed red frame, internal ones a plain
 one. Facts that close a cycle are drawn backwards, in red.
@@ -6,27 +6,32 @@ one. Facts that close a cycle are drawn backwards, in red.
 
 from __future__ import annotations
 
-from html import escape
 from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import networkx
+from markupsafe import Markup
 
-from grice.errors import InputError
-from grice.report.html import head
+from grice.errors import InputError, did_you_mean
 from grice_tasks.explagraphs.check import check_graph, is_internal
 from grice_tasks.explagraphs.graph import Graph, find_cycle, links_of, read_graph
+from grice_tasks.pages import render_page, template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from networkx import DiGraph
+
+    from grice_tasks.explagraphs.samples import SampleGraph
 
 LARGEST_DRAWN = 200
 CHARACTER, BOX_HEIGHT, ROW, MARGIN = 7.4, 30.0, 64.0, 24.0
 SWEEPS = 4
-CELL = tuple[str, int]
+Cell = tuple[str, int]
+"""A concept and 0, or a link and a layer that it runs through."""
+Place = tuple[float, float, float]
+"""Middle of a cell, and half of its width."""
 
 STYLE = """text{font:13px sans-serif;fill:#1b1b1b}.relation{font-size:12px;text-anchor:middle;
 paint-order:stroke;stroke:#fff;stroke-width:5px}.concept{text-anchor:middle}.internal{fill:#f3f6fb;
@@ -43,6 +48,12 @@ class _Link(NamedTuple):
     label: str
     back: bool
 
+    def cells(self, layer: Mapping[str, int]) -> list[Cell]:
+        """Return the cells the link runs through: its ends and one in each layer between."""
+        name = f"{self.left}\0{self.right}\0{self.back}"
+        between = range(layer[self.left] + 1, layer[self.right])
+        return [(self.left, 0), *((name, at) for at in between), (self.right, 0)]
+
 
 def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str = "") -> str:
     """Return an SVG document; the texts stand above the graph and say what is internal."""
@@ -52,40 +63,33 @@ def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str =
     for edge in graph.edges:
         labels.setdefault((edge.head, edge.tail), []).append(edge.relation)
     layer, back = _layers(links_of(graph))
-    links = [
-        _Link(
-            *((tail, head) if (head, tail) in back else (head, tail)),
-            " / ".join(relations),
-            (head, tail) in back,
-        )
-        for (head, tail), relations in labels.items()
-    ]
+    links = []
+    for (head, tail), relations in labels.items():
+        turned = (head, tail) in back
+        ends = (tail, head) if turned else (head, tail)
+        links.append(_Link(*ends, " / ".join(relations), turned))
     titled = (("Belief", belief), ("Argument", argument), ("Stance", stance))
     captions = [f"{name}: {text}" for name, text in titled if text]
     lines = [line for text in captions for line in wrap(text, 100)]
     top = MARGIN + 20 * len(lines) + (12 if lines else 0)
     columns = _columns(layer, links)
     places, width = _places(columns, links, top)
-    height = top + ROW * max((len(column) for column in columns), default=0) + MARGIN
-    width = max(width, *(MARGIN * 2 + CHARACTER * len(line) for line in lines), 80)
-    parts = [_text(MARGIN, MARGIN + 20 * i, line, "said") for i, line in enumerate(lines)]
     number = {concept: place for place, concept in enumerate(layer)}
-    for link in links:
-        parts.append(f'<g class="link" data-ends="{number[link.left]} {number[link.right]}">')
-        parts += (*_fact(link, layer, places), "</g>")
-    for concept in layer:
-        inside = is_internal(concept, belief, argument)
-        parts.append(f'<g class="node" data-node="{number[concept]}">')
-        parts += (*_box(concept, places[concept, 0], inside), "</g>")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" role="img" '
-        f'aria-label="Explanation graph">\n<style>{STYLE}</style>\n'
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
-        'markerHeight="8" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#666"/>'
-        '</marker></defs>\n<rect width="100%" height="100%" fill="#fff"/>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
+    return template("graph.svg.j2").render(
+        style=Markup(STYLE),
+        width=max(width, *(MARGIN * 2 + CHARACTER * len(line) for line in lines), 80),
+        height=top + ROW * max((len(column) for column in columns), default=0) + MARGIN,
+        margin=MARGIN,
+        box=BOX_HEIGHT,
+        lines=lines,
+        facts=[
+            (number[link.left], number[link.right], link, *_path(link, layer, places))
+            for link in links
+        ],
+        concepts=[
+            (name, number[name], is_internal(name, belief, argument), *places[name, 0])
+            for name in layer
+        ],
     )
 
 
@@ -103,186 +107,101 @@ def _layers(links: DiGraph) -> tuple[dict[str, int], set[tuple[str, str]]]:
     return layer, back
 
 
-def _chain(link: _Link, layer: Mapping[str, int]) -> list[CELL]:
-    """Return the cells a link runs through: its ends and one in each layer between."""
-    name = f"{link.left}\0{link.right}\0{link.back}"
-    between = range(layer[link.left] + 1, layer[link.right])
-    return [(link.left, 0), *((name, at) for at in between), (link.right, 0)]
-
-
-def _columns(layer: Mapping[str, int], links: Sequence[_Link]) -> list[list[CELL]]:
+def _columns(layer: Mapping[str, int], links: Sequence[_Link]) -> list[list[Cell]]:
     """Return the cells of each layer, so ordered that links cross little."""
-    columns: list[list[CELL]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+    columns: list[list[Cell]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
     for concept, at in layer.items():
         columns[at].append((concept, 0))
-    near: dict[CELL, list[CELL]] = {}
+    near: dict[Cell, list[Cell]] = {}
     for link in links:
-        chain = _chain(link, layer)
-        for cell in chain[1:-1]:
+        cells = link.cells(layer)
+        for cell in cells[1:-1]:
             columns[cell[1]].append(cell)
-        for first, second in pairwise(chain):
+        for first, second in pairwise(cells):
             near.setdefault(first, []).append(second)
             near.setdefault(second, []).append(first)
     for sweep in range(SWEEPS):
         rank = {cell: row for column in columns for row, cell in enumerate(column)}
         for column in columns if sweep % 2 == 0 else columns[::-1]:
-
-            def middle(cell: CELL, rank: Mapping[CELL, int] = rank) -> float:
-                rows = [rank[neighbour] for neighbour in near.get(cell, ())]
-                return sum(rows) / len(rows) if rows else rank[cell]
-
-            column.sort(key=middle)
+            middle = {
+                cell: sum(rank[other] for other in near[cell]) / len(near[cell])
+                if cell in near
+                else rank[cell]
+                for cell in column
+            }
+            column.sort(key=middle.__getitem__)
             rank |= {cell: row for row, cell in enumerate(column)}
     return columns
 
 
 def _places(
-    columns: Sequence[Sequence[CELL]], links: Sequence[_Link], top: float
-) -> tuple[dict[CELL, tuple[float, float, float]], float]:
-    """Return the middle and half width of each cell, and the width of the picture."""
+    columns: Sequence[Sequence[Cell]], links: Sequence[_Link], top: float
+) -> tuple[dict[Cell, Place], float]:
+    """Return the place of each cell, and the width of the picture."""
     gap = 46 + CHARACTER * max((len(link.label) for link in links), default=0)
     most = max((len(column) for column in columns), default=0)
-    places: dict[CELL, tuple[float, float, float]] = {}
+    places: dict[Cell, Place] = {}
     left = MARGIN
     for column in columns:
-        half = max(_half(cell) for cell in column)
-        shift = (most - len(column)) / 2
-        for row, cell in enumerate(column):
-            places[cell] = (left + half, top + ROW * (row + shift + 0.5), _half(cell))
-        left += 2 * half + gap
+        halves = [0.0 if at else CHARACTER * max(len(name), 2) / 2 + 10 for name, at in column]
+        widest, shift = max(halves), (most - len(column)) / 2
+        for row, (cell, half) in enumerate(zip(column, halves, strict=True)):
+            places[cell] = (left + widest, top + ROW * (row + shift + 0.5), half)
+        left += 2 * widest + gap
     return places, left - gap + MARGIN if columns else 2 * MARGIN
 
 
-def _half(cell: CELL) -> float:
-    return 0.0 if cell[1] else CHARACTER * max(len(cell[0]), 2) / 2 + 10
-
-
-def _fact(
-    link: _Link,
-    layer: Mapping[str, int],
-    places: Mapping[CELL, tuple[float, float, float]],
-) -> Iterator[str]:
-    kind = "fact back" if link.back else "fact"
-    if link.left == link.right:
-        x, y, _ = places[link.left, 0]
-        y -= BOX_HEIGHT / 2
-        yield (
-            f'<path class="{kind}" marker-end="url(#tip)" '
-            f'd="M{x - 12:.1f} {y:.1f}c-8 -26 32 -26 24 0"/>'
-        )
-        yield _text(x, y - 22, link.label, "relation")
-        return
-    cells = [places[cell] for cell in _chain(link, layer)]
+def _path(
+    link: _Link, layer: Mapping[str, int], places: Mapping[Cell, Place]
+) -> tuple[str, float, float]:
+    """Return the path of a fact, and the place of its label."""
+    cells = [places[cell] for cell in link.cells(layer)]
     (x0, y0, half0), (x1, y1, half1) = cells[0], cells[-1]
+    if link.left == link.right:
+        top = y0 - BOX_HEIGHT / 2
+        return f"M{x0 - 12:.1f} {top:.1f}c-8 -26 32 -26 24 0", x0, top - 22
     # A fact and its opposite would lie on each other.
     aside = BOX_HEIGHT / 3 if link.back else 0.0
-    points = [
-        (x0 + half0, y0 + aside),
-        *((x, y) for x, y, _ in cells[1:-1]),
-        (x1 - half1, y1 + aside),
-    ]
+    inner = [(x, y) for x, y, _ in cells[1:-1]]
+    points = [(x0 + half0, y0 + aside), *inner, (x1 - half1, y1 + aside)]
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(
         f"C{(a + c) / 2:.1f} {b:.1f} {(a + c) / 2:.1f} {d:.1f} {c:.1f} {d:.1f}"
         for (a, b), (c, d) in pairwise(points)
     )
-    end = "start" if link.back else "end"
-    yield f'<path class="{kind}" marker-{end}="url(#tip)" d="{path}"/>'
-    (a, b), (c, d) = points[0], points[1]
-    yield _text((a + c) / 2, (b + d) / 2 + (14 if link.back else -6), link.label, "relation")
+    (a, b), (c, d) = points[:2]
+    return path, (a + c) / 2, (b + d) / 2 + (14 if link.back else -6)
 
 
-def _box(
-    concept: str,
-    place: tuple[float, float, float],
-    internal: bool,  # noqa: FBT001
-) -> Iterator[str]:
-    x, y, half = place
-    kind = "internal" if internal else "external"
-    yield (
-        f'<rect class="{kind}" x="{x - half:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" '
-        f'width="{2 * half:.1f}" height="{BOX_HEIGHT}" rx="7"/>'
-    )
-    yield _text(x, y + 4.5, concept, "concept")
+def draw_sample(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
+    """Return the first graph of a sample, by default of the first one, as SVG."""
+    return _draw(_of_sample(graphs, sample_id)[0])
 
 
-def _text(x: float, y: float, text: str, kind: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escaped(text)}</text>'
-
-
-def escaped(text: str) -> str:
-    """Return a text for XML, which knows no control characters, not even escaped."""
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
-
-
-PAGE_STYLE = """body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:72rem;
-padding:0 1rem;color:#1b1b1b;background:#fff}section{border-top:1px solid #ddd;padding:1rem 0}
-h2{font-size:1rem;margin:0 0 .5rem}.picture{overflow-x:auto}svg{max-width:none}
-.node,.link{transition:opacity .12s}.node{cursor:pointer}.dim{opacity:.15}
-ul{margin:.5rem 0 0;padding-left:1.2rem}.wrong{color:#a1221a}.right{color:#23652f}
-input{font:inherit;padding:.3rem .5rem;width:20rem;max-width:100%}
-.key{color:#555}"""
-
-SCRIPT = """for(const section of document.querySelectorAll('section')){
-const nodes=[...section.querySelectorAll('.node')],links=[...section.querySelectorAll('.link')];
-let kept=null;
-const show=n=>{for(const link of links){
-const on=n===null||link.dataset.ends.split(' ').includes(n);link.classList.toggle('dim',!on)}
-for(const node of nodes){const on=n===null||node.dataset.node===n||links.some(link=>{
-const ends=link.dataset.ends.split(' ');return ends.includes(n)&&ends.includes(node.dataset.node)});
-node.classList.toggle('dim',!on)}};
-for(const node of nodes){const n=node.dataset.node;node.tabIndex=0;
-node.addEventListener('mouseenter',()=>show(n));node.addEventListener('focus',()=>show(n));
-node.addEventListener('mouseleave',()=>show(kept));node.addEventListener('blur',()=>show(kept));
-const keep=()=>{kept=kept===n?null:n;show(kept)};node.addEventListener('click',keep);
-node.addEventListener('keydown',e=>{if(e.key==='Enter'){keep()}})}}
-document.getElementById('find').addEventListener('input',e=>{
-const said=e.target.value.toLowerCase();for(const section of document.querySelectorAll('section')){
-section.hidden=!section.textContent.toLowerCase().includes(said)}});"""
-
-
-class Shown(NamedTuple):
-    """A graph to show, with the texts it belongs to."""
-
-    id: str
-    belief: str
-    argument: str
-    stance: str
-    graph: str
-
-
-def graph_page(graphs: Iterable[Shown]) -> str:
-    """Return an HTML page with a picture of every graph and what is wrong with its structure.
+def draw_page(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
+    """Return a page with a picture of all graphs, or those of a sample, and their problems.
 
     A graph too large to draw has a line that says so in place of its picture.
     """
-    parts = []
-    for shown in graphs:
-        picture = _picture(shown)
-        broken = check_graph(shown.graph, shown.belief, shown.argument, rules="paper").failures
-        says = "".join(
-            f"<li>{escaped(f'{failure.rule}: {failure.reason}')}</li>" for failure in broken
-        )
-        verdict = (
-            f'<p class="wrong">breaks the rules of the paper</p><ul class="wrong">{says}</ul>'
-            if broken
-            else '<p class="right">correct by the rules of the paper</p>'
-        )
-        parts.append(
-            f'<section><h2>{escaped(shown.id)}</h2><div class="picture">{picture}</div>{verdict}'
-            "</section>"
-        )
-    return (
-        head("Explanation graphs", style=PAGE_STYLE, script=SCRIPT, pictures=[STYLE])
-        + '<body><h1>Explanation graphs</h1><p class="key">Dashed red frames: external concepts, '
-        "which stand in neither text. Point at a concept, or tab to it, to see its facts; click "
-        'or Enter keeps them.</p><label>Find <input id="find" type="search"></label>'
-        + "".join(parts)
-        + f"<script>{SCRIPT}</script></body></html>\n"
-    )
+    entries = []
+    for entry in _of_sample(graphs, sample_id):
+        sample = entry.sample
+        verdict = check_graph(entry.graph, sample.belief, sample.argument, rules="paper")
+        try:
+            picture, problem = Markup(_draw(entry)), ""
+        except InputError as error:
+            picture, problem = Markup(), str(error)
+        entries.append((sample.id, picture, problem, verdict.failures))
+    return render_page("graphs", "Explanation graphs", pictures=[STYLE], entries=entries)
 
 
-def _picture(shown: Shown) -> str:
-    try:
-        return draw_graph(read_graph(shown.graph).graph, shown.belief, shown.argument, shown.stance)
-    except InputError as error:
-        return f'<p class="wrong">not drawn: {escaped(str(error))}</p>'
+def _draw(entry: SampleGraph) -> str:
+    sample, graph = entry
+    return draw_graph(read_graph(graph).graph, sample.belief, sample.argument, sample.stance or "")
+
+
+def _of_sample(graphs: Sequence[SampleGraph], sample_id: str | None) -> list[SampleGraph]:
+    chosen = [entry for entry in graphs if sample_id in (None, entry.sample.id)]
+    if not chosen:
+        near = did_you_mean(str(sample_id), {entry.sample.id for entry in graphs})
+        raise InputError(f"no graph of a sample {sample_id!r}{near}")
+    return chosen

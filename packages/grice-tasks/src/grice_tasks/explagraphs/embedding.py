@@ -6,14 +6,13 @@ but with another encoder: the values compare with each other, not with published
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grice.errors import GriceError
-from grice_tasks.explagraphs.graph import read_graph
-from grice_tasks.explagraphs.wording import nonsense_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.embedded import EmbeddedEncoder
-    from grice_tasks.explagraphs.samples import Prediction, Sample
 
 BATCH = 4096
 
@@ -58,7 +56,7 @@ class TokenLikeness:
 
 
 def shipped_likeness(facts: Iterable[str] = ()) -> TokenLikeness:
-    """Return the likeness by the shipped encoder; see :class:`TokenLikeness`."""
+    """Return the likeness by the shipped encoder."""
     from grice.models.embedded import EmbeddedEncoder
     from grice.models.folder import open_folder, shipped_models
 
@@ -66,22 +64,10 @@ def shipped_likeness(facts: Iterable[str] = ()) -> TokenLikeness:
     return TokenLikeness(EmbeddedEncoder(folder, mode="fast", threads=1), facts)
 
 
-def facts_to_encode(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> list[str]:
-    """Return the distinct facts of gold graphs, predictions and nonsense chains."""
-    texts = [graph for sample in samples for graph in sample.graphs]
-    texts += [nonsense_graph(sample.belief, sample.argument) for sample in samples]
-    texts += [prediction.graph for prediction in predictions]
-    edges = (edge for text in texts for edge in read_graph(text.lower()).graph.edges)
-    return list(dict.fromkeys(f"{edge.head}; {edge.relation}; {edge.tail}" for edge in edges))
-
-
 def bert_likeness(
     model: str | None = None, layers: int | None = None
 ) -> Callable[[str, str], float]:
-    """Return BERTScore F1 of two facts, as the official script takes it.
-
-    Neither idf nor rescaling. A pair is computed when it is first asked for.
-    """
+    """Return BERTScore F1 of two facts, as the official script takes it: no idf, no rescaling."""
     try:
         package = import_module("bert_score")
     except ImportError as error:
@@ -99,12 +85,10 @@ def bert_likeness(
             f"bert-score cannot load {model or 'its model for English'}: {error}; a folder needs "
             "the number of the layer too"
         ) from error
-    known: dict[tuple[str, str], float] = {}
 
+    @cache
     def alike(predicted: str, gold: str) -> float:
-        if (predicted, gold) not in known:
-            f1 = float(scorer.score([predicted], [gold])[2][0])
-            known[predicted, gold] = min(1.0, max(0.0, f1))  # rounding may lead beyond 1
-        return known[predicted, gold]
+        f1 = float(scorer.score([predicted], [gold])[2][0])
+        return min(1.0, max(0.0, f1))  # rounding may lead beyond 1
 
     return alike

@@ -1,9 +1,8 @@
-"""The graph: facts in the order they were written."""
+"""Explanation graphs: facts in the order in which they were written, read and written as text."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -23,12 +22,17 @@ if TYPE_CHECKING:
 class Graph(msgspec.Struct, frozen=True):
     """An explanation graph; every fact counts, repeated and parallel ones too."""
 
-    edges: tuple[Triple, ...]  # the facts
+    edges: tuple[Triple, ...]  # head and tail are concepts
 
     @property
     def concepts(self) -> tuple[str, ...]:
         """The distinct concepts in the order they first appear."""
         return tuple(dict.fromkeys(c for edge in self.edges for c in (edge.head, edge.tail)))
+
+    @property
+    def facts(self) -> list[str]:
+        """The facts as published scores compare them."""
+        return [f"{edge.head}; {edge.relation}; {edge.tail}" for edge in self.edges]
 
     def lower(self) -> Graph:
         """Return the graph in lower case, as every published score reads it."""
@@ -65,10 +69,8 @@ def graph_schema() -> Schema:
 def depth_first(graph: Graph) -> Graph:
     """Return the facts in depth-first order, the order of the released code and training data.
 
-    From each concept without incoming fact, in order of appearance, facts are walked along the
-    first one not yet walked. Of several relations between one ordered pair only the last
-    stays, as in the released code. A part without such a concept, a cycle, comes last and
-    starts where it was first mentioned; the released code drops it.
+    Of parallel relations the last one stays, as in the released code. A part without a concept
+    that has no incoming fact, a cycle, comes last; the released code drops it.
     """
     links = links_of(graph)
     starts = [concept for concept, count in links.in_degree if not count]
@@ -76,19 +78,6 @@ def depth_first(graph: Graph) -> Graph:
     return Graph(
         tuple(Triple(head, links.edges[head, tail]["relation"], tail) for head, tail in walk)
     )
-
-
-def topological(graph: Graph) -> Graph:
-    """Return the facts in topological order of their heads, repeated and parallel ones too.
-
-    Concepts come in generations: first those without incoming fact, then those whose
-    predecessors have all come; within one generation in the order they became free.
-    """
-    links = links_of(graph)
-    if cycle := find_cycle(links):
-        raise InputError(f"a graph with a cycle has no topological order: {' → '.join(cycle)}")
-    rank = {concept: place for place, concept in enumerate(networkx.topological_sort(links))}
-    return Graph(tuple(sorted(graph.edges, key=lambda edge: rank[edge.head])))
 
 
 def depth(graph: Graph) -> int:
@@ -106,15 +95,12 @@ def is_linear(graph: Graph) -> bool:
     )
 
 
-ProblemKind: TypeAlias = Literal["brackets", "semicolons", "nested", "text", "spacing", "empty"]
-"""``brackets`` opened and not closed or the other way round; ``semicolons`` too few or too many,
-so that there is no fact; ``nested`` brackets inside a concept; ``text`` outside of the
-brackets; ``spacing`` other than one space behind a semicolon; ``empty`` concept, relation or
-graph."""
+ProblemKind: TypeAlias = Literal["brackets", "nested", "text", "spacing", "empty"]
+"""``brackets``: a fact is not closed; ``nested`` brackets in a concept; ``text`` that is no fact;
+``spacing`` other than one space behind a semicolon; ``empty`` concept, relation or graph."""
 
-PLAIN = re.compile(r"\(([^();]+); ([^();]+); ([^();]+)\)")
-MARK = re.compile(r"[();]")
-OUTSIDE = re.compile(r"[^()]*")
+_PART = r"((?:[^();]|\([^();]*+\))*+)"  # a concept may hold brackets, not nested ones
+FACT = re.compile(rf"\({_PART};{_PART};{_PART}(\)|(?=\()|$)")
 SHOWN = 60
 
 
@@ -144,116 +130,44 @@ def read_graph(text: str) -> Reading:
     >>> [(problem.kind, problem.start) for problem in reading.problems]
     [('brackets', 19), ('spacing', 26)]
     """
-    reader = _Reader(text)
-    position = 0
-    while position < len(text):
-        plain = PLAIN.match(text, position)
-        if plain and (parts := plain.groups()) == tuple(part.strip() for part in parts):
-            reader.edges.append(Triple(parts[0], parts[1], parts[2]))
-            reader.starts.append(position)
-            position = plain.end()
-        elif text[position] == "(":
-            position = reader.edge(position)
-        else:
-            position = reader.outside(position)
-    if not reader.edges:
-        reader.add("empty", 0, len(text), "no fact in the form (concept; relation; concept)")
-    problems = sorted(reader.problems, key=lambda problem: problem.start)
-    return Reading(Graph(tuple(reader.edges)), tuple(reader.starts), tuple(problems))
-
-
-class _Reader:
-    """Facts and problems of one text so far."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.edges: list[Triple] = []
-        self.starts: list[int] = []
-        self.problems: list[Problem] = []
-
-    def add(self, kind: ProblemKind, start: int, end: int, message: str) -> None:
-        self.problems.append(Problem(kind, start, end, message))
-
-    def outside(self, start: int) -> int:
-        """Read what stands between facts; return where to go on."""
-        if self.text[start] == ")":
-            self.add("brackets", start, start + 1, f"the ')' at {start} closes nothing")
-            return start + 1
-        match = OUTSIDE.match(self.text, start)
-        end = start if match is None else match.end()
-        stray = self.text[start:end]
+    facts = list(FACT.finditer(text))
+    edges = [Triple(fact[1].strip(), fact[2].strip(), fact[3].strip()) for fact in facts]
+    problems = []
+    if not facts:
+        message = "no fact in the form (concept; relation; concept)"
+        problems.append(Problem("empty", 0, len(text), message))
+    ends = [0, *(fact.end() for fact in facts)]
+    starts = [*(fact.start() for fact in facts), len(text)]
+    for end, start in zip(ends, starts, strict=True):
+        stray = text[end:start]
         if stray.strip():
-            self.add("text", start, end, f"text outside of brackets: {_shown(stray)}")
-        else:
-            self.add("spacing", start, end, "nothing stands between ')' and '('")
-        return end
+            message = f"text that is no fact (concept; relation; concept): {_shown(stray)}"
+            problems.append(Problem("text", end, start, message))
+        elif stray:
+            problems.append(Problem("spacing", end, start, "nothing stands between ')' and '('"))
+    for fact in facts:
+        problems += _problems_of(fact)
+    problems.sort(key=lambda problem: problem.start)
+    return Reading(Graph(tuple(edges)), tuple(starts[:-1]), tuple(problems))
 
-    def edge(self, start: int) -> int:
-        """Read a fact that is not plain; return where to go on.
 
-        A bracket inside that holds a semicolon opens the next fact: the one before it lacks
-        its own closing bracket. Any other bracket belongs to a concept.
-        """
-        opened = [start]
-        cuts = [start]
-        nested: list[int] = []
-        for mark in MARK.finditer(self.text, start + 1):
-            at = mark.start()
-            if mark[0] == "(":
-                opened.append(at)
-                nested.append(at)
-            elif mark[0] == ")":
-                opened.pop()
-                if not opened:
-                    self._finish([*cuts, at], nested)
-                    return at + 1
-            elif len(opened) == 1:
-                cuts.append(at)
-            else:
-                self._unclosed(start)
-                self._finish(
-                    [*cuts, opened[1]], [bracket for bracket in nested if bracket < opened[1]]
-                )
-                if opened[1] < opened[-1]:
-                    stray = self.text[opened[1] : opened[-1]]
-                    self.add("text", opened[1], opened[-1], f"no fact: {_shown(stray)}")
-                return opened[-1]
-        self._unclosed(start)
-        self._finish([*cuts, len(self.text)], nested)
-        return len(self.text)
-
-    def _unclosed(self, start: int) -> None:
-        self.add("brackets", start, start + 1, f"the '(' at {start} is never closed")
-
-    def _finish(self, cuts: list[int], nested: list[int]) -> None:
-        """Take the text between the cuts as the parts of one fact."""
-        start, end = cuts[0], cuts[-1]
-        written = [self.text[a + 1 : b] for a, b in pairwise(cuts)]
-        if len(written) != 3:
-            count = len(written) - 1
-            self.add(
-                "semicolons",
-                start,
-                end,
-                f"{count} semicolons instead of 2, so no fact: {_shown(self.text[start:end])}",
-            )
-            return
-        head, relation, tail = (part.strip() for part in written)
-        self.edges.append(Triple(head, relation, tail))
-        self.starts.append(start)
-        for at in nested:
-            self.add("nested", at, at + 1, "brackets inside a concept")
-        for cut, part, lead in zip(cuts, written, ("", " ", " "), strict=False):
-            if not part.strip():
-                self.add("empty", cut, cut + 1 + len(part), "an empty concept or relation")
-            elif part != lead + part.strip():
-                self.add(
-                    "spacing",
-                    cut + 1,
-                    cut + 1 + len(part),
-                    "one space stands behind a semicolon and none elsewhere at the ends "
-                    f"of {_shown(part)}",
-                )
+def _problems_of(fact: re.Match[str]) -> list[Problem]:
+    problems = []
+    if not fact[4]:
+        start = fact.start()
+        message = f"the '(' at {start} is never closed"
+        problems.append(Problem("brackets", start, start + 1, message))
+    for number, lead in ((1, ""), (2, " "), (3, " ")):
+        part, start, end = fact[number], fact.start(number), fact.end(number)
+        if "(" in part:
+            at = start + part.index("(")
+            problems.append(Problem("nested", at, at + 1, "brackets inside a concept"))
+        if not part.strip():
+            problems.append(Problem("empty", start - 1, end, "an empty concept or relation"))
+        elif part != lead + part.strip():
+            message = "one space stands behind a semicolon and none elsewhere at the ends of"
+            problems.append(Problem("spacing", start, end, f"{message} {_shown(part)}"))
+    return problems
 
 
 def write_graph(graph: Graph) -> str:
@@ -265,21 +179,12 @@ def write_graph(graph: Graph) -> str:
     for number, edge in enumerate(graph.edges):
         for side in ("head", "relation", "tail"):
             part = getattr(edge, side)
-            if ";" in part or part != part.strip() or not _balanced(part):
+            if part != part.strip() or not re.fullmatch(_PART, part):
                 raise InputError(
                     f"fact {number}: {side} {part!r} cannot be written: no semicolon, no "
-                    "unbalanced bracket and no space at the ends may be in it"
+                    "unbalanced or nested bracket and no space at the ends may be in it"
                 )
-    return "".join(f"({edge.head}; {edge.relation}; {edge.tail})" for edge in graph.edges)
-
-
-def _balanced(part: str) -> bool:
-    depth = 0
-    for mark in MARK.findall(part):
-        depth += 1 if mark == "(" else -1
-        if depth < 0:
-            return False
-    return depth == 0
+    return "".join(f"({fact})" for fact in graph.facts)
 
 
 def _shown(text: str) -> str:

@@ -1,16 +1,14 @@
-"""Scores of predicted graphs that need no trained classifier, alone and in a table with baselines.
+"""Scores of predicted graphs, alone and in a table with baselines.
 
 Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA and EA rest on
-classifiers that were not released: :mod:`.classified` has others in their place;
-``g_embedding`` is computed as BERTScore is, with the encoder of grice, and compares with no
-published figure.
+classifiers that were not released: :mod:`.classifiers` has others in their place.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -18,11 +16,13 @@ from grice.data import Triple
 from grice.errors import InputError, did_you_mean
 from grice.progress import track
 from grice.stats.estimate import scipy_module
-from grice_tasks.explagraphs.check import RuleSet, Verdict, check_graph, released_edges
+from grice_tasks.explagraphs.analysis import parts_by_shape
+from grice_tasks.explagraphs.check import check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance
+from grice_tasks.explagraphs.embedding import bert_likeness, shipped_likeness
 from grice_tasks.explagraphs.features import Reading, texts_of
 from grice_tasks.explagraphs.graph import Graph, read_graph
-from grice_tasks.explagraphs.samples import Prediction, Sample
+from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.overlap import (
     Counts,
@@ -37,19 +37,22 @@ from grice_tasks.tokens import BLEU_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from grice.stats.estimate import Estimate
-    from grice_tasks.explagraphs.check import RuleSet
+    from grice_tasks.explagraphs.check import RuleSet, Verdict
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
-    from grice_tasks.explagraphs.samples import Prediction, Sample
+    from grice_tasks.explagraphs.samples import Stance
+
+    Likeness: TypeAlias = Callable[[str, str], float]
 
 
-class Match(msgspec.Struct, frozen=True):
+class Match(NamedTuple):
     """How well predicted facts match gold facts, each number 0 to 1."""
 
     precision: float  # likeness of the pairs over the number of predicted facts
     recall: float  # the same over the number of gold facts
-    f1: float  # harmonic mean of both; 0 if both are 0
+    f1: float
 
 
 def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
@@ -60,9 +63,8 @@ def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
     """
     if not likeness or not likeness[0]:
         return Match(0.0, 0.0, 0.0)
-    rows, columns = len(likeness), len(likeness[0])
     total = _best_total(likeness)
-    precision, recall = total / rows, total / columns
+    precision, recall = total / len(likeness), total / len(likeness[0])
     both = precision + recall
     return Match(precision, recall, 2 * precision * recall / both if both > 0 else 0.0)
 
@@ -74,11 +76,6 @@ def _best_total(likeness: Sequence[Sequence[float]]) -> float:
         return sum(row[column] for row, column in zip(likeness, best, strict=True))
     chosen = scipy_module("optimize").linear_sum_assignment(likeness, maximize=True)
     return float(sum(likeness[row][column] for row, column in zip(*chosen, strict=True)))
-
-
-def best_gold(matches: Sequence[Match]) -> Match:
-    """Return the match with the gold graph of the largest F1, the first of equal ones."""
-    return max(matches, key=lambda match: match.f1)
 
 
 ORDERS = 4
@@ -99,10 +96,7 @@ def bleu(predicted: str, gold: str) -> float:
 
 
 def rouge_2_precision(predicted: str, gold: str) -> float:
-    """Return the share of the predicted fact's pairs of stems that the gold fact has.
-
-    The released script takes this for ROUGE-2.
-    """
+    """Return the share of the predicted fact's stem bigrams in gold: ROUGE-2 as released."""
     mine = stem_bigrams(predicted)
     both = shared(mine, stem_bigrams(gold))
     return both / sum(mine.values()) if both else 0.0
@@ -125,92 +119,99 @@ def _bleu_ngrams(fact: str, order: int) -> Counts:
     return count_ngrams(_bleu_tokens(fact), order)
 
 
-Gate: TypeAlias = Literal["paper", "structure", "none"]
-"""Condition for comparing the graph of a sample: ``paper`` stance and structure,
-``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere
-and an edit distance of 1."""
-
-FurtherMeasures: TypeAlias = (
-    "Callable[[Sequence[Sample], Mapping[str, Prediction]], Mapping[str, Mapping[str, float]]]"
-)
-"""Gives measures of samples by their ids, as ``classified.classifier_measures`` does."""
-
-OVERLAPS: dict[str, Callable[[str, str], float]] = {
+OVERLAPS: dict[str, Likeness] = {
     "g_bleu": bleu,
     "g_rouge_2": rouge_2,
     "g_rouge_2_released": rouge_2_precision,
     "g_rouge_l": rouge_l,
 }
-NOTHING = Match(0.0, 0.0, 0.0)
-LARGEST_GOLD = 100  # Most facts of a gold graph: every predicted fact is compared with each of them
+Gate: TypeAlias = Literal["paper", "structure", "none"]
+GATES = ("paper", "structure", "none")
+"""Condition for comparing a graph: ``paper`` stance and structure, ``structure`` the structure
+alone. One that does not pass has 0 everywhere and an edit distance of 1."""
+MOST_FACTS = 100
+"""Most facts of a gold graph, and of one that is classified; a larger one is classified as 0."""
+
+
+class ScoreOptions(NamedTuple):
+    """How graphs are scored."""
+
+    rules: RuleSet = "released"
+    gate: Gate = "paper"
+    likeness: Mapping[str, Likeness] = OVERLAPS  # likeness of two facts, by measure
+    classifiers: GraphClassifiers | None = None  # add ``seca``, ``ea`` and ``informativeness``
+
+
+DEFAULT = ScoreOptions()
 
 
 class SampleScore(msgspec.Struct, frozen=True):
-    """The scores of one prediction."""
+    """The scores of one prediction.
+
+    Measures are 0 to 1: ``sa``, the stance is right; ``stca``, the gate's stance rule and the
+    structure hold; ``ged``, edit distance over the official scale, 0 best; ``g_…``, F1 of the best
+    pairing of facts, with ``…_precision`` and ``…_recall`` beside it.
+    """
 
     id: str
-    stance_correct: bool
     verdict: Verdict
     compared: bool  # whether the graph passed the gate
-    values: dict[str, float]  # each measure, 0 to 1
+    values: dict[str, float]
     exact: bool = True  # whether the edit distance is exact, as it always is for legal sizes
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row of a table: a system or a baseline over all samples."""
+    """A system or a baseline over all samples, or a system over a part of them."""
 
-    name: str  # the system
-    measures: dict[str, Estimate]  # mean of each measure with its 95 % interval
+    name: str
+    measures: dict[str, Estimate]  # means with 95 % intervals, clustered by belief
     missing: int  # how many samples have no prediction; they are left out
     inexact: int  # in how many samples the edit distance is an upper bound only
 
 
 def score_sample(
-    sample: Sample,
-    prediction: Prediction,
-    *,
-    rules: RuleSet = "released",
-    gate: Gate = "paper",
-    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+    sample: Sample, prediction: Prediction, options: ScoreOptions = DEFAULT
 ) -> SampleScore:
-    """Return the scores of one prediction.
+    """Return the scores of one prediction that need no classifier.
 
     With several gold graphs each measure takes the one with the largest F1, and the distance
     the smallest, as the released script does.
     """
-    if gate not in ("paper", "structure", "none"):
-        raise InputError(f"gate={gate!r}{did_you_mean(gate, ('paper', 'structure', 'none'))}")
+    gate = options.gate
+    if gate not in GATES:
+        raise InputError(f"gate={gate!r}{did_you_mean(gate, GATES)}")
     if sample.stance is None or not sample.graphs:
         raise InputError(f"sample {sample.id!r} has no gold stance or no gold graph to score with")
-    verdict = check_graph(prediction.graph, sample.belief, sample.argument, rules=rules)
+    verdict = check_graph(prediction.graph, sample.belief, sample.argument, rules=options.rules)
     agrees = prediction.stance == sample.stance
     correct = verdict.ok and (agrees or gate != "paper")
     values = {"sa": float(agrees), "stca": float(correct), "ged": 1.0}
-    matches = dict.fromkeys(likeness, NOTHING)
+    matches = dict.fromkeys(options.likeness, Match(0.0, 0.0, 0.0))
     graph = _graph_of(prediction.graph, verdict) if correct or gate == "none" else Graph(())
     exact = True
     if graph.edges:
         golds = [_gold(sample.id, text) for text in sample.graphs]
         distances = [edit_distance(graph, gold) for gold in golds]
-        nearest = min(distances, key=lambda distance: distance.normalised)
-        values["ged"], exact = nearest.normalised, all(distance.exact for distance in distances)
-        for name, alike in likeness.items():
-            matches[name] = best_gold([_match(graph, gold, alike) for gold in golds])
+        values["ged"] = min(distance.normalised for distance in distances)
+        exact = all(distance.exact for distance in distances)
+        for name, alike in options.likeness.items():
+            found = (
+                match_facts([[alike(fact, other) for other in gold.facts] for fact in graph.facts])
+                for gold in golds
+            )
+            matches[name] = max(found, key=lambda match: match.f1)
     for name, match in matches.items():
-        values |= {
-            f"{name}_precision": match.precision,
-            f"{name}_recall": match.recall,
-            name: match.f1,
-        }
-    return SampleScore(sample.id, agrees, verdict, bool(graph.edges), values, exact)
+        both = {f"{name}_precision": match.precision, f"{name}_recall": match.recall}
+        values |= {**both, name: match.f1}
+    return SampleScore(sample.id, verdict, bool(graph.edges), values, exact)
 
 
 def _gold(name: str, text: str) -> Graph:
     graph = read_graph(text.lower()).graph
-    if len(graph.edges) > LARGEST_GOLD:
+    if len(graph.edges) > MOST_FACTS:
         raise InputError(
             f"the gold graph of sample {name!r} has {len(graph.edges):,} facts, at most "
-            f"{LARGEST_GOLD} can be compared; the task allows 8"
+            f"{MOST_FACTS} can be compared; the task allows 8"
         )
     return graph
 
@@ -223,19 +224,107 @@ def _graph_of(text: str, verdict: Verdict) -> Graph:
     return read_graph(text.lower()).graph
 
 
-def _match(graph: Graph, gold: Graph, alike: Callable[[str, str], float]) -> Match:
-    golds = _facts(gold)
-    return match_facts([[alike(fact, other) for other in golds] for fact in _facts(graph)])
+def score_samples(
+    samples: Sequence[Sample], answers: Mapping[str, Prediction], options: ScoreOptions = DEFAULT
+) -> list[SampleScore]:
+    """Return the scores of each sample, in order; every one needs an answer of its id."""
+    scores = [
+        score_sample(sample, answers[sample.id], options)
+        for sample in track(samples, "graphs", len(samples))
+    ]
+    if options.classifiers is None:
+        return scores
+    readings = []
+    for sample in samples:
+        graph = read_graph(answers[sample.id].graph.lower()).graph
+        known = graph if len(graph.edges) <= MOST_FACTS else Graph(())
+        readings.append(Reading(sample.belief, sample.argument, known))
+    options.classifiers.encode(texts_of(readings))
+    return [
+        msgspec.structs.replace(
+            score,
+            values=score.values | _classified(sample.stance, reading, score, options.classifiers),
+        )
+        for sample, reading, score in zip(
+            track(samples, "graphs", len(samples)), readings, scores, strict=True
+        )
+    ]
 
 
-def _facts(graph: Graph) -> list[str]:
-    return [f"{edge.head}; {edge.relation}; {edge.tail}" for edge in graph.edges]
+def _classified(
+    gold: Stance | None, reading: Reading, score: SampleScore, classifiers: GraphClassifiers
+) -> dict[str, float]:
+    """Return the measures by classifiers.
+
+    ``seca``: a classifier that does not see the argument finds the gold stance in the graph.
+    ``ea``: share of facts without which the gold stance is less likely. Both are 0 behind the gate.
+    ``informativeness`` is not gated: an empty graph is empty whatever its stance.
+    """
+    value = classifiers.informativeness([reading])[0].value
+    if gold is None or not score.compared or not reading.graph.edges:
+        return {"seca": 0.0, "ea": 0.0, "informativeness": value}
+    stance = classifiers.meanings([(reading.belief, reading.graph)])[0].label
+    important = classifiers.importance(reading, gold)
+    share = sum(important) / len(important) if important else 0.0
+    return {"seca": float(stance == gold), "ea": share, "informativeness": value}
 
 
-def paired(
+def score_table(
+    samples: Sequence[Sample],
+    predictions: Sequence[Prediction],
+    options: ScoreOptions = DEFAULT,
+    *,
+    name: str = "system",
+) -> list[Row]:
+    """Return a system's row and, below it, those of the baselines on the same samples.
+
+    ``nonsense``: the chain of longest words with the system's stances. ``polarity``: the system's
+    graphs, the stance the parity of their negating relations. ``nonsense, polarity``: the chain,
+    the stance the parity of negating words in both texts.
+    """
+    answered, answers = _answered(samples, predictions)
+    chains = {each.id: nonsense_graph(each.belief, each.argument) for each in answered}
+    stances = {each.id: word_polarity(each.belief, each.argument) for each in answered}
+    given = answers.values()
+    systems = {
+        name: list(given),
+        "nonsense": [Prediction(each.id, each.stance, chains[each.id]) for each in given],
+        "polarity": [Prediction(x.id, graph_polarity(x.graph), x.graph) for x in given],
+        "nonsense, polarity": [Prediction(key, stances[key], chains[key]) for key in chains],
+    }
+    return [score_system(samples, outputs, options, name=row) for row, outputs in systems.items()]
+
+
+def score_system(
+    samples: Sequence[Sample],
+    predictions: Sequence[Prediction],
+    options: ScoreOptions = DEFAULT,
+    *,
+    name: str = "system",
+) -> Row:
+    """Return the row of a system."""
+    answered, answers = _answered(samples, predictions)
+    scores = score_samples(answered, answers, options)
+    return _row(name, answered, scores, len(samples) - len(answered))
+
+
+def score_parts(
+    samples: Sequence[Sample], predictions: Sequence[Prediction], options: ScoreOptions = DEFAULT
+) -> list[Row]:
+    """Return a row of a system for each part of the samples by the shape of the gold graph."""
+    answered, answers = _answered(samples, predictions)
+    scores = score_samples(answered, answers, options)
+    missing = len(samples) - len(answered)
+    return [
+        _row(name, [answered[i] for i in part], [scores[i] for i in part], missing)
+        for name, part in parts_by_shape(answered).items()
+    ]
+
+
+def _answered(
     samples: Sequence[Sample], predictions: Sequence[Prediction]
-) -> list[tuple[Sample, Prediction]]:
-    """Return each sample that has a prediction with it, in the order of the samples."""
+) -> tuple[list[Sample], dict[str, Prediction]]:
+    """Return the samples that have a prediction, and their predictions in that order."""
     answers = {prediction.id: prediction for prediction in predictions}
     unknown = answers.keys() - {sample.id for sample in samples}
     if unknown:
@@ -243,84 +332,10 @@ def paired(
             f"{len(unknown)} predictions belong to no sample, the first being "
             f"{min(unknown)!r}; ids of both files must agree"
         )
-    pairs = [(sample, answers[sample.id]) for sample in samples if sample.id in answers]
-    if not pairs:
+    answered = [sample for sample in samples if sample.id in answers]
+    if not answered:
         raise InputError("no sample has a prediction")
-    return pairs
-
-
-def score_samples(
-    samples: Sequence[Sample],
-    answers: Mapping[str, Prediction],
-    *,
-    rules: RuleSet = "released",
-    gate: Gate = "paper",
-    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
-    further: FurtherMeasures | None = None,
-) -> list[SampleScore]:
-    """Return the scores of each sample, in order; every one needs an answer of its id."""
-    scores = [
-        score_sample(sample, answers[sample.id], rules=rules, gate=gate, likeness=likeness)
-        for sample in track(samples, "graphs", len(samples))
-    ]
-    if further is None:
-        return scores
-    measures = further(samples, answers)
-    return [
-        msgspec.structs.replace(score, values={**score.values, **measures[score.id]})
-        for score in scores
-    ]
-
-
-def score_table(
-    samples: Sequence[Sample],
-    predictions: Sequence[Prediction],
-    *,
-    name: str = "system",
-    rules: RuleSet = "released",
-    gate: Gate = "paper",
-    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
-    further: FurtherMeasures | None = None,
-) -> list[Row]:
-    """Return a system's row and, below it, those of the baselines on the same samples."""
-    pairs = paired(samples, predictions)
-    answered = [sample for sample, _ in pairs]
-    rows = []
-    for row, answer in _systems(name).items():
-        given = {sample.id: answer(sample, prediction) for sample, prediction in pairs}
-        scores = score_samples(
-            answered, given, rules=rules, gate=gate, likeness=likeness, further=further
-        )
-        rows.append(_row(row, answered, scores, len(samples) - len(answered)))
-    return rows
-
-
-def score_system(
-    samples: Sequence[Sample], predictions: Sequence[Prediction], *, name: str = "system"
-) -> Row:
-    """Return the row of a system under the released rules, without baselines."""
-    pairs = paired(samples, predictions)
-    answered = [sample for sample, _ in pairs]
-    scores = score_samples(answered, {answer.id: answer for _, answer in pairs})
-    return _row(name, answered, scores, len(samples) - len(answered))
-
-
-def _systems(name: str) -> dict[str, Callable[[Sample, Prediction], Prediction]]:
-    """Return what each row answers, given a sample and the system's answer."""
-
-    def chain(sample: Sample) -> str:
-        return nonsense_graph(sample.belief, sample.argument)
-
-    return {
-        name: lambda _, answer: answer,
-        "nonsense": lambda sample, answer: Prediction(answer.id, answer.stance, chain(sample)),
-        "polarity": lambda _, answer: Prediction(
-            answer.id, graph_polarity(answer.graph), answer.graph
-        ),
-        "nonsense, polarity": lambda sample, answer: Prediction(
-            answer.id, word_polarity(sample.belief, sample.argument), chain(sample)
-        ),
-    }
+    return answered, {sample.id: answers[sample.id] for sample in answered}
 
 
 def _row(name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], missing: int) -> Row:
@@ -334,45 +349,31 @@ def _row(name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], mi
     return Row(name, measures, missing, sum(not score.exact for score in scores))
 
 
-CLASSIFIER_MEASURES = ("seca", "ea", "informativeness")
-"""``seca``: a classifier that does not see the argument finds the gold stance in the graph. ``ea``:
-proportion of facts without which the gold stance is less likely. Both are 0 behind the gate.
-``informativeness``: see :mod:`grice_tasks.explagraphs.features`; never gated, for an empty
-graph is empty whatever its stance."""
-
-MOST_FACTS = 100  # Most facts of a graph that is classified; a larger one gets 0
-
-
-def classifier_measures(
-    samples: Sequence[Sample],
-    predictions: Mapping[str, Prediction],
-    classifiers: GraphClassifiers,
+def score_files(
+    samples: Path,
+    predictions: Path,
+    options: ScoreOptions = DEFAULT,
     *,
-    rules: RuleSet = "released",
-    gate: Gate = "paper",
-) -> dict[str, dict[str, float]]:
-    """Return the :data:`CLASSIFIER_MEASURES` of each sample that has a prediction, by its id."""
-    measures = {}
-    readings = {}
-    for sample in samples:
-        if sample.id in predictions:
-            graph = read_graph(predictions[sample.id].graph.lower()).graph
-            known = graph if len(graph.edges) <= MOST_FACTS else Graph(())
-            readings[sample.id] = Reading(sample.belief, sample.argument, known)
-    classifiers.encode(texts_of(readings.values()))
-    for sample in track(samples, "graphs", len(samples)):
-        if sample.id not in predictions:
-            continue
-        if sample.stance is None:
-            raise InputError(f"sample {sample.id!r} has no gold stance to judge by")
-        reading = readings[sample.id]
-        score = score_sample(sample, predictions[sample.id], rules=rules, gate=gate, likeness={})
-        values = dict.fromkeys(CLASSIFIER_MEASURES, 0.0)
-        values["informativeness"] = classifiers.informativeness([reading])[0].value
-        if score.compared and reading.graph.edges:
-            stance = classifiers.meanings([(reading.belief, reading.graph)])[0].label
-            important = classifiers.importance(reading, sample.stance)
-            values["seca"] = float(stance == sample.stance)
-            values["ea"] = sum(important) / len(important) if important else 0.0
-        measures[sample.id] = values
-    return measures
+    embedding: bool = False,
+    bertscore: tuple[str | None, int | None] | None = None,
+    by_shape: bool = False,
+) -> tuple[list[Row], int]:
+    """Score a system's file against gold graphs; return the rows and the number of samples.
+
+    ``embedding`` adds ``g_embedding`` by the shipped encoder, ``bertscore`` ``g_bertscore`` by a
+    model and its layer.
+    """
+    gold, answers = read_samples(samples), read_predictions(predictions)
+    likeness = dict(options.likeness)
+    if embedding:
+        texts = [graph for sample in gold for graph in sample.graphs]
+        texts += [nonsense_graph(sample.belief, sample.argument) for sample in gold]
+        texts += [answer.graph for answer in answers]
+        facts = (fact for text in texts for fact in read_graph(text.lower()).graph.facts)
+        likeness["g_embedding"] = shipped_likeness(facts)
+    if bertscore is not None:
+        likeness["g_bertscore"] = bert_likeness(*bertscore)
+    options = options._replace(likeness=likeness)
+    if by_shape:
+        return score_parts(gold, answers, options), len(gold)
+    return score_table(gold, answers, options, name=predictions.name), len(gold)
