@@ -11,8 +11,8 @@ def _sniff(prefix):
 
 def _read(lines, name):
     for line in lines:
-        if isinstance(line, RecordError):
-            yield line
+        if line.problem:
+            yield RecordError(line.problem, file=name, line=line.number)
             continue
         turns = [text.strip() for text in line.data.decode().split("->") if text.strip()]
         if turns:

@@ -8,26 +8,26 @@ through the entry point group ``grice.readers``.
 from __future__ import annotations
 
 from grice.readers._formats import Format, Found, find_formats, recognise
-from grice.readers._input import SilenceError
 from grice.readers._json import Line
-from grice.readers._objects import from_logs, from_messages, from_objects, from_record
 from grice.readers._reading import (
     Reading,
     files_of,
     find_conversation,
     from_file,
+    from_logs,
     part_read,
     read,
     records_of,
 )
 from grice.readers.arrow import check_arrow, from_table
+from grice.readers.layouts import from_objects, from_record
+from grice.readers.messages import from_messages
 
 __all__ = [
     "Format",
     "Found",
     "Line",
     "Reading",
-    "SilenceError",
     "check_arrow",
     "files_of",
     "find_conversation",

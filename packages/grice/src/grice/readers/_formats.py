@@ -6,17 +6,17 @@ format; the entry point names a :class:`Format`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from grice import distributions
 from grice.data import Conversation
 from grice.errors import InputError, RecordError, did_you_mean, excerpt
-from grice.readers._json import closed, samples
+from grice.readers._json import closed, confidence, records, samples
 
 FORMER, GROUP = "grice.formats", "grice.readers"
 MODULES = ("arrow", "json", "layouts", "responses", "table", "text", "traces")
@@ -45,9 +45,9 @@ class Format(msgspec.Struct, frozen=True):
         summary: One line that says where files of this kind come from.
         sniff: Gets the first bytes of an input (at most 64 KiB, the last line may be cut) and
             returns the confidence that it can read it: 0 not at all, 1 certain.
-        read: Gets the lines (a RecordError where one cannot be had) and the name of the file,
-            and yields conversations and what is wrong with records, in order. Raises nothing, but
-            an InputError at once if the input as a whole cannot be read.
+        read: Gets the lines (``problem`` says why one cannot be had) and the name of the file, and
+            yields conversations and what is wrong with records, in order. Raises nothing, but an
+            InputError at once if the input as a whole cannot be read.
         has_columns: Whether it is a table: ``read`` then also takes ``columns``, the names of
             columns that the user gives.
     """
@@ -57,6 +57,16 @@ class Format(msgspec.Struct, frozen=True):
     sniff: Callable[..., float]
     read: Callable[..., Iterator[Found]]
     has_columns: bool = False
+
+
+def json_format(
+    name: str,
+    summary: str,
+    fits: Callable[[dict[str, Any]], bool],
+    build: Callable[[dict[str, Any], str], Conversation | Sequence[Conversation]],
+) -> Format:
+    """Return the format of JSON lines whose records fit, and are built one by one."""
+    return Format(name, summary, partial(confidence, fits=fits), partial(records, build=build))
 
 
 class Formats(NamedTuple):
@@ -72,9 +82,7 @@ def find_formats() -> Formats:
     # The modules are named, not imported above: two of them read records of any other format.
     modules = (import_module(f"grice.readers.{name}") for name in MODULES)
     built_in = (form for module in modules for form in module.FORMATS)
-    formats: dict[str, Format] = {
-        form.name: form for form in sorted(built_in, key=lambda form: form.name)
-    }
+    formats = {form.name: form for form in sorted(built_in, key=lambda form: form.name)}
     problems = []
     entries = [each for group in (FORMER, GROUP) for each in distributions.entry_points(group)]
     for entry in sorted(entries, key=lambda entry: entry.name):
@@ -110,9 +118,13 @@ def named(name: str, columns: Mapping[str, str] | None = None) -> Format:
     return formats[name]
 
 
-def best_format(prefix: bytes, *besides: str) -> tuple[float, Format]:
+def best_format(prefix: bytes, *besides: str, tables: bool = False) -> tuple[float, Format]:
     """Return the most confident format for these first bytes, and its confidence."""
-    forms = [form for name, form in find_formats().formats.items() if name not in besides]
+    forms = [
+        form
+        for name, form in find_formats().formats.items()
+        if name not in besides and (form.has_columns or not tables)
+    ]
     return max(((form.sniff(prefix), form) for form in forms), key=lambda sure: sure[0])
 
 
@@ -120,8 +132,7 @@ def recognise(prefix: bytes, name: str, columns: Mapping[str, str] | None = None
     """Return the format of an input by its first bytes; InputError if none is confident enough."""
     sure, best = best_format(prefix)
     if columns and sure <= TABLE_SURE:
-        others = [each for each, form in find_formats().formats.items() if not form.has_columns]
-        table_sure, table = best_format(prefix, *others)
+        table_sure, table = best_format(prefix, tables=True)
         if table_sure:
             return table
     if sure < SURE_ENOUGH:
@@ -137,15 +148,14 @@ def _unknown(prefix: bytes) -> str:
         return "there is nothing but white space in it"
     if b"\0" in prefix:
         return "this is a binary file; conversations are text"
-    objects = samples(prefix) or [closed(prefix)]
-    while isinstance(objects, list) and objects and isinstance(objects[0], list):
-        objects = objects[0]
-    if objects and isinstance(objects[0], dict):
-        fields = objects[0].keys()
+    first: Any = samples(prefix) or closed(prefix)
+    while isinstance(first, list) and first:
+        first = first[0]
+    if isinstance(first, dict):
         for known, message in OTHER_FILES.items():
-            if fields >= known:
+            if first.keys() >= known:
                 return message
-        seen = f"JSON objects with the fields {', '.join(sorted(fields)[:12]) or 'none'}"
+        seen = f"JSON objects with the fields {', '.join(sorted(first)[:12]) or 'none'}"
     else:
         line = prefix.strip().split(b"\n", 1)[0].decode("utf-8", "replace")
         seen = f"text that begins {excerpt(line, 60)!r}"

@@ -8,26 +8,25 @@ import os
 import re
 import select
 import sys
+import tempfile
 import zlib
 from contextlib import ExitStack, suppress
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
-from grice.errors import InputError, RecordError, os_reason
-from grice.readers._json import Line
+from grice.errors import InputError, os_reason
+from grice.readers._json import FieldError, Line
 from grice.stores import is_url, open_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 PREFIX = 1 << 16
-"""Bytes that are looked at to recognise a format."""
+"""Bytes that are looked at to recognise a format, and bytes of a block."""
 LONGEST_LINE = 64 << 20
 """A longer line is reported and skipped, without being held."""
 SECONDS = 0.5
 """A stream that gives nothing for so long is silent."""
-_BLOCK = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _UNREADABLE = (EOFError, OSError, zlib.error)
@@ -49,50 +48,30 @@ _BINARY = {
 }
 
 
-class SilenceError(Exception):
-    """An error of the callback while a stream was silent, which is no fault of the stream."""
-
-    def __init__(self, cause: OSError) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-class _Raw(io.RawIOBase):
-    """A stream that takes what is there of another, with a call before each read."""
-
-    def __init__(self, read1: Callable[[int], bytes], wait: Callable[[], None]) -> None:
-        self._read1, self._wait = read1, wait
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
-        self._wait()
-        data = self._read1(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
 class Input:
-    """A file, or ``-`` for standard input, unpacked: its first bytes, and its lines.
-
-    A RecordError stands for a line that cannot be had.
+    """A file, or ``-`` for standard input, unpacked: its first bytes, its blocks, its lines.
 
     Attributes:
         name: The source, ``<stdin>`` for standard input.
-        prefix: The first bytes; the lines still begin with them.
-        taken: Bytes that were handed out or skipped.
+        prefix: The first bytes; the blocks and lines still begin with them.
         on_silence: Called where standard input gives nothing for half a second.
     """
 
-    def __init__(self, source: str, peek: int) -> None:
+    def __init__(self, source: str, peek: int = PREFIX) -> None:
         """Open and look at the first bytes; InputError if it is missing, empty or no text."""
         self.name = "<stdin>" if source == "-" else source
-        self.taken = 0
         self.on_silence: Callable[[], None] | None = None
         self._closing = ExitStack()
+        self._size: int | None = None
+        self._descriptor: int | None = None
         try:
-            self._open(source, peek)
+            self._file = self._opened(source)
+            self._is_packed = self._file.peek(len(_GZIP)).startswith(_GZIP)
+            self._read1: Callable[[int], bytes] = self._file.read1
+            if self._is_packed:
+                packed = self._closing.enter_context(gzip.GzipFile(fileobj=self._file))
+                self._read1 = packed.read1
+            self._look(peek)
             self._refuse()
         except (OSError, ValueError) as error:
             self.close()
@@ -101,32 +80,26 @@ class Input:
             self.close()
             raise
 
-    def _open(self, source: str, peek: int) -> None:
-        self._size = self._descriptor = None
-        file: io.BufferedReader
+    def _opened(self, source: str) -> io.BufferedReader:
         if source == "-":
             standard = cast("io.BufferedReader", sys.stdin.buffer)
             with suppress(OSError, AttributeError):  # not of the system, as in tests
                 self._descriptor = standard.fileno()
-            file = io.BufferedReader(_Raw(standard.read1, self._wait), _BLOCK)
-        elif is_url(source):
-            file = self._closing.enter_context(open_url(source))
-        else:
-            file = cast("io.BufferedReader", Path(source).open("rb", _BLOCK))  # noqa: SIM115
-            self._closing.callback(file.close)
-            self._size = os.fstat(file.fileno()).st_size if file.seekable() else None
-        self._file = self._lines = file
-        self._is_packed = file.peek(len(_GZIP)).startswith(_GZIP)
-        if self._is_packed:
-            packed = self._closing.enter_context(gzip.GzipFile(fileobj=file))
-            self._lines = io.BufferedReader(_Raw(packed.read1, lambda: None), _BLOCK)
+            return standard
+        if is_url(source):
+            return self._closing.enter_context(open_url(source))
+        file = cast("io.BufferedReader", Path(source).open("rb", PREFIX))  # noqa: SIM115
+        self._closing.callback(file.close)
+        self._size = os.fstat(file.fileno()).st_size if file.seekable() else None
+        return file
+
+    def _look(self, peek: int) -> None:
+        self._error: Exception | None = None  # raised in its place, behind the prefix
         prefix = b""
-        # Raised in its place behind the prefix: a broken gzip stream may not raise it twice.
-        self._error: Exception | None = None
         # One whole line of a stream that is silent is enough.
         while len(prefix) < peek and not (b"\n" in prefix and self._is_silent()):
             try:
-                data = self._lines.read1(peek - len(prefix))
+                data = self._read1(PREFIX)
             except _UNREADABLE as error:
                 self._error = error
                 break
@@ -134,7 +107,6 @@ class Input:
                 break
             prefix += data
         self.prefix = prefix.removeprefix(_BOM)
-        self._head = io.BytesIO(self.prefix)
 
     def _is_silent(self) -> bool:
         if self._descriptor is None:
@@ -143,13 +115,6 @@ class Input:
             return not select.select([self._descriptor], [], [], SECONDS)[0]
         except (OSError, ValueError):  # a platform that can wait for sockets alone
             return False
-
-    def _wait(self) -> None:
-        if self.on_silence is not None and self._is_silent():
-            try:
-                self.on_silence()
-            except OSError as error:
-                raise SilenceError(error) from error
 
     def _refuse(self) -> None:
         prefix = self.prefix
@@ -161,63 +126,77 @@ class Input:
                 f"{self.name}: its lines end in CR alone, as on old Macs; convert them with: "
                 "tr '\\r' '\\n'"
             )
-        if not prefix and self._error is not None:
-            raise InputError(f"{self.name}: {_broken(self._error)}")
         if not prefix:
-            raise InputError(f"{self.name}: the file is empty; there is no conversation in it")
+            empty = "the file is empty; there is no conversation in it"
+            raise InputError(f"{self.name}: {_broken(self._error) if self._error else empty}")
 
     @property
     def position(self) -> int:
-        """Bytes on disk that were read, counted by the block if packed; 0 if not known."""
+        """Bytes on disk that were read, counted by the block; 0 if not known."""
         if self._size is None:
             return 0
-        if self._file.closed:
-            return self._size
-        return self._file.tell() if self._is_packed else self.taken
+        return self._size if self._file.closed else self._file.tell()
 
     def close(self) -> None:
         """Close the file."""
         self._closing.close()
 
-    def __iter__(self) -> Iterator[Line | RecordError]:
-        readline, in_head = self._head.readline, True
-        for number in count(1):
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes in blocks; FieldError where reading breaks off."""
+        data = self.prefix
+        while data:
+            yield data
+            if self.on_silence is not None and self._is_silent():
+                self.on_silence()
             try:
-                data = readline(LONGEST_LINE)
-                if in_head and data[-1:] != b"\n":
-                    if self._error is not None:
-                        raise self._error
-                    readline, in_head = self._lines.readline, False
-                    data += readline(LONGEST_LINE - len(data))
-                if not data:
-                    return
-                self.taken += len(data)
-                if data[-1] != 10 and len(data) == LONGEST_LINE:
-                    while data and data[-1] != 10:
-                        data = readline(_BLOCK)
-                        self.taken += len(data)
-                    problem = f"the line is longer than {LONGEST_LINE >> 20} MiB and was skipped"
-                    yield RecordError(problem, file=self.name, line=number)
-                    continue
-            except _UNREADABLE as error:
-                yield RecordError(_broken(error), file=self.name, line=number)
-                return
-            if data[-1] == 10:
-                data = data[:-2] if data[-2:] == b"\r\n" else data[:-1]
-            yield Line(number, data)
-
-    def blocks(self) -> Iterator[bytes | RecordError]:
-        """Yield the bytes in blocks."""
-        data = self._head.read()
-        try:
-            while data:
-                self.taken += len(data)
-                yield data
                 if self._error is not None:
                     raise self._error
-                data = self._lines.read1(_BLOCK)
-        except _UNREADABLE as error:
-            yield RecordError(_broken(error), file=self.name)
+                data = self._read1(PREFIX)
+            except _UNREADABLE as error:
+                raise FieldError(None, _broken(error)) from None
+
+    def __iter__(self) -> Iterator[Line]:
+        number, size = 1, 0
+        held: list[bytes] = []  # of the line that is not whole yet
+        long = f"the line is longer than {LONGEST_LINE >> 20} MiB and was skipped"
+        try:
+            for block in self.blocks():
+                start, *others = block.split(b"\n")
+                held.append(start)
+                size += len(start)
+                if size > LONGEST_LINE:
+                    held.clear()
+                if not others:
+                    continue
+                others.insert(0, b"".join(held))
+                if size > LONGEST_LINE:
+                    yield Line(number, b"", long)
+                    number += 1
+                    del others[0]
+                held = [others.pop()]
+                size = len(held[0])
+                for data in others:
+                    yield Line(number, data[:-1] if data[-1:] == b"\r" else data)
+                    number += 1
+        except FieldError as bad:
+            yield Line(number, b"", bad.problem)
+            return
+        if size:
+            yield Line(number, b"".join(held), long if size > LONGEST_LINE else None)
+
+    def seekable(self) -> BinaryIO:
+        """Return the bytes as a file that can be read in any order, a temporary one if need be.
+
+        FieldError if the input breaks off.
+        """
+        if not self._is_packed and self._file.seekable() and self._file is not sys.stdin.buffer:
+            self._file.seek(0)
+            return self._file
+        spool = self._closing.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        for block in self.blocks():
+            spool.write(block)
+        spool.seek(0)
+        return cast("BinaryIO", spool)
 
 
 def _broken(error: Exception) -> str:
@@ -226,12 +205,3 @@ def _broken(error: Exception) -> str:
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         return f"the gzip file is damaged here ({error}); what stood before the damage was read"
     return f"reading broke off here: {os_reason(error)}"
-
-
-def blocks_of(lines: Iterable[Line | RecordError]) -> Iterator[bytes | RecordError]:
-    """Yield the bytes behind lines, however long the lines are."""
-    if isinstance(lines, Input):
-        yield from lines.blocks()
-        return
-    for line in lines:
-        yield line if isinstance(line, RecordError) else line.data + b"\n"

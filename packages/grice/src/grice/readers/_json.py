@@ -1,8 +1,9 @@
-"""JSON lines: decoding with a reason for what is wrong, and a look at the first records."""
+"""JSON and lines: decoding with a reason for what is wrong, and a look at the first records."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ _LONE_SURROGATE = re.compile(
     rb"(?<!\\)(?:\\\\)*\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f])|d[c-f][0-9a-f]{2})", re.IGNORECASE
 )
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
+_KINDS = {type(None): "null", bool: "true or false", str: "text", list: "a list"}
 _decoder = msgspec.json.Decoder()
 
 
@@ -35,19 +37,32 @@ class FieldError(Exception):
         """Return the same problem with the path of the field begun further out."""
         return FieldError(outer if self.field is None else f"{outer}.{self.field}", self.problem)
 
-    def at(self, file: str, line: int) -> RecordError:
+    def at(self, file: str, line: int | None = None) -> RecordError:
         """Return the error that users see."""
         return RecordError(self.problem, file=file, line=line, field=self.field)
 
 
 class Line(NamedTuple):
-    """One line without its end, or one JSON value, with the line it starts on (from 1)."""
+    """One line without its end, or one JSON value.
+
+    Attributes:
+        number: The line that it starts on, from 1.
+        data: Its bytes.
+        problem: Why it could not be read, if so; then there are no bytes.
+    """
 
     number: int
     data: bytes
+    problem: str | None = None
+
+    def is_blank(self) -> bool:
+        """Return whether it is white space alone."""
+        return not self.problem and (not self.data or self.data.isspace())
 
     def text(self) -> str:
-        """Return the line as text; raises FieldError if it is not UTF-8 or holds a NUL byte."""
+        """Return the text; raises FieldError if it cannot be read, or holds a NUL byte."""
+        if self.problem:
+            raise FieldError(None, self.problem)
         try:
             text = self.data.decode()
         except UnicodeDecodeError as error:
@@ -56,6 +71,12 @@ class Line(NamedTuple):
             place = self.data.index(0)
             raise FieldError(None, f"NUL byte at byte {place} of the line; text is expected")
         return text
+
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the decoded JSON; raises FieldError if it is none."""
+        if self.problem:
+            raise FieldError(None, self.problem)
+        return decode(self.data)
 
 
 def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FieldError:
@@ -68,19 +89,16 @@ def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FieldError:
 
 def kind(value: object) -> str:
     """Return the JSON name of a value's type."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return f"the number {str(value)[:20]}"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"the number {str(value)[:20]}"
+    return _KINDS.get(type(value), "an object")
+
+
+def expect(value: object, type_: type[Item], expected: str, field: str | None = None) -> Item:
+    """Return a value that has to be of a type, which the message calls ``expected``."""
+    if isinstance(value, type_):
+        return value
+    raise FieldError(field, f"expected {expected}, found {kind(value)}")
 
 
 def field_names(record: Mapping[str, object]) -> str:
@@ -135,14 +153,11 @@ def stem(name: str) -> str:
 
 
 def parsed_lines(
-    lines: Iterable[Line | RecordError], name: str, parse: Callable[[Line], Iterable[Item]]
+    lines: Iterable[Line], name: str, parse: Callable[[Line], Iterable[Item]]
 ) -> Iterator[Item | RecordError]:
     """Yield the results of ``parse`` on lines that are not blank; a FieldError is a RecordError."""
     for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        if not line.data or line.data.isspace():
+        if line.is_blank():
             continue
         try:
             yield from parse(line)
@@ -151,7 +166,7 @@ def parsed_lines(
 
 
 def records(
-    lines: Iterable[Line | RecordError],
+    lines: Iterable[Line],
     name: str,
     build: Callable[[dict[str, Any], str], Conversation | Sequence[Conversation]],
 ) -> Iterator[Conversation | RecordError]:
@@ -165,19 +180,13 @@ def records(
     return parsed_lines(lines, name, parse)
 
 
-def as_object(value: object, expected: str = "an object, {…}") -> dict[str, Any]:
-    """Return a value that has to be a JSON object."""
-    if isinstance(value, dict):
-        return value
-    raise FieldError(None, f"expected {expected}, found {kind(value)}")
-
-
 def object_of(line: Line) -> dict[str, Any]:
     """Return the JSON object of a line."""
-    return as_object(decode(line.data))
+    return expect(line.json(), dict, "an object, {…}")
 
 
-def samples(prefix: bytes) -> list[dict[str, Any]]:
+@lru_cache(maxsize=1)  # every format of JSON lines looks at them
+def samples(prefix: bytes) -> Sequence[dict[str, Any]]:
     """Return the JSON objects among the first lines of an input.
 
     A first line longer than the prefix counts with the fields that could be seen.
@@ -204,8 +213,7 @@ def confidence(prefix: bytes, fits: Callable[[dict[str, Any]], bool]) -> float:
 def closed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Decode a JSON value that is cut off at the end of ``data``, as far as it goes; or None."""
     stack: list[bytes] = []
-    cut = 0
-    closers = b""
+    cut, closers = 0, b""
     for token in _TOKEN.finditer(data):
         match token[0]:
             case b"{":

@@ -6,20 +6,23 @@ import os
 from array import array
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from grice.data import Conversation
 from grice.errors import InputError, RecordError
 from grice.readers._formats import Found, named, recognise
 from grice.readers._input import PREFIX, Input
+from grice.readers._json import Line
 from grice.readers.table import check_parts
 from grice.stores import files_under, is_folder, is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Self
 
     from grice.readers._formats import Format
@@ -52,7 +55,7 @@ class Reading(Iterator[Found]):
         self.size = None if source == "-" else _size(source)
         if source != "-" and (is_folder(source) if is_url(source) else Path(source).is_dir()):
             self.format = form.name if form else "directory"
-            records = self._directory(_files(source), form)
+            records = self._directory(files_of(source), form)
         else:
             self.format, records = self._file(source, form)
         self._records = _with_unique_ids(records)
@@ -60,7 +63,7 @@ class Reading(Iterator[Found]):
     def _file(self, file: str, form: Format | None) -> tuple[str, Iterator[Found]]:
         self._input = opened = Input(file, PREFIX if form is None else _MAGIC)
         try:
-            form = form or recognise(opened.prefix, opened.name, self.columns)
+            form = form or recognise(opened.prefix[:PREFIX], opened.name, self.columns)
             options = {"columns": self.columns} if self.columns else {}
             return form.name, form.read(opened, opened.name, **options)
         except InputError:
@@ -173,11 +176,10 @@ def _hash(name: str) -> int:
 def _with_unique_ids(records: Iterator[Found]) -> Iterator[Found]:
     ids = _Ids()
     for record in records:
-        if isinstance(record, RecordError):
+        if isinstance(record, Conversation) and (name := ids.unique(record.id)) != record.id:
+            yield replace(record, id=name)
+        else:
             yield record
-            continue
-        name = ids.unique(record.id)
-        yield record if name == record.id else replace(record, id=name)
 
 
 def read(
@@ -234,10 +236,16 @@ def records_of(readings: Sequence[Reading]) -> Iterator[Found]:
 def from_file(reading: Reading) -> Iterator[Found]:
     """Yield the records of an input; each conversation names it in ``meta`` under ``file``."""
     for record in reading:
-        if isinstance(record, RecordError):
-            yield record
-        else:
+        if isinstance(record, Conversation):
             yield replace(record, meta={"file": reading.source, **record.meta})
+        else:
+            yield record
+
+
+def from_logs(records: Iterable[Mapping[str, Any]], form: str, name: str) -> list[Found]:
+    """Return the conversations of objects in the layout of a format of JSON lines."""
+    lines = starmap(Line, enumerate(map(msgspec.json.encode, records), 1))
+    return list(named(form).read(lines, name))
 
 
 def find_conversation(
@@ -275,31 +283,26 @@ def files_of(place: str) -> list[str]:
     Raises:
         InputError: There is none.
     """
-    if is_url(place) or Path(place).is_dir():
-        return _files(place)
-    if not Path(place).exists():
-        raise InputError(f"{place}: cannot be read: there is no such file")
-    return [place]
-
-
-def _files(directory: str) -> list[str]:
-    if is_url(directory):
-        if not (urls := files_under(directory)):
-            problem = "cannot be read: there is no such file"
-            problem = "no file to read in this directory" if is_folder(directory) else problem
-            raise InputError(f"{directory}: {problem}")
+    missing = f"{place}: cannot be read: there is no such file"
+    empty = f"{place}: no file to read in this directory"
+    if is_url(place):
+        if not (urls := files_under(place)):
+            raise InputError(empty if is_folder(place) else missing)
         return urls
+    if not Path(place).is_dir():
+        if not Path(place).exists():
+            raise InputError(missing)
+        return [place]
     problems: list[OSError] = []
     files: list[Path] = []
-    for folder, folders, names in os.walk(directory, onerror=problems.append):
+    for folder, folders, names in os.walk(place, onerror=problems.append):
         folders[:] = [name for name in folders if not name.startswith(".")]
         if DESCRIPTIONS.intersection(names):
             names = [name for name in names if not name.startswith(("cache-", *DESCRIPTIONS))]
         files += [Path(folder, name) for name in names if not name.startswith(".")]
     files = [path for path in files if path.is_file()]
     if not files:
-        reason = f": {problems[0].strerror}" if problems else ""
-        raise InputError(f"{directory}: no file to read in this directory{reason}")
+        raise InputError(f"{empty}{f': {problems[0].strerror}' if problems else ''}")
     return [str(path) for path in sorted(files)]
 
 
@@ -307,7 +310,7 @@ def _size(source: str) -> int | None:
     path = Path(source)
     try:
         if path.is_dir():
-            return sum(_size(file) or 0 for file in _files(source))
+            return sum(_size(file) or 0 for file in files_of(source))
         return path.stat().st_size if path.is_file() else None
     except (OSError, InputError):
         return None

@@ -5,18 +5,14 @@ A row is a conversation, a response or a turn.
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import closing
-from itertools import chain, count, islice
-from pathlib import Path
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.errors import InputError, RecordError, excerpt, os_reason
-from grice.readers._formats import Format, best_format
-from grice.readers._input import Input, blocks_of
-from grice.readers._json import Line
+from grice.errors import InputError, excerpt, os_reason
+from grice.readers._formats import Format, Found, best_format
+from grice.readers._json import FieldError, Line
 from grice.readers.table import Header, Row, check_parts, read_rows
 
 if TYPE_CHECKING:
@@ -24,11 +20,10 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from grice.readers._formats import Found
+    from grice.readers._input import Input
 
     Batches: TypeAlias = Iterable[pyarrow.RecordBatch]
     Columns: TypeAlias = Mapping[str, str]
-    Numbered: TypeAlias = "tuple[int, dict[str, Any]] | RecordError"
 
 RowIs: TypeAlias = Literal["conversation", "turn"]
 
@@ -50,6 +45,14 @@ class TableRead(NamedTuple):
 
     row_is: RowIs
     records: Iterator[Found]
+
+
+class _Record(NamedTuple):
+    """A row as a Python object, a null left out; or why it cannot be read."""
+
+    number: int
+    fields: dict[str, Any]
+    problem: str | None = None
 
 
 def check_arrow() -> None:
@@ -77,7 +80,7 @@ def from_table(
     check_parts(columns)
     header = Header(table.schema.names, columns)
     numbers: Iterable[int] = count(1)
-    if _layout(table.to_batches(), header, columns, name) is None and header.group is not None:
+    if _layout(table.to_batches()[:1], header, columns) is None and header.group is not None:
         # In the order in which conversations begin.
         names = table.column(header.group).to_pylist() if header.is_grouped else []
         first: dict[object, int] = {}
@@ -90,157 +93,110 @@ def from_table(
     return _read_batches(header, table.to_batches(max_chunksize=ROWS), name, numbers, columns)
 
 
-def _read(
-    lines: Iterable[Line | RecordError], name: str, columns: Columns | None = None
-) -> Iterator[Found]:
-    """Return the conversations of a file: from its place, else by way of a temporary file."""
+def _read(lines: Input, name: str, columns: Columns | None = None) -> Iterator[Found]:
+    """Return the conversations of a file."""
     check_arrow()
-    file = _seekable(lines, name)
     try:
-        names, rows, batches = _opened(file)
-        if not rows:
+        names, batches = _opened(lines.seekable())
+        batches = (batch for batch in batches if batch.num_rows)
+        first = next(batches, None)
+        if first is None:
             raise InputError(f"{name}: the table has no row; there is no conversation in it")
-        watched = _watched(batches, rows, lines, name)
         header = Header(names, columns)
-        records = _read_batches(header, watched, name, count(1), columns or {}).records
-    except InputError:
-        file.close()
-        raise
+        batches = chain([first], batches)
+        records = _read_batches(header, batches, name, count(1), columns or {}).records
+    except FieldError as bad:
+        raise InputError(f"{name}: {bad.problem}") from None
     except (OSError, ValueError) as error:  # of pyarrow, too
-        file.close()
         raise InputError(f"{name}: cannot be read: {excerpt(os_reason(error), 300)}") from None
-    return _until_broken(records, file, name)
+    return _until_broken(records, name)
 
 
-def _opened(file: BinaryIO) -> tuple[Sequence[str], int, Batches]:
-    """Return the names of columns, the number of rows, and batches."""
+def _opened(file: BinaryIO) -> tuple[Sequence[str], Iterator[pyarrow.RecordBatch]]:
+    """Return the names of columns, and batches."""
     import pyarrow.ipc
 
     magic = file.read(len(ARROW))
-    if not magic.startswith((PARQUET, ARROW, STREAM)):
-        raise ValueError("it begins neither as a Parquet file nor as an Arrow file or stream")
     file.seek(0)
     if magic == ARROW:
         source = pyarrow.ipc.open_file(file)
-        held = [source.get_batch(place) for place in range(source.num_record_batches)]
-        return source.schema.names, sum(batch.num_rows for batch in held), held
+        places = range(source.num_record_batches)
+        return source.schema.names, (source.get_batch(place) for place in places)
     if magic.startswith(STREAM):
-        with pyarrow.ipc.open_stream(file) as counted:
-            rows = sum(batch.num_rows for batch in counted)
-        file.seek(0)
         stream = pyarrow.ipc.open_stream(file)
-        return stream.schema.names, rows, stream
+        return stream.schema.names, iter(stream)
+    if not magic.startswith(PARQUET):
+        raise ValueError("it begins neither as a Parquet file nor as an Arrow file or stream")
     import pyarrow.parquet
 
     parquet = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
     batches = parquet.iter_batches(batch_size=ROWS, use_threads=False)
-    return parquet.schema_arrow.names, parquet.metadata.num_rows, batches
+    return parquet.schema_arrow.names, batches
 
 
-def _until_broken(records: Iterator[Found], file: BinaryIO, name: str) -> Iterator[Found]:
-    with closing(file):
-        try:
-            yield from records
-        except (OSError, ValueError) as error:
-            reason = excerpt(os_reason(error), 300)
-            problem = f"the file is damaged here ({reason}); what stood before was read"
-            yield RecordError(problem, file=name)
-
-
-def _seekable(lines: Iterable[Line | RecordError], name: str) -> BinaryIO:
-    path = Path(name)
-    if path.is_file():
-        file = path.open("rb")
-        if file.read(4) in (PARQUET, ARROW[:4], STREAM):  # and not packed with gzip
-            file.seek(0)
-            return file
-        file.close()
-    spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed by its reader
-    for block in blocks_of(lines):
-        if isinstance(block, RecordError):
-            spool.close()
-            raise InputError(str(block))
-        spool.write(block)
-    spool.seek(0)
-    return spool
-
-
-def _watched(
-    batches: Batches, rows: int, lines: Iterable[Line | RecordError], name: str
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield batches, and note the progress of reading."""
-    size = Path(name).stat().st_size if Path(name).is_file() else 0
-    seen = 0
-    for batch in batches:
-        yield batch
-        seen += batch.num_rows
-        if isinstance(lines, Input):
-            lines.taken = size * seen // rows
+def _until_broken(records: Iterator[Found], name: str) -> Iterator[Found]:
+    try:
+        yield from records
+    except (OSError, ValueError) as error:
+        reason = excerpt(os_reason(error), 300)
+        problem = f"the file is damaged here ({reason}); what stood before was read"
+        yield FieldError(None, problem).at(name)
 
 
 def _read_batches(
     header: Header, batches: Batches, name: str, numbers: Iterable[int], columns: Columns
 ) -> TableRead:
     left = iter(batches)
-    first = list(islice(left, 1))
-    rows = _rows(chain(first, left), name, numbers)
-    if (form := _layout(first, header, columns, name)) is not None:
-        lines = (
-            row if isinstance(row, RecordError) else Line(row[0], msgspec.json.encode(row[1]))
-            for row in rows
-        )
+    first = next(left, None)
+    if first is None:
+        return TableRead("conversation", iter(()))
+    rows = _rows(chain([first], left), iter(numbers))
+    if (form := _layout([first], header, columns)) is not None:
+        lines = (Line(row.number, msgspec.json.encode(row.fields), row.problem) for row in rows)
         return TableRead("conversation", form.read(lines, name))
-    if columns:
-        header.checked(columns, name)
-    if header.kind is not None:
-        cells = (
-            row
-            if isinstance(row, RecordError)
-            else Row(row[0], [_cell(row[1].get(column)) for column in header.names])
-            for row in rows
-        )
-        row_is: RowIs = "turn" if header.is_grouped else "conversation"
-        return TableRead(row_is, read_rows(cells, header, name))
-    if any(batch.num_rows for batch in first):
-        header.checked(columns, name, "a list of turns or messages, or ")
-    return TableRead("conversation", iter(()))
+    header.checked(columns, name, "" if columns else "a list of turns or messages, or ")
+    cells = (
+        Row(row.number, [_cell(row.fields.get(column)) for column in header.names], row.problem)
+        for row in rows
+    )
+    return TableRead(
+        "turn" if header.is_grouped else "conversation", read_rows(cells, header, name)
+    )
 
 
 def _layout(
-    batches: Sequence[pyarrow.RecordBatch], header: Header, columns: Columns, name: str
+    batches: Sequence[pyarrow.RecordBatch], header: Header, columns: Columns
 ) -> Format | None:
     """Return the format of JSON whose layout the first rows have; None if columns say more."""
     if columns or (header.kind == "pair" and header.is_grouped):
         return None
-    first = [batch.slice(0, LOOK_AT) for batch in batches[:1]]
-    rows = (row for row in _rows(first, name, count(1)) if not isinstance(row, RecordError))
-    prefix = b"\n".join(msgspec.json.encode(row) for _, row in rows)
+    rows = _rows([batch.slice(0, LOOK_AT) for batch in batches], count(1))
+    prefix = b"\n".join(msgspec.json.encode(row.fields) for row in rows if not row.problem)
     sure, form = best_format(prefix, "json", "table")
     return form if prefix and sure >= 0.5 else None
 
 
-def _rows(batches: Batches, name: str, numbers: Iterable[int]) -> Iterator[Numbered]:
-    """Yield the rows as Python objects with their numbers; a null is a field that is not there."""
-    numbered = iter(numbers)
+def _rows(batches: Batches, numbers: Iterator[int]) -> Iterator[_Record]:
+    """Yield the rows with their numbers."""
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS):
-            yield from _objects(batch.slice(start, ROWS), name, numbered)
+            yield from _records(batch.slice(start, ROWS), numbers)
 
 
-def _objects(batch: pyarrow.RecordBatch, name: str, numbers: Iterator[int]) -> Iterator[Numbered]:
+def _records(batch: pyarrow.RecordBatch, numbers: Iterator[int]) -> Iterator[_Record]:
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, OSError) as error:
         if batch.num_rows == 1:
             problem = f"holds a value that cannot be read: {os_reason(error)}"
-            yield RecordError(problem, file=name, line=next(numbers))
+            yield _Record(next(numbers), {}, problem)
             return
         # One row spoils the conversion of all: each is tried for itself.
         for place in range(batch.num_rows):
-            yield from _objects(batch.slice(place, 1), name, numbers)
+            yield from _records(batch.slice(place, 1), numbers)
         return
     for row in rows:
-        yield next(numbers), _filled(row)
+        yield _Record(next(numbers), _filled(row))
 
 
 def _filled(value: Any) -> Any:  # noqa: ANN401 - any value of a table

@@ -3,143 +3,102 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grice.errors import RecordError, excerpt
-from grice.readers._build import JsonLayout, conversation, list_of
+from grice.errors import excerpt
 from grice.readers._formats import Format, Found, best_format
-from grice.readers._input import LONGEST_LINE, blocks_of
-from grice.readers._json import (
-    FieldError,
-    Line,
-    as_object,
-    closed,
-    decode,
-    field_names,
-    kind,
-)
+from grice.readers._input import LONGEST_LINE, Input
+from grice.readers._json import FieldError, Line, closed, decode, expect, field_names, object_of
+from grice.readers.layouts import conversation, turn, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from grice.data import Conversation
 
-_TOKEN = re.compile(rb'["\[\]{}]')
-_STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+(")?', re.DOTALL)
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+([\[\]{}])', re.DOTALL)
+"""As far as the next bracket outside of strings; nothing if a string is cut off before it."""
 _BETWEEN = b", \t\r\n"
-_GAP = 1 << 10
 _ARRAY = re.compile(rb"\s*\[\s*[{\[\]]")
 _TURN = {"role", "speaker", "from"}
+_topical_turn = partial(turn, text=("message",), speaker=("agent",))
 
 
-class Value(NamedTuple):
-    """One value, and the commas, white space or key between it and the value before."""
-
-    before: bytes
-    line: Line
-
-
-def values(
-    blocks: Iterable[bytes | RecordError], name: str, *, container: bytes
-) -> Iterator[Value | RecordError]:
+def values(blocks: Iterable[bytes], container: bytes) -> Iterator[tuple[bytes, Line]]:
     """Yield objects (and lists) that stand alone or one level down in a container.
 
-    ``[`` yields the elements of arrays, and objects outside of any; ``{`` the members of objects.
-    Memory is bounded by the largest value. A value is cut out by counting brackets outside of
-    strings; whether it is JSON is for the caller to see.
+    Each comes with the commas, white space or key before it. ``[`` yields the elements of arrays,
+    and objects outside of any; ``{`` the members of objects. A line with a problem stands for
+    anything else. Memory is bounded by the largest value. A value is cut out by counting brackets
+    outside of strings; whether it is JSON is for the caller to see.
     """
+    data, added = b"", []
     line, depth, base = 1, 0, 0
-    in_string = False
-    start: int | None = None  # line of the value that is open
-    parts: list[bytes] = []  # of that value
-    size = 0
-    gap = carried = b""
+    begin = place = size = 0  # of what was not yielded, and of what was not looked at
+    is_open = False
+    before = b""
 
-    def stray() -> Iterator[RecordError]:
-        nonlocal gap
-        found, gap = gap.strip(_BETWEEN), b""
-        if found:
-            shown = excerpt(found.decode("utf-8", "replace"), 40)
-            yield RecordError(f"expected an object, found {shown!r}", file=name, line=line)
+    def stray(gap: bytes) -> Iterator[tuple[bytes, Line]]:
+        if found := gap.strip(_BETWEEN):
+            shown = excerpt(found[:1000].decode("utf-8", "replace"), 40)
+            yield b"", Line(line, b"", f"expected an object, found {shown!r}")
 
-    for block in blocks:
-        if isinstance(block, RecordError):
-            yield block
-            break
-        data, place, counted, begin = carried + block, 0, 0, 0
-        carried = b""
-        while place < len(data):
-            if in_string:
-                string = _STRING_REST.match(data, place)
-                assert string is not None  # it matches no character, too
-                place = string.end()
-                in_string = string[1] is None
-                if in_string:  # it goes on in the next block
-                    carried = data[place:]  # at most a backslash, whose character follows
-                    break
-            token = _TOKEN.search(data, place)
-            if token is None:
-                break
-            place = token.end()
-            mark = token[0]
-            if mark == b'"':
-                in_string = True
-            elif mark in b"[{":
-                if start is None:
-                    line += data.count(b"\n", counted, token.start())
-                    counted = token.start()
-                    gap = (gap + data[begin : token.start()].strip())[:_GAP]
-                    if depth == 0 and mark == container:
-                        base, begin = 1, place
-                        yield from stray()
-                    else:
-                        start, begin = line, token.start()
-                depth += 1
-            else:
-                depth = max(0, depth - 1)
-                if start is not None and depth == base:
-                    size += place - begin
-                    if size > LONGEST_LINE:
-                        problem = f"the value is longer than {LONGEST_LINE >> 20} MiB"
-                        yield RecordError(f"{problem} and was skipped", file=name, line=start)
-                    else:
-                        parts.append(data[begin:place])
-                        yield Value(gap, Line(start, b"".join(parts)))
-                    parts.clear()
-                    start, size, gap, begin = None, 0, b"", place
-                elif start is None:
-                    gap = (gap + data[begin : token.start()].strip())[:_GAP]
-                    base, begin = 0, place
-                    yield from stray()
-        rest = data[begin : len(data) - len(carried)]
-        line += data.count(b"\n", counted)
-        if start is None:
-            gap = (gap + rest.strip())[:_GAP]
-        elif (size := size + len(rest)) > LONGEST_LINE:
-            parts.clear()
-        else:
-            parts.append(rest)
-    if start is not None:
-        problem = "the file ends inside the value that begins here"
-        yield RecordError(problem, file=name, line=start)
+    try:
+        for block in chain(blocks, [b""]):
+            added.append(block)
+            size += len(block)
+            if block and size < len(data) - begin:  # a long value is not looked at again so soon
+                continue
+            data = b"".join([data[begin:], *added])
+            place, begin, size = place - begin, 0, 0
+            added.clear()
+            if len(data) > LONGEST_LINE:
+                problem = f"a value that begins here is longer than {LONGEST_LINE >> 20} MiB; "
+                yield b"", Line(line, b"", f"{problem}it and what follows was not read")
+                return
+            while token := _BRACKET.match(data, place):
+                place = token.end()
+                opens = token[1] in b"[{"
+                depth = depth + 1 if opens else max(0, depth - 1)
+                if is_open:
+                    if depth == base:
+                        value = data[begin:place]
+                        yield before, Line(line, value)
+                        line += value.count(b"\n")
+                        begin, is_open = place, False
+                    continue
+                gap = data[begin : place - 1]
+                line += gap.count(b"\n")
+                begin = place
+                if opens and not (depth == 1 and token[1] == container):
+                    before, begin, is_open = gap, place - 1, True
+                    continue
+                base = int(opens)
+                yield from stray(gap)
+    except FieldError as bad:
+        yield b"", Line(line, b"", bad.problem)
         return
-    yield from stray()
+    if is_open:
+        yield b"", Line(line, b"", "the file ends inside the value that begins here")
+        return
+    line += data.count(b"\n", begin)
+    yield from stray(data[begin:])
     if depth:
-        problem = "the file ends before its outermost bracket is closed"
-        yield RecordError(problem, file=name, line=line)
+        yield b"", Line(line, b"", "the file ends before its outermost bracket is closed")
 
 
 def _known(record: object) -> Format | None:
     """Return the format whose layout a record has."""
-    sure, form = best_format(msgspec.json.encode(record), "json")
+    sure, form = best_format(msgspec.json.encode(record), "json", "topical_chat")
     return form if sure else None
 
 
-def _layout(data: bytes) -> Format:
-    record = as_object(decode(data))
+def _layout(line: Line) -> Format:
+    record = object_of(line)
     if (form := _known(record)) is not None:
         return form
     if record.keys() & _TURN:
@@ -151,29 +110,23 @@ def _layout(data: bytes) -> Format:
     raise FieldError(None, f"no known layout of a conversation; found {field_names(record)}")
 
 
-def _lines(values: Iterable[Value | RecordError], name: str) -> Iterator[Line | RecordError]:
-    for value in values:
-        if isinstance(value, RecordError):
-            yield value
-            continue
-        if stray := value.before.strip(_BETWEEN).decode("utf-8", "replace"):
+def _items(lines: Input) -> Iterator[Line]:
+    for before, line in values(lines.blocks(), b"["):
+        if stray := before.strip(_BETWEEN).decode("utf-8", "replace"):
             problem = f"expected a comma and an object, found {excerpt(stray, 40)!r}"
-            yield RecordError(problem, file=name, line=value.line.number)
-        yield value.line
+            yield Line(line.number, b"", problem)
+        yield line
 
 
-def _read_array(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    records = _lines(values(blocks_of(lines), name, container=b"["), name)
-    for line in records:
-        if isinstance(line, RecordError):
-            yield line
-            continue
+def _read_array(lines: Input, name: str) -> Iterator[Found]:
+    items = _items(lines)
+    for line in items:
         try:
-            layout = _layout(line.data)
+            layout = _layout(line)
         except FieldError as bad:
             yield bad.at(name, line.number)
             continue
-        yield from layout.read(chain([line], records), name)
+        yield from layout.read(chain([line], items), name)
 
 
 def _sniff_array(prefix: bytes) -> float:
@@ -199,32 +152,25 @@ def _several_lines(start: bytes) -> bool:
     return False
 
 
-TOPICAL_CHAT = JsonLayout(text=("message",), speaker=("agent",))
-
-
-def _build_member(value: Value) -> Conversation:
-    before = value.before.strip(_BETWEEN)
+def _build_member(before: bytes, line: Line) -> Conversation:
+    value = line.json()
     key = decode(before.removesuffix(b":").rstrip()) if before.endswith(b":") else None
     if not isinstance(key, str):
         raise FieldError(None, 'expected "id": {…}')
-    record = decode(value.line.data)
-    if not isinstance(record, dict):
-        raise FieldError(key, f"expected an object, found {kind(record)}")
+    record: dict[str, Any] = expect(value, dict, "an object", key)
     if "content" not in record:
         raise FieldError(f"{key}.content", f"missing; found {field_names(record)}")
-    turns = TOPICAL_CHAT.turns(list_of(record.pop("content"), "content", "turns"), "content")
-    return conversation({"id": key, "meta": record}, turns, key)
+    items = expect(record.pop("content"), list, "a list of turns", "content")
+    turns = turns_of(items, "content", _topical_turn)
+    return conversation({"id": key, "meta": record}, turns, key, field="content")
 
 
-def _read_members(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    for value in values(blocks_of(lines), name, container=b"{"):
-        if isinstance(value, RecordError):
-            yield value
-            continue
+def _read_members(lines: Input, name: str) -> Iterator[Found]:
+    for before, line in values(lines.blocks(), b"{"):
         try:
-            yield _build_member(value)
+            yield _build_member(before.strip(_BETWEEN), line)
         except FieldError as bad:
-            yield bad.at(name, value.line.number)
+            yield bad.at(name, line.number)
 
 
 def _sniff_members(prefix: bytes) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from grice.data import Turn
+from grice.data import Conversation, Turn
 from grice.readers._json import FieldError, decode, field_names, kind
-from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TYPES, USER
+from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TOOL, TYPES, USER, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def history_of(sent: object) -> list[Turn]:
         return [turn for item in inner for turn in _turns(item, USER)]
     if not isinstance(sent, dict):
         raise FieldError(None, f"expected messages or text, found {kind(sent)}")
-    if is_message(sent):
+    if _is_message(sent):
         return _turns(sent, USER)
     before = _spoken(sent.get("instructions") or sent.get("system") or "", SYSTEM)
     for name in LISTS:
@@ -71,17 +71,16 @@ def replies_of(returned: object) -> list[Turn]:
         return _spoken(returned, ASSISTANT)
     if isinstance(returned, list):
         first = returned[0] if returned else None
-        if isinstance(first, list):
+        is_item = _is_message(first) or (
+            isinstance(first, dict) and first.get("type") in (*NO_SPEECH, "message")
+        )
+        is_choice = isinstance(first, dict) and ("message" in first or "index" in first)
+        if isinstance(first, list) or is_choice or (isinstance(first, dict) and not is_item):
             return replies_of(first)
-        if isinstance(first, dict):
-            is_choice = "message" in first or "index" in first
-            is_item = is_message(first) or first.get("type") in (*NO_SPEECH, "message")
-            if is_choice or not is_item:
-                return replies_of(first)
         return [turn for item in returned for turn in _turns(item, ASSISTANT)]
     if not isinstance(returned, dict):
         raise FieldError(None, f"expected a reply, found {kind(returned)}")
-    if is_message(returned):
+    if _is_message(returned):
         return _turns(returned, ASSISTANT)
     for name in ANSWERS:
         if isinstance(inner := json_of(returned.get(name)), (list, dict)) and inner:
@@ -100,12 +99,44 @@ def turns_in(read: Callable[[object], list[Turn]], value: object, field: str) ->
         raise bad.inside(field) from None
 
 
-def is_message(item: object) -> bool:
+def from_messages(items: object, name: str, *, whole: bool = False) -> Conversation:
+    """Return the conversation of messages in the layout of any tool.
+
+    Args:
+        items: Messages, or objects of a library that hold them.
+        name: Id of the conversation.
+        whole: Whether all replies of the assistant are targets, not the last turn alone.
+
+    Raises:
+        RecordError: There is no message with text.
+    """
+    try:
+        spoken = [turn for turn in history_of(_plain(items)) if role_of(turn.role) != TOOL]
+        if not spoken:
+            raise FieldError("messages", "no turn")
+    except FieldError as bad:
+        raise bad.at(name) from None
+    replies = tuple(place for place, turn in enumerate(spoken) if role_of(turn.role) == ASSISTANT)
+    return Conversation(name, tuple(spoken), replies if whole and replies else (len(spoken) - 1,))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
+    """Return the fields of objects of some library."""
+    if isinstance(value, (str, int, float, dict, type(None))):
+        return value
+    if isinstance(value, (list, tuple)):
+        return list(map(_plain, value))
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json")
+    return dict(getattr(value, "__dict__", {}))
+
+
+def _is_message(item: object) -> bool:
     """Return whether an object is a message: a role with content, parts or calls of tools."""
-    if not isinstance(item, dict):
-        return False
-    return _role(item) is not None and not _fields_of(item).keys().isdisjoint(
-        ("content", "parts", "tool_calls")
+    return (
+        isinstance(item, dict)
+        and _role(item) is not None
+        and not _fields_of(item).keys().isdisjoint(("content", "parts", "tool_calls"))
     )
 
 
@@ -148,9 +179,8 @@ def _fields_of(item: dict[str, Any]) -> dict[str, Any]:
         for name in ("kwargs", "data", "message"):
             if isinstance(inner := item.get(name), dict):
                 return _fields_of(inner)
-    prefix = "message."
-    if f"{prefix}role" in item:
-        return {name.removeprefix(prefix): value for name, value in item.items()}
+    if "message.role" in item:
+        return {name.removeprefix("message."): value for name, value in item.items()}
     return item
 
 

@@ -8,25 +8,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from grice.data import Conversation, Turn
-from grice.readers._build import (
-    ID,
-    JsonLayout,
-    built_turns,
-    conversation,
-    json_format,
-    list_of,
-    references,
-    take,
-    turn,
-)
-from grice.readers._formats import Format
-from grice.readers._json import FieldError, confidence, decode, field_names, kind, records
+from grice.readers._formats import json_format
+from grice.readers._json import FieldError, decode, expect, field_names, kind
+from grice.readers.layouts import ID, conversation, references, take, turn, turns_of
 from grice.readers.messages import history_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, USER, partner_of
 from grice.readers.text import prefixed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from grice.data import Json
 
@@ -37,7 +27,7 @@ QUESTIONS = ("question", "user_message", "query", "prompt", "instruction", "inpu
 """Fields that hold one turn of the user; the first that is there counts."""
 ANSWERS = ("bot_response", *RESPONSE, "output", "answer")
 """Fields that hold the answer. Beside any other, ``answer`` is the expected one."""
-_REFERENCES = ("references", "reference")
+SIDES = ("chosen", "rejected")
 _SEPARATORS = ("</UTT>", "__eou__")
 _TURN_LISTS = ("turns", "messages", "conversations", "conversation", "dialogue", "dialog")
 
@@ -57,7 +47,7 @@ def pair_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
     return (("instruction", "input") if both else (question,)), answer
 
 
-def question_text(texts: Iterable[str]) -> str:
+def question_text(texts: Sequence[str]) -> str:
     """Return the text of a question whose fields hold these texts."""
     return "\n\n".join(text for text in texts if text.strip())
 
@@ -67,8 +57,8 @@ def _pair(record: dict[str, Any]) -> tuple[tuple[str, ...], str] | None:
     return pair_of(names | {name for name in HISTORY if record.get(name) is not None})
 
 
-def _pair_turns(question: str, answer: str) -> tuple[list[Turn], Turn]:
-    """Return the turns of a question, by ``user``, and the turn that answers it.
+def _pair_turns(question: str, answer: str) -> list[Turn]:
+    """Return the turns of a question, by ``user``, and of its answer.
 
     A question that holds several turns (with separators, as a JSON list or as lines that all name
     a speaker) is read as a context is.
@@ -76,7 +66,8 @@ def _pair_turns(question: str, answer: str) -> tuple[list[Turn], Turn]:
     lines = [line for line in question.split("\n") if line.strip()]
     if _separated(question) is not None or prefixed(lines) or prefixed([*lines, answer]):
         return _exchange(question, answer, ("question", "answer"))
-    return [Turn(USER, question, USER)] if lines else [], Turn(ASSISTANT, answer, ASSISTANT)
+    asked = [Turn(USER, question, USER)] if lines else []
+    return [*asked, Turn(ASSISTANT, answer, ASSISTANT)]
 
 
 def _separated(context: str) -> list[str] | None:
@@ -98,27 +89,24 @@ def _split(context: str, separator: str) -> list[str]:
     return [text for part in context.split(separator) if (text := part.strip())]
 
 
-def _exchange(
-    context: object, response: object, fields: tuple[str, str]
-) -> tuple[list[Turn], Turn]:
+def _exchange(context: object, response: object, fields: tuple[str, str]) -> list[Turn]:
     """Return the turns of a context, a list or one text, and of the response to it."""
     items = context
     if isinstance(context, str):
         separated = _separated(context)
         items = _split(context, "\n") if separated is None else separated
-    if not isinstance(items, list):
-        raise FieldError(fields[0], f"expected a list of turns or text, found {kind(context)}")
+    items = expect(items, list, "a list of turns or text", fields[0])
     turns = None
     if all(type(item) is str for item in items):
         if isinstance(response, str) and (named := prefixed([*items, response])):
-            return named[:-1], named[-1]
+            return named
         turns = prefixed(items)
     # Without speakers the response is by A, the turn before it by B, and so on.
-    turns = turns or built_turns(items, fields[0], turn, before=len(items))
+    turns = turns or turns_of(items, fields[0], before=len(items))
     if not isinstance(response, (str, dict)):
         raise FieldError(fields[1], f"expected text, found {kind(response)}")
     try:
-        return turns, turn(response, _responder(turns))
+        return [*turns, turn(response, _responder(turns))]
     except FieldError as bad:
         raise bad.inside(fields[1]) from None
 
@@ -140,17 +128,17 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
     if (pair := _pair(record)) is not None:
         questions, answer = pair
         asked = question_text([record.pop(name) for name in questions])
-        turns, response = _pair_turns(asked, record.pop(answer))
+        turns = _pair_turns(asked, record.pop(answer))
     else:
         context = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
         answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
         for name in (context, answer):
             if record.get(name) is None:
                 raise FieldError(name, f"missing; found {field_names(record)}")
-        turns, response = _exchange(record.pop(context), record.pop(answer), (context, answer))
-    if others := references(take(record, _REFERENCES), "references"):
-        response = replace(response, references=response.references + others)
-    return conversation(record, (*turns, response), default_id, targets=(len(turns),))
+        turns = _exchange(record.pop(context), record.pop(answer), (context, answer))
+    if others := references(take(record, ("references", "reference")), "references"):
+        turns[-1] = replace(turns[-1], references=turns[-1].references + others)
+    return conversation(record, turns, default_id, targets=(len(turns) - 1,))
 
 
 def _fits(record: dict[str, Any]) -> bool:
@@ -158,16 +146,12 @@ def _fits(record: dict[str, Any]) -> bool:
         isinstance(record.get(name), (str, dict)) for name in RESPONSE
     ):
         return True
-    return _pair(record) is not None and not any(
-        isinstance(record.get(name), list) for name in _TURN_LISTS
-    )
+    has_turns = any(isinstance(record.get(name), list) for name in _TURN_LISTS)
+    return _pair(record) is not None and not has_turns
 
 
 def _is_deco(record: dict[str, Any]) -> bool:
     return "response" in record and any("</UTT>" in str(record.get(name)) for name in CONTEXT)
-
-
-SIDES = ("chosen", "rejected")
 
 
 def _is_preference(record: dict[str, Any]) -> bool:
@@ -195,10 +179,9 @@ def _build_preference(record: dict[str, Any], default_id: str) -> list[Conversat
     return built
 
 
-TASK = JsonLayout(
-    text=("text", "content", "utterance", "message"),
-    speaker=("author", "speaker", "role", "name", "user"),
-)
+_TASK_TEXT = ("text", "content", "utterance", "message")
+_TASK_SPEAKER = ("author", "speaker", "role", "name", "user")
+_task_turn = partial(turn, text=_TASK_TEXT, speaker=_TASK_SPEAKER)
 
 
 def _is_task(record: dict[str, Any]) -> bool:
@@ -215,17 +198,16 @@ def _dialogue(data: dict[str, Any]) -> str | None:
     for name, value in data.items():
         first = value[0] if isinstance(value, list) and value else None
         if isinstance(first, dict) and all(
-            first.keys() & set(names) for names in (TASK.text, TASK.speaker)
+            first.keys() & set(names) for names in (_TASK_TEXT, _TASK_SPEAKER)
         ):
             return name
     return None
 
 
 def _build_task(record: dict[str, Any], default_id: str) -> Conversation:
-    data = record.pop("data", None)
-    if not isinstance(data, dict):
-        raise FieldError("data", f"expected an object, found {kind(data)}")
-    predictions = list_of(record.pop("predictions", None) or [], "predictions", "predictions")
+    data: dict[str, Any] = expect(record.pop("data", None), dict, "an object", "data")
+    stated = record.pop("predictions", None) or []
+    predictions = expect(stated, list, "a list of predictions", "predictions")
     number = record.pop("id", None)
     name = str(data.pop("key", None) or (default_id if number is None else number))
     proposal = _proposal(predictions[0]) if predictions else None
@@ -236,17 +218,17 @@ def _build_task(record: dict[str, Any], default_id: str) -> Conversation:
         if (field := _dialogue(data)) is None:
             expected = "expected a list of objects with author and text"
             raise FieldError(None, f"{expected}; found {field_names(data)}")
-        return conversation(rest, TASK.turns(rest.pop(field), field), name, field=field)
+        return conversation(rest, turns_of(rest.pop(field), field, _task_turn), name, field=field)
     except FieldError as bad:
         raise bad.inside("data") from None
 
 
 def _proposal(prediction: object) -> dict[str, Json]:
     """Return the results of a prediction by control: the one value of a region, or all of them."""
-    if not isinstance(prediction, dict):
-        raise FieldError("predictions[0]", f"expected an object, found {kind(prediction)}")
+    given: dict[str, Any] = expect(prediction, dict, "an object", "predictions[0]")
     proposal: dict[str, Json] = {}
-    for region in list_of(prediction.get("result", []), "predictions[0].result", "regions"):
+    regions = expect(given.get("result", []), list, "a list of regions", "predictions[0].result")
+    for region in regions:
         if isinstance(region, dict) and {"from_name", "value"} <= region.keys():
             value = region["value"]
             is_one = isinstance(value, dict) and len(value) == 1
@@ -254,23 +236,14 @@ def _proposal(prediction: object) -> dict[str, Json]:
     return proposal
 
 
-def _sniff_deco(prefix: bytes) -> float:
-    # A little more than the format `response`, which reads the same.
-    return min(1.0, confidence(prefix, _is_deco) * 1.02)
-
-
+# Of formats that are equally sure the first by name counts: `deco`, which reads as `response` does.
 FORMATS = (
-    json_format("response", "JSON lines: a context or question and a response", _fits, build),
-    Format(
-        "deco",
-        "DECO: `history` with `</UTT>`, response",
-        _sniff_deco,
-        partial(records, build=build),
+    json_format("deco", "DECO: `history` with `</UTT>`, response", _is_deco, build),
+    json_format(
+        "label_studio", "Label Studio: tasks of dialogues or replies", _is_task, _build_task
     ),
     json_format(
         "preference", "`prompt`, `chosen` and `rejected`", _is_preference, _build_preference
     ),
-    json_format(
-        "label_studio", "Label Studio: tasks of dialogues or replies", _is_task, _build_task
-    ),
+    json_format("response", "JSON lines: a context or question and a response", _fits, build),
 )

@@ -10,10 +10,10 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.data import Turn
-from grice.errors import InputError, RecordError, did_you_mean, excerpt, plural, shortened
-from grice.readers._build import alternate, conversation, turn
+from grice.errors import InputError, did_you_mean, excerpt, plural, shortened
 from grice.readers._formats import TABLE_SURE, Format, Found
 from grice.readers._json import FieldError, Line, stem
+from grice.readers.layouts import conversation, turn
 from grice.readers.responses import (
     ANSWERS,
     HISTORY,
@@ -26,7 +26,7 @@ from grice.readers.responses import (
 from grice.readers.roles import ASSISTANT, USER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _DELIMITERS = "\t,;|"
 _MOST_LINES = 1_000
@@ -50,6 +50,12 @@ PARTS = {
 """Known names of the columns by their part; the first that is present counts."""
 _ROWS = (("context", "response"), ("question", "answer", "response"), ("text",))
 """Required columns by kind of row."""
+_FIELDS = {
+    "response": ("context", "response"),
+    "turn": ("text", "speaker", "role", "time"),
+    "pair": ("answer", "time"),
+}
+"""Parts that a row of a kind is made of, beside a question."""
 _OPTIONAL = frozenset({"speaker", "role", "time"})
 _NAMES = ("context", "response", "conversation_id", "speaker", "text")
 MOST_ROWS = 20
@@ -57,10 +63,11 @@ MOST_ROWS = 20
 
 
 class Row(NamedTuple):
-    """The cells of a row, and the line it starts on."""
+    """The cells of a row, and the line it starts on; or why it cannot be read."""
 
     line: int
     cells: list[str]
+    problem: str | None = None
 
 
 class Header:
@@ -78,7 +85,7 @@ class Header:
         self, names: Sequence[str], columns: Mapping[str, str] | None = None, delimiter: str = ","
     ) -> None:
         self.names, self.delimiter = list(names), delimiter
-        plain = list(map(_plain, names))
+        self._plain = plain = list(map(_plain, names))
         stated = {part: self.place(name) for part, name in (columns or {}).items()}
         self.is_one = (columns or {}).get("conversation") == ""
         # The kind of row of which the user names most columns rules out the others.
@@ -97,19 +104,26 @@ class Header:
         places = {part: place for part, place in found.items() if place is not None}
         named = places.get("conversation")
         row_id = plain.index("id") if "id" in plain and "conversation" not in stated else None
-        self.kind = _kind(places, has_id=named is not None or row_id is not None or self.is_one)
-        self.is_grouped = self.kind == "turn" or (
-            self.kind == "pair" and (named is not None or self.is_one)
-        )
-        # Beside a column with the conversation, an id is that of the turn or the pair.
-        by_conversation = self.is_grouped and (named is not None or self.kind == "pair")
-        self.group = named if by_conversation or row_id is None else row_id
+        self.kind: str | None = None
+        if {"context", "response"} <= places.keys():
+            self.kind = "response"
+        elif "text" in places and places.keys() & {"speaker", "role"}:
+            self.kind = "turn"
+        elif "answer" in places:
+            self.kind = "pair"
+        elif "text" in places and (named is not None or row_id is not None or self.is_one):
+            self.kind = "turn"
         if self.kind != "pair":
             self.question = ()
-        fields = {"response": ("context", "response"), "turn": ("text", "speaker", "role", "time")}
-        pair = ("answer", "time") if self.is_grouped else ("answer",)
+        in_talk = self.kind == "pair" and (named is not None or self.is_one)
+        self.is_grouped = self.kind == "turn" or in_talk
+        # Beside a column with the conversation, an id is that of the turn or the pair.
+        by_conversation = in_talk or (self.is_grouped and named is not None)
+        self.group = named if by_conversation or row_id is None else row_id
         self._fields = [
-            (part, places[part]) for part in fields.get(self.kind or "", pair) if part in places
+            (part, places[part])
+            for part in _FIELDS.get(self.kind or "", ())
+            if part in places and (self.kind != "pair" or in_talk or part != "time")
         ]
         self._references = [i for i, name in enumerate(plain) if _REFERENCE.fullmatch(name)]
         used = {self.group, *self.question, *self._references, *dict(self._fields).values()}
@@ -117,14 +131,19 @@ class Header:
 
     def place(self, name: str) -> int | None:
         """Return the place of a column, by its name or one that differs in case and blanks."""
-        plain = list(map(_plain, self.names))
-        for names, wanted in ((self.names, name), (plain, _plain(name))):
+        for names, wanted in ((self.names, name), (self._plain, _plain(name))):
             if name and wanted in names:
                 return names.index(wanted)
         return None
 
-    def record(self, cells: Sequence[str]) -> dict[str, Any]:
+    def record(self, row: Row) -> dict[str, Any]:
         """Return a row as an object with the fields of the JSON layouts."""
+        cells = row.cells
+        if row.problem is None and len(cells) != len(self.names):
+            problem = f"found {plural(len(cells), 'cell')}, the header has {len(self.names)}"
+            row = row._replace(problem=problem)
+        if row.problem is not None:
+            raise FieldError(None, row.problem)
         record: dict[str, Any] = {
             part: cells[place]
             for part, place in self._fields
@@ -148,9 +167,9 @@ class Header:
             known = {name for names in PARTS.values() for name in names}
             meant = [
                 f"{match[0]!r} for {name!r}"
-                for name in self.names
-                if _plain(name) not in known
-                and (match := get_close_matches(_plain(shortened(name)), _NAMES, 1, 0.75))
+                for name, plain in zip(self.names, self._plain, strict=True)
+                if plain not in known
+                and (match := get_close_matches(shortened(plain), _NAMES, 1, 0.75))
             ]
             hint = f" (did you mean {' and '.join(meant[:3])}?)" if meant else ""
             raise InputError(
@@ -164,16 +183,6 @@ class Header:
     def shown(self) -> str:
         """Return the names of the columns for messages."""
         return excerpt(", ".join(self.names), 200)
-
-
-def _kind(parts: Collection[str], *, has_id: bool) -> str | None:
-    if "context" in parts and "response" in parts:
-        return "response"
-    if "text" in parts and ("speaker" in parts or "role" in parts):
-        return "turn"
-    if "answer" in parts:
-        return "pair"
-    return "turn" if "text" in parts and has_id else None
 
 
 def _plain(name: str) -> str:
@@ -211,7 +220,7 @@ def check_parts(columns: Mapping[str, str]) -> None:
             raise InputError(f"the name of the column of {part!r} is empty")
 
 
-def read_rows(rows: Iterable[Row | RecordError], header: Header, name: str) -> Iterator[Found]:
+def read_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
     """Return the conversations of the rows of a table; rows of one stand together."""
     if not header.is_grouped:
         return _single_rows(rows, header, name)
@@ -229,22 +238,19 @@ def read_rows(rows: Iterable[Row | RecordError], header: Header, name: str) -> I
     return _grouped_rows(rows, header, name)
 
 
-def _single_rows(rows: Iterable[Row | RecordError], header: Header, name: str) -> Iterator[Found]:
+def _single_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
     base = stem(name)
     for row in rows:
-        if isinstance(row, RecordError):
-            yield row
-            continue
-        record = {"meta": {}, **header.record(row.cells)}
-        if header.group is not None and row.cells[header.group]:
-            record["id"] = row.cells[header.group]
         try:
+            record = {"meta": {}, **header.record(row)}
+            if header.group is not None and row.cells[header.group]:
+                record["id"] = row.cells[header.group]
             yield build(record, f"{base}:{row.line}")
         except FieldError as bad:
             yield bad.at(name, row.line)
 
 
-def _grouped_rows(rows: Iterable[Row | RecordError], header: Header, name: str) -> Iterator[Found]:
+def _grouped_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
     base = stem(name)
     turns: list[Turn] = []
     group: str | None = None
@@ -255,15 +261,16 @@ def _grouped_rows(rows: Iterable[Row | RecordError], header: Header, name: str) 
     def ended() -> Found:
         if broken is not None:
             problem = f"line {broken} inside it cannot be read"
-            return RecordError(
-                f"the conversation that begins here is left out: {problem}", file=name, line=first
-            )
+            whole = f"the conversation that begins here is left out: {problem}"
+            return FieldError(None, whole).at(name, first)
         return conversation({"id": group} if group else {}, turns, f"{base}:{first}")
 
     for row in rows:
-        if isinstance(row, RecordError):
-            bad_line = row.line or first
-            yield row
+        try:
+            record = header.record(row)
+        except FieldError as bad:
+            bad_line = row.line
+            yield bad.at(name, row.line)
             continue
         cell = (row.cells[header.group] or None) if header.group is not None else None
         if turns and cell != group:
@@ -274,51 +281,42 @@ def _grouped_rows(rows: Iterable[Row | RecordError], header: Header, name: str) 
         elif bad_line is not None:
             broken = bad_line
         bad_line = None
-        record = header.record(row.cells)
         if header.kind == "pair":
-            if record["question"].strip():
-                turns.append(Turn(USER, record.pop("question"), USER, record.get("time")))
+            if (asked := record.pop("question")).strip():
+                turns.append(Turn(USER, asked, USER, record.get("time")))
             record |= {"text": record.pop("answer"), "speaker": ASSISTANT, "role": ASSISTANT}
-            record.pop("question", None)
-        turns.append(turn(record, alternate(len(turns))))
+        turns.append(turn(record, "AB"[len(turns) % 2]))
     if turns:
         yield ended()
 
 
-class _QuoteError(FieldError):
-    """The quotes of a row do not match."""
-
-
-def _rows(
-    lines: Iterable[Line | RecordError], name: str, delimiter: str
-) -> Iterator[Row | RecordError]:
+def _rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
     """Yield the rows of a table.
 
     A row runs over several lines only inside quotes that are closed within 1,000 lines and 1 MiB.
     If they are not, the first line alone is the broken row, and the next line is tried. In a
     table with tabs, such a line is taken as it stands, quotes and all.
     """
-    source = iter(lines)
-    waiting: deque[Line | RecordError] = deque()
+    waiting: deque[Line] = deque()
     held: list[Line] = []  # lines of a row behind its first
+
+    def following() -> Line | None:
+        return waiting.popleft() if waiting else next(source, None)
 
     def texts(first: str) -> Iterator[str]:
         yield first + "\n"
         size = len(first)
-        while (line := waiting.popleft() if waiting else next(source, None)) is not None:
-            if isinstance(line, RecordError):
-                waiting.appendleft(line)
-                return
+        while (line := following()) is not None:
             held.append(line)
             size += len(line.data)
             if len(held) >= _MOST_LINES or size > _MOST_BYTES:
                 problem = "a quote is opened and not closed within 1,000 lines or 1 MiB"
-                raise _QuoteError(None, problem)
+                raise FieldError(None, problem)
             try:
                 yield line.text() + "\n"
             except FieldError:
                 problem = f"a quote is opened, and line {line.number} before its end is not text"
-                raise _QuoteError(None, problem) from None
+                raise FieldError(None, problem) from None
 
     def cells(text: str) -> list[str]:
         if '"' not in text and "\r" not in text and len(text) <= csv.field_size_limit():
@@ -330,29 +328,26 @@ def _rows(
         if "field limit" in reason:
             limit = f"{csv.field_size_limit()} characters"
             problem = f"a cell is longer than {limit}, which CSV cannot hold; use JSON lines"
-            raise FieldError(None, problem)
-        if "end of data" in reason:
-            raise _QuoteError(None, "a quote is opened and never closed")
-        if "new-line" in reason:
+        elif "end of data" in reason:
+            problem = "a quote is opened and never closed"
+        elif "new-line" in reason:
             problem = "a quote is closed inside a cell, or a carriage return stands in it"
-            raise _QuoteError(None, problem)
-        raise _QuoteError(None, f"the quotes of a cell do not match ({reason})")
+        else:
+            problem = f"the quotes of a cell do not match ({reason})"
+        raise FieldError(None, problem)
 
-    while (line := waiting.popleft() if waiting else next(source, None)) is not None:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        if not line.data.strip():
+    while (line := following()) is not None:
+        if line.is_blank():
             continue
         held.clear()
         try:
-            yield Row(line.number, cells(line.text()))
+            row = Row(line.number, cells(line.text()))
         except FieldError as bad:
             waiting.extendleft(reversed(held))
-            if delimiter == "\t" and isinstance(bad, _QuoteError):
-                yield Row(line.number, line.text().split("\t"))
-            else:
-                yield bad.at(name, line.number)
+            row = Row(line.number, [], bad.problem)
+            if delimiter == "\t" and "quote" in bad.problem:
+                row = Row(line.number, line.text().split("\t"))
+        yield row
 
 
 def _best_header(text: str, columns: Mapping[str, str] | None) -> Header:
@@ -368,32 +363,18 @@ def _best_header(text: str, columns: Mapping[str, str] | None) -> Header:
 
 
 def _read(
-    lines: Iterable[Line | RecordError], name: str, columns: Mapping[str, str] | None = None
+    lines: Iterable[Line], name: str, columns: Mapping[str, str] | None = None
 ) -> Iterator[Found]:
     source = iter(lines)
-    top = next(
-        (each for each in source if isinstance(each, RecordError) or each.data.strip()), None
-    )
+    top = next((line for line in source if not line.is_blank()), None)
     if top is None:
         return iter(())
-    if isinstance(top, RecordError):
-        return iter([FieldError(top.field, top.problem).at(name, top.line or 1)])
     try:
         text = top.text()
     except FieldError as bad:
         return iter([bad.at(name, top.number)])
     header = _best_header(text, columns).checked(columns or {}, name)
-    expected = len(header.names)
-
-    def checked() -> Iterator[Row | RecordError]:
-        for row in _rows(source, name, header.delimiter):
-            if isinstance(row, Row) and len(row.cells) != expected:
-                problem = f"found {plural(len(row.cells), 'cell')}, the header has {expected}"
-                yield RecordError(problem, file=name, line=row.line)
-            else:
-                yield row
-
-    return read_rows(checked(), header, name)
+    return read_rows(_rows(source, header.delimiter), header, name)
 
 
 def _sniff(prefix: bytes) -> float:

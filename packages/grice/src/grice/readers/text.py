@@ -70,8 +70,7 @@ class _Transcript:
         self.turns: list[tuple[Speech, list[str]]] = []
         self.error: RecordError | None = None
 
-    def add(self, text: str, *, blanks: int) -> None:
-        spoken = speech(text)
+    def add(self, text: str, spoken: Speech | None, *, blanks: int) -> None:
         if spoken is not None:
             self.turns.append((spoken, [spoken.text]))
         elif self.turns:
@@ -112,15 +111,14 @@ def _separator(text: str) -> str | None:
     return name if text.startswith(rule) and text.endswith(rule) else None
 
 
-def _blank_separates(lines: list[Line | RecordError]) -> bool:
+def _blank_separates(lines: Sequence[Line]) -> bool:
     """Return whether a blank line separates conversations.
 
     It does not if there are other separators, or if every turn stands alone between blank lines.
     """
-    turns = 0
-    several = False
+    turns, several = 0, False
     for line in lines:
-        text = "" if isinstance(line, RecordError) else line.data.decode("utf-8", "replace")
+        text = line.data.decode("utf-8", "replace")
         if not text.strip():
             turns = 0
         elif _separator(text) is not None:
@@ -131,36 +129,33 @@ def _blank_separates(lines: list[Line | RecordError]) -> bool:
     return several
 
 
-def _read_transcript(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+def _read_transcript(lines: Iterable[Line], name: str) -> Iterator[Found]:
     ahead = iter(lines)
     first = list(islice(ahead, _LOOK_AT))
     blank_separates = _blank_separates(first)
     now = _Transcript(1)
     blanks = 0
-    for number, line in enumerate(chain(first, ahead), 1):
-        if isinstance(line, RecordError):
-            now.error = FieldError(line.field, line.problem).at(name, line.line or number)
-            continue
+    for line in chain(first, ahead):
+        separator, spoken, error = None, None, None
         try:
             text = line.text()
+            if not text.strip():
+                blanks += 1
+                continue
+            separator = _separator(text)
+            spoken = speech(text) if separator is None else None
         except FieldError as bad:
-            if blanks and blank_separates and now.turns:
-                yield from now.records(name)
-                now = _Transcript(line.number)
-            now.error = now.error or bad.at(name, line.number)
-            continue
-        if not text.strip():
-            blanks += 1
-            continue
-        separator = _separator(text)
-        begun = now.turns or now.error
-        if separator is not None or (blanks and blank_separates and begun and speech(text)):
+            error = bad.at(name, line.number)
+        parted = bool(blanks and blank_separates and (now.turns or now.error))
+        if separator is not None or (parted and (spoken or error)):
             yield from now.records(name)
             now = _Transcript(line.number, separator or None)
-        elif not now.turns and not now.head and not now.id:
+        elif not (now.turns or now.head or now.id or now.error):
             now.line = line.number
-        if separator is None:
-            now.add(text, blanks=blanks)
+        if error is not None:
+            now.error = now.error or error
+        elif separator is None:
+            now.add(text, spoken, blanks=blanks)
         blanks = 0
     yield from now.records(name)
 
@@ -185,9 +180,7 @@ def _share(prefix: bytes, fits: Callable[[bytes], bool]) -> float:
     return sum(map(fits, lines)) / len(lines) if lines else 0.0
 
 
-def _read_dailydialog(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    base = stem(name)
-
+def _read_dailydialog(lines: Iterable[Line], name: str) -> Iterator[Found]:
     def parse(line: Line) -> Iterator[Conversation]:
         parts = [part.strip() for part in line.text().split("__eou__")]
         if len(parts) == 1:
@@ -197,7 +190,7 @@ def _read_dailydialog(lines: Iterable[Line | RecordError], name: str) -> Iterato
         if not any(parts):
             raise FieldError("turns", "no turn")
         turns = tuple(Turn("AB"[index % 2], part) for index, part in enumerate(parts))
-        yield Conversation(f"{base}:{line.number}", turns)
+        yield Conversation(f"{stem(name)}:{line.number}", turns)
 
     return parsed_lines(lines, name, parse)
 
@@ -235,8 +228,7 @@ def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
     return turns, done
 
 
-def _read_parlai(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    base = stem(name)
+def _read_parlai(lines: Iterable[Line], name: str) -> Iterator[Found]:
     turns: list[Turn] = []
     first = 0
     broken = False
@@ -245,14 +237,10 @@ def _read_parlai(lines: Iterable[Line | RecordError], name: str) -> Iterator[Fou
         if broken:
             problem = "the episode that begins here is left out: a line of it cannot be read"
             return RecordError(problem, file=name, line=first)
-        return Conversation(f"{base}:{first}", tuple(turns))
+        return Conversation(f"{stem(name)}:{first}", tuple(turns))
 
     for line in lines:
-        if isinstance(line, RecordError):
-            broken = bool(turns)
-            yield RecordError(line.problem, file=name, line=line.line or first, field=line.field)
-            continue
-        if not line.data.strip():
+        if line.is_blank():
             continue
         try:
             exchange, done = _parlai_turns(line.text())

@@ -16,15 +16,13 @@ import msgspec
 
 from grice.data import Conversation, Turn
 from grice.errors import RecordError
-from grice.readers._build import list_of
 from grice.readers._formats import Format
 from grice.readers._json import (
     FieldError,
     Line,
-    as_object,
     confidence,
+    expect,
     field_names,
-    kind,
     object_of,
     parsed_lines,
 )
@@ -52,9 +50,9 @@ class Call(NamedTuple):
     trace: str
     rank: int
     time: str
-    history: Sequence[Turn]
-    replies: Sequence[Turn]
     meta: Mapping[str, Json]
+    history: Sequence[Turn] = ()
+    replies: Sequence[Turn] = ()
 
 
 def _conversations(calls: Iterable[Call | RecordError]) -> Iterator[Found]:
@@ -72,8 +70,7 @@ def _conversations(calls: Iterable[Call | RecordError]) -> Iterator[Found]:
             _, over = waiting.popitem(last=False)
             held -= len(over)
             yield _merged(over)
-    for together in waiting.values():
-        yield _merged(together)
+    yield from map(_merged, waiting.values())
 
 
 def _merged(calls: Sequence[Call]) -> Conversation:
@@ -92,8 +89,8 @@ def _merged(calls: Sequence[Call]) -> Conversation:
         turns += call.replies
         targets += [
             place
-            for place in range(first, len(turns))
-            if turns[place].role is None or role_of(turns[place].role) == ASSISTANT
+            for place, turn in enumerate(call.replies, first)
+            if turn.role is None or role_of(turn.role) == ASSISTANT
         ]
         meta.update(call.meta)
     return Conversation(calls[0].conversation, tuple(turns), tuple(targets), meta)
@@ -108,21 +105,17 @@ def _new(turns: Sequence[Turn], history: Sequence[Turn]) -> Sequence[Turn]:
     start = _shared(turns, history)
     rest = history[start:]
     for size in range(min(len(turns) - start, len(rest)), 0, -1):
-        if all(map(_same, turns[-size:], rest[:size])):
+        if _shared(turns[-size:], rest) == size:
             return rest[size:]
     return rest
 
 
 def _shared(turns: Sequence[Turn], others: Sequence[Turn]) -> int:
     """Return the number of turns at the begin of both."""
-    for place, (first, second) in enumerate(zip(turns, others, strict=False)):
-        if not _same(first, second):
+    for place, (one, other) in enumerate(zip(turns, others, strict=False)):
+        if one.role != other.role or one.text.strip() != other.text.strip():
             return place
     return min(len(turns), len(others))
-
-
-def _same(first: Turn, second: Turn) -> bool:
-    return first.role == second.role and first.text.strip() == second.text.strip()
 
 
 def _with_messages(
@@ -142,8 +135,7 @@ def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON valu
     """Return the value at a path, whose fields may be JSON in a text; None if there is none."""
     while "/" in path:
         name, _, path = path.partition("/")
-        inner = item.get(name)
-        inner = json_of(inner) if isinstance(inner, str) else inner
+        inner = json_of(item.get(name))
         if not isinstance(inner, dict):
             return None
         item = inner
@@ -196,7 +188,7 @@ class Tracer(msgspec.Struct, frozen=True, kw_only=True):
         trace = _first(item, *self.trace) or otherwise
         name = _first(item, *self.conversation) or trace
         meta = {field: value for field, at in self.meta.items() if (value := _first(item, *at))}
-        call = Call(name, trace, int(is_root), _first(item, *self.time), [], [], meta)
+        call = Call(name, trace, int(is_root), _first(item, *self.time), meta)
         sent, returned = (self.value(_at(item, path)) for path in (self.sent, self.returned))
         fields = self.sent.rpartition("/")[2], self.returned.rpartition("/")[2]
         if self.error and not returned:
@@ -256,10 +248,6 @@ def _is_langfuse(item: dict[str, Any]) -> bool:
     return {"input", "output"} <= item.keys() and bool(own & item.keys())
 
 
-def _is_langsmith(run: dict[str, Any]) -> bool:
-    return {"run_type", "inputs"} <= run.keys()
-
-
 def _is_mlflow(trace: dict[str, Any]) -> bool:
     info, data = trace.get("info"), trace.get("data")
     return isinstance(info, dict) and isinstance(data, dict) and "spans" in data
@@ -272,16 +260,14 @@ def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
             raise FieldError(name, "missing")
     calls: list[Call] = []
     problems: list[FieldError] = []
-    read = False
-    for span in list_of(trace["data"].get("spans"), "data.spans", "spans"):
-        if not isinstance(span, dict):
-            raise FieldError("data.spans", f"expected objects, found {kind(span)}")
+    spans = expect(trace["data"].get("spans"), list, "a list of spans", "data.spans")
+    for span in spans:
+        expect(span, dict, "objects", "data.spans")
         try:
             calls += MLFLOW.calls({**span, "info": trace["info"]}, otherwise)
-            read = True
         except FieldError as bad:
             problems.append(bad)
-    if problems and not read:
+    if problems and len(problems) == len(spans):
         raise problems[0].inside("data.spans.attributes")
     return calls
 
@@ -319,7 +305,7 @@ def _openai_calls(record: dict[str, Any], otherwise: str) -> list[Call]:
     meta = {"model": response["model"]} if isinstance(response.get("model"), str) else {}
     returned = {key: response[key] for key in RETURNED if response.get(key)}
     sent = {key: request[key] for key in (*SENT, "instructions") if request.get(key)}
-    call = Call(name, trace, 0, time, [], [], meta)
+    call = Call(name, trace, 0, time, meta)
     return _with_messages(call, sent, returned or None, ("request", "response"))
 
 
@@ -343,6 +329,10 @@ MESSAGES = (
 INDEXED = re.compile(
     r"(llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(\d+)\.(.+)"
 )
+OWN = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
+"""How attributes of calls of models begin, or of the root around them."""
+LOG = {"eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp"}
+"""Fields that log records have and spans do not."""
 NESTED = frozenset({"attributes", "gen_ai", "input", "llm", "openinference", "output", "session"})
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
 META = {
@@ -354,7 +344,7 @@ META = {
 
 
 class Span(msgspec.Struct):
-    """A span of OpenTelemetry, or log records of one: attributes by dotted names, events."""
+    """A span of OpenTelemetry with its log records: attributes by dotted names, events."""
 
     trace: str
     time: object
@@ -363,20 +353,11 @@ class Span(msgspec.Struct):
     events: list[dict[str, Any]] = []
     line: int = 0
 
-    def has_call(self) -> bool:
-        """Return whether the attributes are of a call of a model, or of the root around it."""
-        own = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
-        return any(name.startswith(own) for name in self.attributes)
-
-    def messages(self) -> tuple[Any, Any] | None:
-        """Return what was sent and returned, if it stands in the attributes."""
-        return _by_messages(self.attributes) or _by_index(self.attributes)
-
     def calls(self) -> list[Call]:
         """Return the call that the span logs, none if it is about something else."""
-        attributes = self.attributes
-        sent, returned = self.messages() or _by_events(self.events) or (None, None)
-        is_model = True
+        attributes, is_model = self.attributes, True
+        known = _by_messages(attributes) or _by_index(attributes) or _by_events(self.events)
+        sent, returned = known or (None, None)
         if sent is None and returned is None:
             if "input.value" not in attributes or not self.is_root:
                 if str(attributes.get("gen_ai.operation.name")) in ("chat", "text_completion"):
@@ -394,16 +375,16 @@ class Span(msgspec.Struct):
             replies = replies_of(returned)
         except FieldError as bad:
             raise FieldError(None, bad.problem) from None
-        found = {
-            field: next(filter(None, map(attributes.get, at)), None) for field, at in META.items()
-        }
+        found = {field: _stated(attributes, at) for field, at in META.items()}
         meta = {field: value for field, value in found.items() if value is not None}
-        name = next(
-            (str(attributes[key]) for key in CONVERSATION if attributes.get(key)), self.trace
-        )
+        name = str(_stated(attributes, CONVERSATION) or self.trace)
         # A span of a model says more than the root span around it.
-        call = Call(name, self.trace, int(is_model), str(self.time or ""), history, replies, meta)
-        return [call] if replies else []
+        rank, time = int(is_model), str(self.time or "")
+        return [Call(name, self.trace, rank, time, meta, history, replies)] if replies else []
+
+
+def _stated(attributes: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
+    return next(filter(None, map(attributes.get, names)), None)
 
 
 def _by_messages(attributes: dict[str, Any]) -> tuple[Json, Json] | None:
@@ -429,10 +410,10 @@ def _by_index(attributes: dict[str, Any]) -> tuple[Any, Any] | None:
     if not lists:
         return None
     sent, returned = (
-        [messages[number] for number in sorted(messages)]
-        for messages in (
-            lists.get("llm.input_messages") or lists.get("gen_ai.prompt") or {},
-            lists.get("llm.output_messages") or lists.get("gen_ai.completion") or {},
+        [message for _, message in sorted((lists.get(one) or lists.get(other) or {}).items())]
+        for one, other in (
+            ("llm.input_messages", "gen_ai.prompt"),
+            ("llm.output_messages", "gen_ai.completion"),
         )
     )
     return sent, returned[:1] or None
@@ -483,30 +464,27 @@ def _is_phoenix(span: dict[str, Any]) -> bool:
 
 def _otlp_value(value: object) -> Any:  # noqa: ANN401 - any JSON value
     """Return the value of OTLP's JSON, whose type is the name of its field."""
-    if not isinstance(value, dict):
-        return value
-    for name in ("stringValue", "boolValue", "doubleValue"):
-        if name in value:
-            return value[name]
-    if "intValue" in value:
-        return int(value["intValue"])
-    if "arrayValue" in value:
-        return [_otlp_value(item) for item in (value["arrayValue"] or {}).get("values", [])]
-    if "kvlistValue" in value:
-        return _attributes((value["kvlistValue"] or {}).get("values", []))
-    return None
+    match value:
+        case {"stringValue": plain} | {"boolValue": plain} | {"doubleValue": plain}:
+            return plain
+        case {"intValue": number}:
+            return int(number)
+        case {"arrayValue": array}:
+            return [_otlp_value(item) for item in (array or {}).get("values", [])]
+        case {"kvlistValue": pairs}:
+            return _attributes((pairs or {}).get("values", []))
+    return None if isinstance(value, dict) else value
 
 
 def _attributes(items: object) -> dict[str, Any]:
     if isinstance(items, dict):
         return _flat(items)
-    if not isinstance(items, list):
-        return {}
-    objects = (item for item in items if isinstance(item, dict))
+    objects = (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
     return {str(item.get("key")): _otlp_value(item.get("value")) for item in objects}
 
 
-def _otlp_spans(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _otlp_items(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield spans and log records, each with the attributes of its resource."""
     for outer, inner, leaf in (
         ("resourceSpans", "scopeSpans", "spans"),
         ("resourceLogs", "scopeLogs", "logRecords"),
@@ -514,20 +492,39 @@ def _otlp_spans(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[s
         for resource in record.get(outer) or []:
             shared = _attributes((resource.get("resource") or {}).get("attributes"))
             for scope in resource.get(inner) or []:
-                yield from ((span, shared) for span in scope.get(leaf) or [])
+                yield from ((item, shared) for item in scope.get(leaf) or [])
     if "attributes" in record and "resourceSpans" not in record:
         resource = record.get("resource")
         own = resource.get("attributes") if isinstance(resource, dict) else {}
         yield record, _attributes(own)
 
 
-LOG = ("eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp")
-"""Fields that log records have and spans do not."""
+def _otlp_span(fields: dict[str, Any], shared: dict[str, Any]) -> tuple[str, Span]:
+    """Return a span, or a log record as a span with one event, and the number of the span."""
+    context = fields.get("context") or fields.get("spanContext") or {}
+    trace, number = (
+        str(fields.get(camel) or fields.get(snake) or context.get(snake) or "").removeprefix("0x")
+        for camel, snake in (("traceId", "trace_id"), ("spanId", "span_id"))
+    )
+    events = [*(fields.get("events") or []), *([fields] if fields.keys() & LOG else [])]
+    return number, Span(
+        trace,
+        _stated(fields, ("startTimeUnixNano", "start_time", "timeUnixNano")),
+        (fields.get("parentSpanId") or fields.get("parent_id")) in ("", "0" * 16, None),
+        {**shared, **_attributes(fields.get("attributes"))},
+        list(map(_event, events)),
+    )
 
 
-def _read_otel(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    # Spans whose messages did not stand in them: they may be log records, here or further on.
-    waiting: dict[tuple[str, str], Span] = {}
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    attributes = _attributes(event.get("attributes"))
+    name = event.get("eventName") or event.get("event_name") or attributes.get("event.name")
+    return {"name": name or event.get("name"), "body": _otlp_value(event.get("body")), **attributes}
+
+
+def _read_otel(lines: Iterable[Line], name: str) -> Iterator[Found]:
+    # Until the end: the messages of a span may be log records, here or further on.
+    spans: OrderedDict[tuple[str, str], Span] = OrderedDict()
 
     def calls_of(span: Span) -> Iterator[Call | RecordError]:
         try:
@@ -537,61 +534,26 @@ def _read_otel(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found
 
     def calls(line: Line) -> Iterator[Call | RecordError]:
         try:
-            for fields, shared in _otlp_spans(object_of(line)):
-                if (span := _otlp_span(fields, shared, line.number, name, waiting)) is not None:
-                    yield from calls_of(span)
+            for fields, shared in _otlp_items(object_of(line)):
+                number, span = _otlp_span(fields, shared)
+                if not span.events and not any(key.startswith(OWN) for key in span.attributes):
+                    continue
+                span.trace, span.line = span.trace or f"{name}:{line.number}", line.number
+                held = spans.setdefault((span.trace, number or str(len(spans))), span)
+                if held is not span:
+                    held.attributes.update(span.attributes)
+                    held.events.extend(span.events)
+                if len(spans) > MOST_CALLS:
+                    yield from calls_of(spans.popitem(last=False)[1])
         except (AttributeError, TypeError, ValueError) as error:
             raise FieldError(None, f"not laid out as OTLP's JSON: {error}") from None
 
     def all_calls() -> Iterator[Call | RecordError]:
         yield from parsed_lines(lines, name, calls)
-        for span in waiting.values():
+        for span in spans.values():
             yield from calls_of(span)
 
     return _conversations(all_calls())
-
-
-def _otlp_span(
-    fields: dict[str, Any],
-    shared: dict[str, Any],
-    line: int,
-    file: str,
-    waiting: dict[tuple[str, str], Span],
-) -> Span | None:
-    """Return a span whose messages are known; others wait, or are about something else."""
-    context = fields.get("context") or fields.get("spanContext") or {}
-    trace, number = (
-        str(fields.get(camel) or fields.get(snake) or context.get(snake) or "").removeprefix("0x")
-        for camel, snake in (("traceId", "trace_id"), ("spanId", "span_id"))
-    )
-    times = (fields.get(each) for each in ("startTimeUnixNano", "start_time", "timeUnixNano"))
-    span = Span(
-        trace or f"{file}:{line}",
-        next(filter(None, times), None),
-        (fields.get("parentSpanId") or fields.get("parent_id")) in ("", "0" * 16, None),
-        {**shared, **_attributes(fields.get("attributes"))},
-        [_event(event) for event in fields.get("events") or []],
-        line,
-    )
-    is_log = any(each in fields for each in LOG)
-    if is_log:
-        span.events.append(_event(fields))
-    if not span.has_call() and not span.events:
-        return None
-    known = span.messages() is not None or "input.value" in span.attributes or bool(span.events)
-    if known and not is_log:
-        return span
-    kept = waiting.setdefault((trace, number), span)
-    if kept is not span:
-        kept.attributes.update(span.attributes)
-        kept.events.extend(span.events)
-    return None
-
-
-def _event(event: dict[str, Any]) -> dict[str, Any]:
-    attributes = _attributes(event.get("attributes"))
-    name = event.get("eventName") or event.get("event_name") or attributes.get("event.name")
-    return {"name": name or event.get("name"), "body": _otlp_value(event.get("body")), **attributes}
 
 
 def _is_otel(record: dict[str, Any]) -> bool:
@@ -600,7 +562,7 @@ def _is_otel(record: dict[str, Any]) -> bool:
     attributes = record.get("attributes")
     if not isinstance(attributes, dict) or "name" not in record:
         return False
-    return Span("", None, is_root=True, attributes=_flat(attributes)).has_call()
+    return any(key.startswith(OWN) for key in _flat(attributes))
 
 
 def _unwrapped(record: dict[str, Any]) -> list[Any]:
@@ -620,11 +582,12 @@ def _export(
     def fits(record: dict[str, Any]) -> bool:
         return any(isinstance(item, dict) and is_item(item) for item in _unwrapped(record)[:1])
 
-    def read(lines: Iterable[Line | RecordError], file: str) -> Iterator[Found]:
+    def read(lines: Iterable[Line], file: str) -> Iterator[Found]:
         def calls(line: Line) -> Iterator[Call | RecordError]:
             for place, item in enumerate(_unwrapped(object_of(line))):
                 try:
-                    yield from calls_of(as_object(item), f"{file}:{line.number}:{place}")
+                    fields = expect(item, dict, "an object, {…}")
+                    yield from calls_of(fields, f"{file}:{line.number}:{place}")
                 except FieldError as bad:
                     yield bad.at(file, line.number)
 
@@ -635,7 +598,12 @@ def _export(
 
 FORMATS = (
     _export("langfuse", "Langfuse: traces or observations", _is_langfuse, LANGFUSE.calls),
-    _export("langsmith", "LangSmith: runs", _is_langsmith, LANGSMITH.calls),
+    _export(
+        "langsmith",
+        "LangSmith: runs",
+        lambda run: {"run_type", "inputs"} <= run.keys(),
+        LANGSMITH.calls,
+    ),
     _export("mlflow", "MLflow: traces (`Trace.to_json`)", _is_mlflow, _mlflow_calls),
     _export("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, _phoenix_calls),
     _export("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),

@@ -34,7 +34,7 @@ from grice.files import (
     streaming,
     try_lock,
 )
-from grice.readers import SilenceError, check_arrow, records_of
+from grice.readers import check_arrow, records_of
 from grice.scoring.presets import SMALL
 from grice.scoring.summary import Sampled, Summary, SummaryBuilder
 
@@ -114,16 +114,13 @@ class Run:
         """Score the inputs; yield each conversation with its scores once they are written."""
         with ExitStack() as stack:
             sink = self._sink(stack)
-            try:
-                scored = score_windows(self._records(), self._scorer, sink, self._readings)
-                for record, scores in scored:
-                    if isinstance(record, RecordError):
-                        self._builder.skip(record)
-                    else:
-                        self._builder.add(record, scores)
-                        yield record, scores
-            except SilenceError as error:
-                raise error.cause from None
+            scored = score_windows(self._records(), self._scorer, sink, self._readings)
+            for record, scores in scored:
+                if isinstance(record, RecordError):
+                    self._builder.skip(record)
+                else:
+                    self._builder.add(record, scores)
+                    yield record, scores
 
     @property
     def summary(self) -> Summary:
