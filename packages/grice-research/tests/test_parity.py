@@ -9,8 +9,8 @@ import pytest
 
 import tiny_published as tiny
 from grice.errors import ModelFolderError
+from grice.models.download import make_model
 from grice.models.loader import ModelLoader
-from grice.models.store.get import make_model
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 

@@ -94,11 +94,6 @@ files = [
   {{ path = "config.json", sha256 = "{config}", bytes = 2 }},
   {{ path = "model.safetensors", sha256 = "{weights}", bytes = {weights_length} }},
 ]
-
-[prepared]
-title = "prepared"
-{common}
-source = {{ type = "hf", repo = "Team/Tiny" }}
 """
 
 

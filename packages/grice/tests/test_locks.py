@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from grice.files import try_lock
-from grice.models.store.folders import writing_model
+from grice.models.store import writing_model
 
 pytest.importorskip("fcntl", reason="this system has other locks")
 

@@ -23,7 +23,7 @@ def talks(tmp_path, monkeypatch):
         (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
         (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),
         (["--quite", "score", "talks.jsonl"], "usage: grice [-h]", "'--quiet'"),
-        (["models", "get", "--form", "w.whl"], "usage: grice models get", "'--from'"),
+        (["models", "get", "--accept"], "usage: grice models get", "'--accept-licence'"),
         (["models", "gte", "medium"], "usage: grice models", "'get'"),
         (["kb", "find", "--exat"], "usage: grice kb find", "'--exact'"),
     ],

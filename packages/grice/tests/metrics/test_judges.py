@@ -12,7 +12,7 @@ from grice.errors import ModelError
 from grice.evaluation.audit import injections
 from grice.metrics.judges import ASPECTS, JUDGES, Preference, prefer, rate
 from grice.metrics.registry import find_metrics
-from grice.models.endpoint.usage import ClientOptions
+from grice.models.endpoint import ClientOptions
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Chat
 from grice.testing import check_metric

@@ -8,7 +8,7 @@ import pytest
 
 from grice.errors import ModelError, StoppedError
 from grice.metrics.judges import Rating
-from grice.models.endpoint.usage import ClientOptions, in_words
+from grice.models.endpoint import ClientOptions, in_words
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from stub_endpoint import StubEndpoint

@@ -11,9 +11,9 @@ from decoders import FEED, weights, write_folder
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from grice.errors import ModelError, ModelFolderError
+from grice.models.download import make_model
 from grice.models.loader import ModelLoader
 from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
-from grice.models.store.get import make_model
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "i", "eat", "bread", "sleep", "you", "run", "late"]
 PAIRS = [

@@ -23,7 +23,7 @@ RATINGS = "human ratings are called human"
 ALLOWED = {
     ("cli/settings.py", "tool"): "a table of pyproject.toml",
     ("evaluation/datasets.py", "human"): RATINGS,
-    ("models/endpoint/chat.py", "user"): "role of a message that grice itself sends to a server",
+    ("models/endpoint.py", "user"): "role of a message that grice itself sends to a server",
     ("readers/layouts.py", "agent"): SPEAKER_FIELD,
     ("readers/json.py", "agent"): SPEAKER_FIELD,
     ("readers/messages.py", "system"): "field of a request to Anthropic's interface",

@@ -10,7 +10,7 @@ import pytest
 import grice
 from grice.cli import main
 from grice.errors import InputError, ModelError
-from grice.models.store.index import known_models
+from grice.models.store import known_models
 from grice.scoring.presets import named_preset
 
 OWN = """
@@ -122,9 +122,9 @@ def test_a_preset_whose_models_are_missing_names_the_command(config, chat, capsy
 
 def test_a_preset_of_which_one_model_is_missing_names_that_one(config, chat, tmp_path, capsys):
     own = tmp_path / "own.toml"
-    own.write_text('summary = "one"\nmodels = ["qwen2.5-0.5b"]\n', "utf-8")
+    own.write_text('summary = "one"\nmodels = ["medium"]\n', "utf-8")
     assert score(chat, "--models", own) == 2
-    assert "the model 'qwen2.5-0.5b' is not here; fetch it: grice models add hf:" in (
+    assert "the model 'medium' is not here; fetch it: grice models get model:medium" in (
         capsys.readouterr().err
     )
 

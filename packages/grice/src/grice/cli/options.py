@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grice.data import Conversation
     from grice.errors import RecordError
     from grice.metrics.declaration import Metric
-    from grice.models.endpoint.usage import ClientOptions
+    from grice.models.endpoint import ClientOptions
     from grice.models.loader import ModelLoader
     from grice.readers import Reading
     from grice.scoring.api import Grader
@@ -156,7 +156,7 @@ def endpoint_terms(options: Namespace, *, dry_run: bool | None = None) -> Client
     """Return the client options of endpoints; None for a command without them."""
     if not hasattr(options, "limit_requests"):
         return None
-    from grice.models.endpoint.usage import ClientOptions
+    from grice.models.endpoint import ClientOptions
 
     return ClientOptions(
         concurrency=options.concurrency,
@@ -193,8 +193,7 @@ def _cache(scoring: Namespace) -> Path | None:
 
 def recommend_larger(metrics: Collection[str] = ()) -> None:
     """Name the gain of the largest preset, and the commands for it, if it changes a score."""
-    from grice.models.store.folders import find_stored
-    from grice.models.store.index import known_models
+    from grice.models.store import find_stored, known_models
     from grice.scoring.presets import named_preset
 
     with suppress(GriceError):  # a finished run does not fail by a file of settings

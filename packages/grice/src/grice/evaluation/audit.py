@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, rate, talk_data
-from grice.models.endpoint.usage import Usage
+from grice.models.endpoint import Usage
 from grice.models.protocols import Chat
 from grice.scoring.loaded import responses
 from grice.stats.clusters import ClusteredMean

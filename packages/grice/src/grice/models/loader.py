@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from grice.models.embedded import Mode
-    from grice.models.endpoint.usage import ClientOptions, RequestCounter, Usage
+    from grice.models.endpoint import ClientOptions, RequestCounter, Usage
     from grice.models.folder import Card, CardValue, ModelFolder
 
     Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
@@ -64,7 +64,7 @@ MODEL_TYPES = {
     "onnx-classifier": "grice.models.pretrained:onnx_classifier",
     "onnx-encoder": "grice.models.pretrained:onnx_encoder",
     "onnx-nli": "grice.models.pretrained:onnx_nli",
-    "openai-chat": "grice.models.endpoint.chat:endpoint_chat",
+    "openai-chat": "grice.models.endpoint:endpoint_chat",
     "own-triples": "grice.knowledge.own:own_triples",
     "pair-head": "grice.metrics.relevance:pair_head",
     "reply-head": "grice.metrics.engagement:reply_head",
@@ -80,9 +80,9 @@ MODEL_TYPES = {
 SCHEMES = {
     "bundle": "grice.models.folder:shipped_model",
     "file": "grice.knowledge.own:own_model",
-    "hf": "grice.models.store.folders:hub_model",
-    "model": "grice.models.store.folders:stored_model",
-    "openai": "grice.models.endpoint.chat:openai_model",
+    "hf": "grice.models.store:hub_model",
+    "model": "grice.models.store:stored_model",
+    "openai": "grice.models.endpoint:openai_model",
 }
 
 MAX_DEPTH = 8
@@ -196,7 +196,7 @@ class ModelLoader:
     def requests(self) -> RequestCounter:
         """The requests to endpoints, of all models together."""
         if self._requests is None:
-            from grice.models.endpoint.usage import RequestCounter
+            from grice.models.endpoint import RequestCounter
 
             self._requests = RequestCounter(self._terms)
         return self._requests

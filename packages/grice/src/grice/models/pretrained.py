@@ -19,9 +19,9 @@ from grice.errors import ModelError, ModelFolderError, os_reason
 from grice.models.batching import run_apart
 from grice.models.causal import MIN_TOKENS, CausalSettings
 from grice.models.decoding import WindowedLM
+from grice.models.download import copy_files
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import CausalLM, Encoder, PairClassifier
-from grice.models.store.folders import copy_files
 from grice.models.tokenization import CHARACTERS, beginning, ending, open_tokenizer
 from grice.numeric import sigmoid, softmax
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from grice.data import Json
     from grice.models.embedded import Mode
-    from grice.models.endpoint.usage import ClientOptions, Usage
+    from grice.models.endpoint import ClientOptions, Usage
     from grice.scoring.blended import Blend
     from grice.scoring.loaded import LoadedMetric, ScoreColumn
 

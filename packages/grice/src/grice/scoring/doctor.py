@@ -19,7 +19,7 @@ from grice.data import Conversation, Score, Turn
 from grice.errors import GriceError, ModelFolderError, plural
 from grice.models.cache import cache_files
 from grice.models.folder import open_folder, shipped_models
-from grice.models.store.folders import stored_models
+from grice.models.store import stored_models
 from grice.scoring.api import load_from
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def check_models(self) -> None:
         """Check that the models it needs are here."""
         if self.models:
-            from grice.models.store.folders import check_stored
+            from grice.models.store import check_stored
 
             check_stored(self.models, self.name if self.name in find_presets() else "")
 

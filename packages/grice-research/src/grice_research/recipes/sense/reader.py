@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from grice.errors import ModelFolderError
 from grice.models.conversion.checkpoint import EMBEDDING, HEAD, Checkpoint, read_checkpoint
 from grice.models.conversion.convert import desaturate, int8_matrices, state_network, write_network
+from grice.models.download import MIDDLE, WINDOW
 from grice.models.folder import write_card
-from grice.models.store.get import MIDDLE, WINDOW
-from grice.models.store.index import known_models
+from grice.models.store import known_models
 from grice_research.places import MODELS
 from grice_research.recipes.common import parser_of
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.cli.derive import Count, Endpoints, OutputPath
     from grice.evaluation.audit import AuditResult
     from grice.metrics.registry import Registry
-    from grice.models.endpoint.usage import Usage
+    from grice.models.endpoint import Usage
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
@@ -129,7 +129,7 @@ def _allow(reference: str, planned: Sequence[Usage], *, yes: bool) -> None:
 
 
 def _usage_lines(usages: Iterable[Usage], *, planned: bool) -> Iterator[str]:
-    from grice.models.endpoint.usage import in_words
+    from grice.models.endpoint import in_words
 
     for usage in usages:
         yield from in_words(usage, planned=planned)

