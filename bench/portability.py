@@ -35,7 +35,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "portability.md"
 EXAMPLES = ("examples/charity.txt", "examples/chatbots.jsonl")
 MODES = ("fast", "exact")
-METRICS = ("coherence", "commonsense", "engagement", "relevance", "repetition", "sense")
+METRICS = ("coherence", "commonsense", "engagement", "relevance", "repetition", "sensibleness")
 TESTS = tuple(
     f"packages/grice/tests/{name}.py"
     for name in (

@@ -34,7 +34,7 @@ def model_cards(metric: Metric) -> list[tuple[str, str]]:
     cards = []
     for reference in dict.fromkeys(metric.models.values()):
         scheme, _, name = reference.partition(":")
-        if scheme == "bundle":
+        if scheme == "builtin":
             card = open_folder(name).card
             title = f"Model `{card.name}` (version {card.version}, {card.licence})"
             cards.append((title, "\n".join(_card(card)) + "\n"))

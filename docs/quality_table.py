@@ -18,7 +18,7 @@ BEGIN, END = "<!-- quality -->", "<!-- end of quality -->"
 ROWS = {
     "review-large": "**grice `large`**",
     "review-medium": "grice `medium`",
-    "review-small": "grice `small` with `-m relevance,repetition,sense,friction`",
+    "review-small": "grice `small` with `-m relevance,repetition,sensibleness,user_frustration`",
     "review-small, default metrics": "grice `small`, the default",
     "GPT-3.5": "GPT-3.5, published votes",
     "cosine_last_turn": "*least similar to the turn before*",

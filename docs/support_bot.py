@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 PAGE = HERE / "support-bot.md"
 LOG = HERE.parent / "examples" / "support-bot.jsonl"
 KEY = HERE.parent / "examples" / "support-bot-flaws.csv"
-FLAWS = "relevance,repetition,sense,friction"
+FLAWS = "relevance,repetition,sensibleness,user_frustration"
 RUNS = {
     "default": (),
     "small": ("-m", FLAWS),

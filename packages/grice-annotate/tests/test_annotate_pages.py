@@ -108,7 +108,7 @@ def test_a_form_that_is_none_is_refused_and_nothing_is_kept(studio, body, status
 
 def test_a_page_that_lacks_an_answer_comes_back_with_what_was_filled_in(tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(1))
-    aspects = ("relevance", "sense")
+    aspects = ("relevance", "sensibleness")
     with studio_of(tmp_path / "s.db", "rating", [file], aspects=aspects) as studio:
         reply = studio.answer("ann", aspect0=4)
         assert reply.status == 422

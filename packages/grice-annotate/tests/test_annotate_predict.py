@@ -12,7 +12,7 @@ BELIEF, ARGUMENT = "Zoos should be closed.", "Animals suffer in small cages."
 
 
 def test_the_model_that_ships_says_a_stance():
-    with stance_model("bundle:graphs") as predict:
+    with stance_model("builtin:graphs") as predict:
         assert predict(BELIEF, ARGUMENT) in ("support", "counter")
 
 

@@ -31,13 +31,13 @@ def test_the_records_are_conversations_and_labels_at_once(tmp_path):
 
 def test_aspects_have_a_list_of_ratings_each_and_who_abstains_has_none(tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(1))
-    settings = {"aspects": ("relevance", "sense"), "scale": (0, 2)}
+    settings = {"aspects": ("relevance", "sensibleness"), "scale": (0, 2)}
     with studio_of(tmp_path / "s.db", "rating", [file], **settings) as studio:
         studio.answer("ann", aspect0=0, aspect1=2)
         studio.answer("bo", abstain=1)
         studio.answer("cy", aspect0=1, aspect1=2)
         [record] = studio.records()
-    assert record["ratings"] == {"relevance": [0, 1], "sense": [2, 2]}
+    assert record["ratings"] == {"relevance": [0, 1], "sensibleness": [2, 2]}
     assert (record["label"], record["abstained"]) == (1.25, 1)
     assert record["annotators"] == ["ann", "bo", "cy"]
 

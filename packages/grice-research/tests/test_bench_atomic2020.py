@@ -125,7 +125,7 @@ def test_every_row_says_what_it_is(rows):
     assert kinds["COMET-BART, beam"] == "printed"
     assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "baseline"
     assert all(row.n in (2, 3, 4) for row in rows.values())
-    assert "bundle:comet@0" in rows["generated", "bleu2"].signature
+    assert "builtin:comet@0" in rows["generated", "bleu2"].signature
 
 
 def test_perplexity_is_of_what_people_wrote(rows):

@@ -41,7 +41,7 @@ class Grader:
     def score(self, talks):
         for talk in talks:
             bad = [i for i in talk.targets if talk.turns[i].text == "broken"]
-            if self.name in ("coherence", "friction"):
+            if self.name in ("coherence", "user_frustration"):
                 evidence = tuple(TurnEvidence(i, -1.0) for i in bad)
                 yield Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
                 continue
@@ -91,7 +91,7 @@ def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
     share = 0.75  # of the breakdowns score low
     assert seen.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
     assert (seen.metric, seen.signature) == ("relevance", "relevance:1|mode:fast|on:dbdc3")
-    assert figure_of(rows, "friction", "AUC").value == pytest.approx(seen.value)
+    assert figure_of(rows, "user_frustration", "AUC").value == pytest.approx(seen.value)
     assert figure_of(rows, "relevance", "spearman within chatbots").value > 0.5
     gap = figure_of(rows, "relevance less position", "difference of AUC")
     position = figure_of(rows, "position", "AUC").value

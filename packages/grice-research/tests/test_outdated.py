@@ -25,7 +25,7 @@ from grice_research.pages import (
 from grice_research.runs import Run, read_runs
 
 DOCS = Path(__file__).parents[3] / "docs"
-SHIPS = Shipped({"relevance": "4", "sense": "1"}, {"encoder": "0123abcd"})
+SHIPS = Shipped({"relevance": "4", "sensibleness": "1"}, {"encoder": "0123abcd"})
 
 
 def figure(row, signature="", **more):
@@ -45,10 +45,10 @@ def run(*figures, **counts):
     [
         ("relevance:4|history:3|model:a@99999999+encoder@0123abcd|on:set@99999999", []),
         ("relevance:3|model:encoder@99999999", [Change("relevance 3", "relevance 4")]),
-        ("relevance:4|mode:fast+sense:2", [Change("sense 2", "sense 1")]),
-        ("sense:1|model:encoder@99999999", [Change("encoder@99999999", "encoder@0123abcd")]),
+        ("relevance:4|mode:fast+sensibleness:2", [Change("sensibleness 2", "sensibleness 1")]),
+        ("sensibleness:1|model:encoder@99999999", [Change("encoder@99999999", "encoder@0123abcd")]),
         ("encoder@99999999|on:x", [Change("encoder@99999999", "encoder@0123abcd")]),
-        ("sense:1|on:encoder@99999999:overall", []),
+        ("sensibleness:1|on:encoder@99999999:overall", []),
         ("dropped:2|mode:fast", [Change("dropped 2", "")]),
         ("released:deam|on:set", []),
         ("", []),
@@ -64,14 +64,15 @@ def test_a_row_without_a_signature_is_as_old_as_the_rows_it_is_of():
         figure("relevance", new), figure("relevance", old, on="other"),
         figure("relevance less length"), figure("relevance less length", on="other"),
         figure("relevance", measure="difference to people", on="other"),
-        figure("sense less length"), figure("sense less length", kind="baseline", on="other"),
+        figure("sensibleness less length"),
+        figure("sensibleness less length", kind="baseline", on="other"),
         figure("length", kind="baseline"), figure("people, mean"),
     )  # fmt: skip
     found = {(each.row, each.on): changed for each, changed in outdated(figures, SHIPS).items()}
     assert found == {
         ("relevance", "other"): (Change("relevance 3", "relevance 4"),),
         ("relevance less length", "other"): (Change("relevance 3", "relevance 4"),),
-        ("sense less length", "set"): (Change(f"sense {UNKNOWN}", "sense 1"),),
+        ("sensibleness less length", "set"): (Change(f"sensibleness {UNKNOWN}", "sensibleness 1"),),
     }
 
 

@@ -12,7 +12,7 @@ TEXT = "I overslept this morning . I missed the bus . My boss was angry with me 
 
 @pytest.fixture(scope="module")
 def models():
-    return ModelLoader(mode="exact", workers=1, cache=None).load("bundle:triplets")
+    return ModelLoader(mode="exact", workers=1, cache=None).load("builtin:triplets")
 
 
 def read(text, models):

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="rank correlations need scipy")
 
-METRICS = ("coherence", "commonsense", "engagement", "relevance", "repetition", "sense")
+METRICS = ("coherence", "commonsense", "engagement", "relevance", "repetition", "sensibleness")
 KERNELS = {"ctranslate2": "AVX2, float32 DNNL, int8 DNNL"}
 
 

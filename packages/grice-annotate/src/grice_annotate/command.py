@@ -67,7 +67,7 @@ def _configure(parser: argparse.ArgumentParser, template: Template) -> None:
     if "relations" in template.options:
         flags.add_list(parser, "--relation", "NAME", "only this relation")
     if "model" in template.options:
-        add_model(parser, "bundle:graphs")
+        add_model(parser, "builtin:graphs")
         flags.add_number(parser, "--tries", "N", "tries of a writer", 3)
     flags.add_number(
         parser, "--check-every", "N", "tasks between two attention checks, 0 for none", 10, type=int

@@ -145,7 +145,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     report = train("engagement", labelled(pairs, labels), models, folder)
     assert report.n == 60
     card = open_folder(folder).card
-    assert card.settings["base"] == "bundle:engagement"
+    assert card.settings["base"] == "builtin:engagement"
     assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
     head = models.load(f"file:{folder}")
     probabilities = head.classify(pairs)
@@ -156,7 +156,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
 
 
 def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
-    head = models.load("bundle:engagement")
+    head = models.load("builtin:engagement")
     [weighed] = head.explain([Pair(("Do you like music?",), "Yes, I play in a small band.")])
     odds = math.log(weighed.value / (1 - weighed.value))
     for part in weighed.parts:

@@ -37,7 +37,7 @@ N = len(relation_names())
 @pytest.fixture(scope="module")
 def classifiers():
     models = ModelLoader(mode="exact", workers=1, cache=None)
-    yield models.load("bundle:graphs")
+    yield models.load("builtin:graphs")
     models.close()
 
 

@@ -24,12 +24,12 @@ def models():
 
 @pytest.fixture(scope="module")
 def context(models):
-    return models.load("bundle:context")
+    return models.load("builtin:context")
 
 
 @pytest.fixture(scope="module")
 def contrast(models):
-    return models.load("bundle:situated")
+    return models.load("builtin:situated")
 
 
 def sample(first, second, *entities, keywords=("a",), places=(0,)):

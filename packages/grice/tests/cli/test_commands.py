@@ -273,7 +273,7 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["score", "{chat}", "-m", "relevnce"], "did you mean 'relevance'"),
         (["score", "{chat}", "--format", "turn"], "did you mean 'turns'"),
         (["score", "{chat}", "--relevance-model", "gpt"], "model reference 'gpt'"),
-        (["score", "{chat}", "--relevance-model", "bundle:x"], "no model 'x' is shipped"),
+        (["score", "{chat}", "--relevance-model", "builtin:x"], "no model 'x' is shipped"),
         (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere\n"),
         (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
         (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),

@@ -72,7 +72,8 @@ def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):
     [("sense-small", False, 1), ("sense-small", True, 0), ("sense-large", False, 0)],
 )
 def test_scores_of_small_models_name_what_large_finds_more(files, capsys, model, quiet, told):
-    score = Score("talk", 3, "sense", 0.2, "ok", None, (), (), f"sense:1|model:{model}@0")
+    signature = f"sensibleness:1|model:{model}@0"
+    score = Score("talk", 3, "sensibleness", 0.2, "ok", None, (), (), signature)
     with open(files[0], "ab") as out:  # noqa: PTH123
         out.write(b"\n" + json_line(score))
     assert main(["review", *files, "--json", *["-q"] * quiet]) == 0

@@ -183,7 +183,7 @@ def test_a_project_sets_nothing_that_reaches_beyond_it(project, tmp_path, capsys
     "options",
     [
         'models = "small"',
-        'relevance-model = "bundle:relevance"',
+        'relevance-model = "builtin:relevance"',
         'relevance-model = "model:large"',
         'relevance-model = "hf:owner/name@0123456789012345678901234567890123456789"',
         'speaker = ["A", "B:"]\nblend = "min:relevance,repetition"\n'

@@ -42,7 +42,7 @@ def clauses(text):
     version="1",
     summary="Are the moods said in the reply good ones?",
     judges="response",
-    models={"store": "bundle:none"},
+    models={"store": "builtin:none"},
     source="Made for this test.",
     example=Example(["Hi", "Hello"], 0, 1),
 )

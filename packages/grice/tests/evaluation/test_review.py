@@ -160,13 +160,13 @@ def test_no_feature_counts_against_a_reply_by_a_high_value():
 
 def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_names():
     complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
-    whole = scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint, reason="other")
+    whole = scored(None, "user_frustration", 0.5, TurnEvidence(3, -1.0), complaint, reason="other")
     first, second = reviewed(scored(1, "relevance", 0.5), RELEVANT, whole).items
     reason = "the user complains in the next turn"
     assert (first.turn, first.flaw, first.reason) == (3, "user objects", reason)
-    assert (first.metric, first.value, first.words) == ("friction", 0.0, ("You said so.",))
+    assert (first.metric, first.value, first.words) == ("user_frustration", 0.0, ("You said so.",))
     assert second.turn == 1
-    assert second.effects["friction"] < 0 < first.effects["friction"]
+    assert second.effects["user_frustration"] < 0 < first.effects["user_frustration"]
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_na
 )
 def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
     heads = [FeatureEvidence("nonsense", nonsense), FeatureEvidence("dull", dull)]
-    (item,) = reviewed(scored(3, "sense", 0.0, *heads, model="sense-small")).items
-    assert (item.metric, item.flaw) == ("sense", flaw)
+    (item,) = reviewed(scored(3, "sensibleness", 0.0, *heads, model="sense-small")).items
+    assert (item.metric, item.flaw) == ("sensibleness", flaw)
 
 
 def test_what_abstained_failed_or_was_not_run_says_nothing():
@@ -194,14 +194,16 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert used.pop("relevance") == 2
     assert set(used.values()) == {0}
     assert "relevance" not in result.missing
-    assert result.missing == ("repetition", "sense", "friction", "likelihood")
+    assert result.missing == ("repetition", "sensibleness", "user_frustration", "likelihood")
     assert result.unused == ()
     assert result.stack.startswith("review-small@")
 
 
 @pytest.mark.parametrize("size", ["small", "medium", "large"])
 def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
-    nonsense = scored(3, "sense", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}")
+    nonsense = scored(
+        3, "sensibleness", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}"
+    )
     result = reviewed(scored(3, "relevance", 0.4), nonsense)
     assert result.stack.startswith(f"review-{size}@")
     assert result.items[0].flaw == "senseless"

@@ -50,8 +50,8 @@ def test_without_a_minimum_nothing_passes_or_fails():
 
 
 def test_a_minimum_of_another_metric_is_refused():
-    with pytest.raises(InputError, match="a minimum of sense, which is not evaluated"):
-        Evaluator("relevance", minimum={"sense": 0.5})
+    with pytest.raises(InputError, match="a minimum of sensibleness, which is not evaluated"):
+        Evaluator("relevance", minimum={"sensibleness": 0.5})
 
 
 def test_messages_of_any_library_are_taken():
@@ -146,13 +146,13 @@ def test_inspect_scores_a_sample(tmp_path, socket_enabled):
     reply.usage = ModelUsage(
         input_tokens=1, output_tokens=1, total_tokens=2
     )  # it would fetch a list
-    task = inspect_ai.Task(dataset=[sample], scorer=module.grice_scorer("relevance,unanswered"))
+    task = inspect_ai.Task(dataset=[sample], scorer=module.grice_scorer("relevance,responsiveness"))
     model = get_model("mockllm/model", custom_outputs=[reply])
     [log] = inspect_ai.eval(task, model=model, log_dir=str(tmp_path), display="none")
     assert log.status == "success", log.error
     value = log.samples[0].scores["grice_scorer"].value
     assert value["relevance"] == Evaluator("relevance").reply(GARDEN)[0].value
-    assert set(value) == {"relevance", "unanswered"}
+    assert set(value) == {"relevance", "responsiveness"}
 
 
 def test_inspect_keeps_what_abstained_out_of_means(monkeypatch):

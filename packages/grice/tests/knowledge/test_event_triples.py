@@ -68,7 +68,7 @@ def extractor_of(folder=FOLDER, tagger=None):
 
 @pytest.fixture(scope="module")
 def shipped():
-    return ModelLoader(mode="exact", workers=1, cache=None).load("bundle:extraction")
+    return ModelLoader(mode="exact", workers=1, cache=None).load("builtin:extraction")
 
 
 @pytest.fixture

@@ -226,5 +226,5 @@ def test_what_was_written_is_kept(tmp_path, shipped):
 
 def test_it_is_opened_by_name_alone():
     models = ModelLoader(mode="exact", workers=1, cache=None)
-    assert isinstance(models.load("bundle:comet"), KnowledgeBase)
+    assert isinstance(models.load("builtin:comet"), KnowledgeBase)
     models.close()

@@ -230,7 +230,7 @@ def test_repeated_sentences_are_not_relevant():
 def test_the_sense_of_a_language_model_can_have_the_weight():
     replies = [response(LATE, WHY), response("I missed the moon.", WHY), response("?!", WHY)]
     good, bad, unread = judge(replies, MISSED, relevance=Flaws(), relevance_weight=0.5)
-    assert good.evidence[-1].name == bad.evidence[-1].name == "sense"
+    assert good.evidence[-1].name == bad.evidence[-1].name == "sensibleness"
     assert good.evidence[-1].value == pytest.approx(1 / (1 + math.exp(-2)))
     assert bad.evidence[-1].value == pytest.approx(1 / (1 + math.exp(2)))
     assert isinstance(unread.evidence[-1], TripleEvidence)
@@ -280,7 +280,7 @@ class Tails:
 def test_the_nearest_of_the_generated_tails_is_the_evidence():
     tired = Triple("PersonX is tired", "xWant", "PersonX wants to sleep")
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        encoder = models.load("bundle:encoder")
+        encoder = models.load("builtin:encoder")
         (near,) = nearest_known([tired], Tails("to eat", "to sleep"), encoder)
         assert near.tail == "to sleep"
         assert near.tail_similarity == pytest.approx(1.0, abs=1e-3)

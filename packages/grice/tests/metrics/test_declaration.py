@@ -75,7 +75,7 @@ def odd_type(responses, *, sizes: list = ()):  # type: ignore[assignment]
     [
         (no_default, {}, "needs a default"),
         (odd_type, {}, "an option is int, float, str"),
-        (judged, {"models": {"encoder": "bundle:encoder"}}, "the function has no such"),
+        (judged, {"models": {"encoder": "builtin:encoder"}}, "the function has no such"),
         (judged, {"neutral": 2.0}, "neutral value 2.0 lies outside"),
         (judged, {"name": "My Metric"}, "lower-case letters"),
     ],
@@ -125,7 +125,7 @@ def test_list_says_what_a_metric_and_its_options_are(capsys):
     page = " ".join(capsys.readouterr().out.split())
     assert "Does this reply answer what was said?" in page
     assert "How many turns before the reply are read. 1 or more." in page
-    assert "--relevance-model (default bundle:relevance): a model" in page
+    assert "--relevance-model (default builtin:relevance): a model" in page
 
 
 def test_every_option_of_every_metric_is_described():

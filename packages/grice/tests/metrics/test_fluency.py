@@ -152,7 +152,7 @@ def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, beg
 @pytest.fixture(scope="module")
 def judge():
     models = ModelLoader(mode="exact", workers=1, cache=None)
-    yield models.load("bundle:relevance")
+    yield models.load("builtin:relevance")
     models.close()
 
 

@@ -84,9 +84,11 @@ def scored(name, reference, models, *talks):
     return [score for scores in Scorer([metric]).score(talks or [TALK]) for score in scores]
 
 
-@pytest.fixture(params=["likelihood", "sense"])
+@pytest.fixture(params=["likelihood", "sensibleness"])
 def asked(request, models):
-    reference = request.getfixturevalue({"likelihood": "causal", "sense": "heads"}[request.param])
+    reference = request.getfixturevalue(
+        {"likelihood": "causal", "sensibleness": "heads"}[request.param]
+    )
     return lambda *talks: scored(request.param, reference, models, *talks)
 
 
@@ -145,7 +147,7 @@ def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
 
 
 def test_every_flaw_is_named_the_likeliest_first(models, heads):
-    for score in scored("sense", heads, models)[1:]:
+    for score in scored("sensibleness", heads, models)[1:]:
         values = [piece.value for piece in score.evidence]
         assert values == sorted(values, reverse=True)
         possible = set(FLAWS[1:]) if score.turn > 1 else {"contradiction"}

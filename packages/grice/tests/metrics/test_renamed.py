@@ -29,5 +29,5 @@ def test_signatures_are_read_with_the_present_names_of_models(tmp_path):
 
 
 def test_a_former_model_is_the_present_one():
-    with pytest.warns(FutureWarning, match="bundle:fit is called bundle:context-relevance now"):
+    with pytest.warns(FutureWarning, match="builtin:fit is called builtin:context-relevance now"):
         assert shipped_model.find("fit") == open_folder("context-relevance")

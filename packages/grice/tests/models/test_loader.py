@@ -63,7 +63,7 @@ def test_the_tables_name_what_is_declared():
 def test_only_the_module_of_the_kind_that_is_opened_is_imported():
     code = (
         "import sys; from grice.models.loader import ModelLoader\n"
-        "ModelLoader(mode='exact', workers=1, cache=None).load('bundle:encoder')\n"
+        "ModelLoader(mode='exact', workers=1, cache=None).load('builtin:encoder')\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -72,9 +72,9 @@ def test_only_the_module_of_the_kind_that_is_opened_is_imported():
 
 
 def test_a_model_is_opened_as_what_is_asked_for(models):
-    assert isinstance(models.load("bundle:encoder", Encoder), Encoder)
-    with pytest.raises(ModelError, match="bundle:encoder: a model of type 'encoder', where a Pair"):
-        models.load("bundle:encoder", PairClassifier)
+    assert isinstance(models.load("builtin:encoder", Encoder), Encoder)
+    with pytest.raises(ModelError, match="builtin:encoder: a model of type 'encoder', where"):
+        models.load("builtin:encoder", PairClassifier)
 
 
 class Tiny(Settings, frozen=True):
@@ -123,7 +123,7 @@ def test_a_model_of_the_package_serves_a_foreign_metric(installed, chat):
         "-m",
         "calm_model",
         "--calm-model-model",
-        "bundle:context-relevance",
+        "builtin:context-relevance",
     ]
     assert main([*words, "--no-cache"]) == 0
 
@@ -139,7 +139,7 @@ def test_an_unknown_scheme_names_those_there_are(installed, chat, capsys):
     words = ["score", str(chat), "-m", "relevance", "--relevance-model", "shuot:0.5"]
     assert main([*words, "--no-cache"]) == 2
     error = " ".join(capsys.readouterr().err.split())
-    assert "write bundle:NAME" in error
+    assert "write builtin:NAME" in error
     assert "file:PATH" in error
     assert "shout:PLACE" in error
 

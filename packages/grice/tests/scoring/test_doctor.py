@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.models.folder import shipped_models
 from grice.scoring import doctor
 
-METRICS = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sense"]
+METRICS = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sensibleness"]
 PLUGIN = """
 from grice import Judgement
 from grice.metrics import Example, metric

@@ -80,7 +80,7 @@ def references(tmp_path_factory):
     """A model of every kind, by reference."""
     folder = tmp_path_factory.mktemp("kinds")
     kinds = {
-        f"bundle:{name}": open_folder(name).card.kind
+        f"builtin:{name}": open_folder(name).card.kind
         for name, place in shipped_models().items()
         if "grice_models" in place.parts
     }
@@ -116,24 +116,24 @@ def test_every_model_option_takes_models_of_its_kind_and_no_other(name, option, 
 
 def test_the_refusal_says_what_is_needed(models):
     message = (
-        "--relevance-model bundle:engagement: a model of engagement, where one of relevance is "
-        "needed, such as bundle:relevance"
+        "--relevance-model builtin:engagement: a model of engagement, where one of relevance is "
+        "needed, such as builtin:relevance"
     )
     with pytest.raises(ModelError, match=message):
-        load_metric(METRICS["relevance"], models, {"model": "bundle:engagement"})
+        load_metric(METRICS["relevance"], models, {"model": "builtin:engagement"})
 
 
 def test_a_metric_that_names_what_it_accepts_takes_that(models):
     @metric("either", version="1", summary="?", judges="response", source="-",
-            example=Example(["a", "b"], 0.0, 1.0), models={"model": "bundle:relevance"},
+            example=Example(["a", "b"], 0.0, 1.0), models={"model": "builtin:relevance"},
             accepts={"model": ("engagement",)})  # fmt: skip
     def either(responses, *, model):
         return [Judgement(0.5) for _ in responses]
 
-    load_metric(either, models, {"model": "bundle:engagement"})
+    load_metric(either, models, {"model": "builtin:engagement"})
     load_metric(either, models, {})
     with pytest.raises(ModelError, match="one of engagement is needed"):
-        load_metric(either, models, {"model": "bundle:context-relevance"})
+        load_metric(either, models, {"model": "builtin:context-relevance"})
 
 
 def test_a_declaration_accepts_only_for_its_models():
@@ -147,16 +147,16 @@ INNER = [
     ("engagement", 'encoder = "encoder"', 'encoder = "engagement"', "depends on itself|engagement"),
     ("engagement", 'encoder = "encoder"', 'encoder = "atomic"', "sentence vectors is needed"),
     ("extraction", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
-    ("relevance", "bundle:dialogue", "bundle:atomic", "likelihood is needed"),
-    ("context-relevance", "bundle:relevance", "bundle:engagement", "relevance is needed"),
-    ("context-relevance", 'base = "bundle:relevance"', "base = 7", "model reference '7'"),
+    ("relevance", "builtin:dialogue", "builtin:atomic", "likelihood is needed"),
+    ("context-relevance", "builtin:relevance", "builtin:engagement", "relevance is needed"),
+    ("context-relevance", 'base = "builtin:relevance"', "base = 7", "model reference '7'"),
     (
         "context-relevance",
-        'base = "bundle:relevance"',
+        'base = "builtin:relevance"',
         "parts = []",
         "does not hold what a model of type",
     ),
-    ("engagement", "[settings]", '[settings]\nbase = "bundle:atomic"', "run grice train again"),
+    ("engagement", "[settings]", '[settings]\nbase = "builtin:atomic"', "run grice train again"),
     ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
     ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "a model of type 'reply-tail'"),
     ("coherence", "decay = 0.6", 'decay = "fast"', "settings.decay"),
@@ -173,8 +173,8 @@ def test_a_card_that_contradicts_itself_is_refused(tmp_path, models, name, old, 
 
 
 def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
-    digest = models.folder("bundle:atomic").digest
-    stated = f'[settings]\nbase = "bundle:atomic"\nbase_digest = "{digest}"'
+    digest = models.folder("builtin:atomic").digest
+    stated = f'[settings]\nbase = "builtin:atomic"\nbase_digest = "{digest}"'
     changed = remade(
         shipped_models()["engagement"], tmp_path / "m",
         lambda card: card.replace("[settings]", stated),
@@ -195,7 +195,7 @@ def write_card(folder, settings, kind="fluent-pair-head"):
 def test_cards_in_a_circle_are_refused(tmp_path, models):
     first, second = tmp_path / "one", tmp_path / "two"
     write_card(first, f'parts = ["file:{second}"]')
-    reference = write_card(second, f'parts = ["file:{first}", "bundle:atomic"]')
+    reference = write_card(second, f'parts = ["file:{first}", "builtin:atomic"]')
     with pytest.raises(ModelFolderError, match=r"depends on itself: .*one"):
         models.load(reference)
     with pytest.raises(ModelFolderError, match="depends on itself"):
@@ -203,12 +203,12 @@ def test_cards_in_a_circle_are_refused(tmp_path, models):
 
 
 def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
-    below = "bundle:atomic"
+    below = "builtin:atomic"
     for i in range(9):
         below = write_card(tmp_path / f"chain{i}", f'parts = ["{below}"]')
     with pytest.raises(ModelFolderError, match="depend on each other 8 deep"):
         models.load(below)
-    below = "bundle:atomic"
+    below = "builtin:atomic"
     for i in range(7):
         below = write_card(tmp_path / f"tree{i}", f'parts = ["{below}", "{below}"]')
     with pytest.raises(ModelFolderError, match="depends on more than 64 models"):

@@ -144,10 +144,10 @@ def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("-m", "log_length,sense"), True),
+        (("-m", "log_length,sensibleness"), True),
         (("-m", "log_length"), False),
-        (("-m", "log_length,sense", "-q"), False),
-        (("-m", "log_length,sense", "--models", "short"), False),
+        (("-m", "log_length,sensibleness", "-q"), False),
+        (("-m", "log_length,sensibleness", "--models", "short"), False),
     ],
     ids=["another model", "same scores", "quiet", "another preset"],
 )

@@ -36,9 +36,9 @@ BY_DEFAULT = "review-small, default metrics"
 """The order of review of a run that names neither metrics nor a preset."""
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
 """Metrics of one quality of a reply or a conversation, whether they run by default or not."""
-DETECTORS = ("contradiction", "repetition", "unanswered", "friction", "sense")
+DETECTORS = ("contradiction", "repetition", "responsiveness", "user_frustration", "sensibleness")
 """Metrics of one kind of flaw."""
-FETCHED = ("likelihood", "sense (medium)", "sense (large)")
+FETCHED = ("likelihood", "sensibleness (medium)", "sensibleness (large)")
 """Metrics whose model does not ship; of another preset than medium where it is named."""
 
 
@@ -159,7 +159,7 @@ def turn_values(
 
 def own_turn_cosines(context: BenchContext, talks: Sequence[Conversation]) -> Iterator[float]:
     """Yield each target's largest cosine with earlier turns of its speaker; 0 without any."""
-    encoder = cast("Encoder", context.models().load("bundle:encoder"))
+    encoder = cast("Encoder", context.models().load("builtin:encoder"))
     for talk in talks:
         vectors = encoder.encode([turn.text for turn in talk.turns])
         for target in talk.targets or ():

@@ -51,7 +51,7 @@ TRAINING = "atomic/atomic2020_sample.tsv.gz"
 SOURCE = "github.com/allenai/comet-atomic-2020, system_eval/BART (CC BY)"
 K = 9
 """Tails per query: as many beams as were released."""
-GENERATED, STORED = "bundle:comet", "bundle:atomic"
+GENERATED, STORED = "builtin:comet", "builtin:atomic"
 PARTS = {"23 relations": "", "12 relations": ", ACCENT's 12 relations"}
 NONE = "none"
 

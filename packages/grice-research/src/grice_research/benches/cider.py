@@ -50,7 +50,7 @@ PAPER = (
     "Ghosal et al., CIDER: Commonsense Inference for Dialogue Explanation and Reasoning, "
     "SIGDIAL 2021"
 )
-MODEL = "bundle:triplets"
+MODEL = "builtin:triplets"
 FOLDS = (1, 2, 3, 4, 5)
 
 PRINTED = {

@@ -48,7 +48,7 @@ PAPER = (
     "Dialogue Systems, Findings of ACL 2023"
 )
 
-MODEL = "bundle:extraction"
+MODEL = "builtin:extraction"
 PRINTED = {
     "precision": "precision",
     "recall": "recall",

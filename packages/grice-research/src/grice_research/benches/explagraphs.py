@@ -34,7 +34,7 @@ PAPER = (
     "Saha et al., ExplaGraphs: An Explanation Graph Generation Task for Structured Commonsense "
     "Reasoning, EMNLP 2021"
 )
-MODEL = "bundle:graphs"
+MODEL = "builtin:graphs"
 RELEASED = ("pred_maxmargin_dev", "pred_codex_dev")
 NODES_ONLY = "pred_structured_nodes_dev"
 MEASURES = {

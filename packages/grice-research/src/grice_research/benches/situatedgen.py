@@ -180,13 +180,13 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figur
     folder = context.folder / "situatedgen"
     models = context.models()
     try:
-        context_models = cast("ContextModels", models.load("bundle:context"))
-        contrast = cast("ContrastModels", models.load("bundle:situated"))
+        context_models = cast("ContextModels", models.load("builtin:context"))
+        contrast = cast("ContrastModels", models.load("builtin:situated"))
     except ModelFolderError as error:
         raise InputError(str(error)) from error
     known = entities_in(folder)
     samples = [with_entities(sample, known) for sample in samples]
-    fingerprint = models.fingerprint("bundle:situated")
+    fingerprint = models.fingerprint("builtin:situated")
     written: dict[str, tuple[Kind, list[str]]] = {
         "reference": ("ours", [sample.reference for sample in samples]),
         "halved keywords": ("baseline", [halved(sample.keywords) for sample in samples]),
@@ -204,7 +204,7 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figur
     for name, (kind, texts) in written.items():
         yield from _system(name, kind, samples, texts, contrast.judge, fingerprint)
     yield from _swaps(samples, contrast.judge, fingerprint)
-    yield from _steps(folder, context_models, models.fingerprint("bundle:context"))
+    yield from _steps(folder, context_models, models.fingerprint("builtin:context"))
 
 
 def _system(

@@ -191,7 +191,7 @@ def train(
 ) -> Report:
     """Adapt a shipped model to labelled replies and write it as a model folder."""
     check_folder(directory)  # not after minutes of training
-    reference = f"bundle:{name}"
+    reference = f"builtin:{name}"
     folder = models.folder(reference)
     base = models.load(reference, PairClassifier)
     settings: dict[str, CardValue] = {"base": reference, "base_digest": folder.digest}
@@ -230,7 +230,7 @@ def _adapted(
     settings: dict[str, CardValue],
     seed: int,
 ) -> Report:
-    encoder = models.load(f"bundle:{kind.encoder}", Encoder)
+    encoder = models.load(f"builtin:{kind.encoder}", Encoder)
     adapted = adapt(data, encoder, base, seed=seed)
     facts = {
         "name": folder.resolve().name,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = "find explicit and implicit commonsense links within a conversation"
 
-MODEL = "bundle:triplets"
+MODEL = "builtin:triplets"
 ACTIONS = ("stats",)
 
 

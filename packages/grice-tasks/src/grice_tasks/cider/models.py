@@ -154,7 +154,7 @@ class TripletSettings(Settings, frozen=True):
 
     level: float
     levels: tuple[float, ...]
-    events: str = "bundle:events"  # the tagger whose events are linked
+    events: str = "builtin:events"  # the tagger whose events are linked
 
 
 @model_type("triplet-heads", task="links", protocol=TripletModels, settings=TripletSettings)

@@ -45,7 +45,7 @@ def _read(path: Path) -> list[Dialogue]:
 
 
 def _models(models: ModelLoader) -> TripletModels:
-    return models.load("bundle:triplets", TripletModels)
+    return models.load("builtin:triplets", TripletModels)
 
 
 def _predict(models: TripletModels, dialogues: Sequence[Dialogue]) -> list[list[PlacedLink]]:

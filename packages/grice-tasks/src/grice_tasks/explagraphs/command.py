@@ -107,7 +107,7 @@ def opened_classifiers() -> Iterator[GraphClassifiers]:
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
 
     with opened_models() as models:
-        yield models.load("bundle:graphs", GraphClassifiers)
+        yield models.load("builtin:graphs", GraphClassifiers)
 
 
 def _run_score(arguments: argparse.Namespace) -> int:
@@ -184,7 +184,7 @@ def _rows_view(rows: Sequence[Row], options: ScoreOptions) -> View:
 
 HELP = "check, score, draw, count or generate explanation graphs"
 
-MODEL = "bundle:graphs"
+MODEL = "builtin:graphs"
 LEAKS = {
     "majority": "the more frequent one",
     "words": "negations in both texts, even or odd",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _models(models: ModelLoader) -> GraphClassifiers:
-    return models.load("bundle:graphs", GraphClassifiers)
+    return models.load("builtin:graphs", GraphClassifiers)
 
 
 def _predict(models: GraphClassifiers, samples: Sequence[Sample]) -> list[Prediction]:

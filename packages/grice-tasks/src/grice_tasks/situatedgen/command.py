@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grice_tasks.situatedgen.models import KeywordWriter
     from grice_tasks.situatedgen.scores import Row
 
-SHIPPED = "bundle:situated"
+SHIPPED = "builtin:situated"
 
 MEASURES = (
     "match_first",

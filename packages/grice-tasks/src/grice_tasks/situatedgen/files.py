@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class SituatedModels(NamedTuple):
     """Opened models that ship for contrasting sentences."""
 
-    context: ContextModels  # finds places, times and clauses: ``bundle:context``
-    contrast: ContrastModels  # judges pairs and writes them: ``bundle:situated``
-    encoder: Encoder  # compares sentences: ``bundle:encoder``
+    context: ContextModels  # finds places, times and clauses: ``builtin:context``
+    contrast: ContrastModels  # judges pairs and writes them: ``builtin:situated``
+    encoder: Encoder  # compares sentences: ``builtin:encoder``
 
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return two sentences for each list of keywords, by the embedded baseline."""
@@ -48,9 +48,9 @@ class SituatedModels(NamedTuple):
 def open_models(models: ModelLoader) -> SituatedModels:
     """Open what ships for contrasting sentences."""
     return SituatedModels(
-        models.load("bundle:context", ContextModels),
-        models.load("bundle:situated", ContrastModels),
-        models.load("bundle:encoder", Encoder),
+        models.load("builtin:context", ContextModels),
+        models.load("builtin:situated", ContrastModels),
+        models.load("builtin:encoder", Encoder),
     )
 
 

@@ -41,7 +41,7 @@ REFUSED = {
     "cache": "decides where answers of models are read and written",
 }
 """Options that the file of a project may not set, and their effect."""
-SCHEMES = ("model:", "model:", "hf:")
+SCHEMES = ("builtin:", "model:", "hf:")
 """References to installed or fetched models; others may reach an endpoint, or run code."""
 NO_REFERENCES = frozenset({"speaker", "blend"})
 """Options of free text, in which a colon does not mark a reference."""

@@ -21,7 +21,7 @@ from grice.data import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnE
 from grice.detectors import EMPTY, RULES, SYSTEMATIC, certain_flaws
 from grice.errors import InputError, ModelFolderError, RecordError, plural
 from grice.evaluation.scores import by_conversation, joined, read_scores
-from grice.metrics.sense import cause_of
+from grice.metrics.sensibleness import cause_of
 from grice.models.folder import open_folder
 from grice.readers.roles import unspoken
 from grice.scoring.loaded import EMPTY as EMPTY_FLAG

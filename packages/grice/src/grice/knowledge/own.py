@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.knowledge.schema import Schema
     from grice.models.loader import ModelLoader
 
-BASE = "bundle:atomic"
+BASE = "builtin:atomic"
 """The knowledge that triples of your own are merged with."""
 TABLES = (".tsv", ".jsonl")
 """Suffixes of the files that hold triples."""

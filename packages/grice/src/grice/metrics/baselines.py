@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SOURCE = "A trivial baseline."
 baseline = partial(metric, source=SOURCE, neutral=0.0)
 cosine_baseline = partial(
-    baseline, models={"encoder": "bundle:encoder"}, protocols={"encoder": Encoder}, low=-1.0
+    baseline, models={"encoder": "builtin:encoder"}, protocols={"encoder": Encoder}, low=-1.0
 )
 
 

@@ -90,7 +90,7 @@ class DialogueClassifier(Reader, Protocol):
     version="5",
     summary="Does the conversation hang together?",
     judges="conversation",
-    models={"model": "bundle:coherence"},
+    models={"model": "builtin:coherence"},
     protocols={"model": DialogueClassifier},
     source=(
         "After DEAM (Ghazarian et al., ACL 2022): trained on conversations broken on purpose, "

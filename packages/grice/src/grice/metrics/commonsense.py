@@ -23,7 +23,7 @@ from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.sense import FlawModel
+from grice.metrics.sensibleness import FlawModel
 from grice.models.protocols import Pair
 from grice.numeric import sigmoid, unit_cosine
 from grice.text.repetition import novelty
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 NEUTRAL = 0.5
 """Also ACCENT's score of a reply without a triple."""
-CONTEXT_RELEVANCE, SENSE = "context relevance", "sense"
+CONTEXT_RELEVANCE, SENSE = "context relevance", "sensibleness"
 """Names of the evidence on the reply as a whole."""
 NONSENSE = "nonsense"
-"""The flaw that ``sense`` is the absence of."""
+"""The flaw that ``sensibleness`` is the absence of."""
 TURNS = 4
 """Turns before the reply that its relevance is scored by, as many as ACCENT's histories have."""
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
@@ -74,11 +74,11 @@ two tails did no better by more than 0.001, and cost as much again."""
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models={
-        "extractor": "bundle:extraction",
-        "plausibility": "bundle:plausibility",
-        "knowledge": "bundle:atomic",
-        "encoder": "bundle:encoder",
-        "relevance": "bundle:context-relevance",
+        "extractor": "builtin:extraction",
+        "plausibility": "builtin:plausibility",
+        "knowledge": "builtin:atomic",
+        "encoder": "builtin:encoder",
+        "relevance": "builtin:context-relevance",
     },
     accepts={
         "plausibility": ("plausibility of triples", "knowledge"),
@@ -113,7 +113,7 @@ def commonsense(
 
     With ``relevance_weight`` the reply as a whole counts too: the probability that it answers what
     was said before, or that it is no nonsense if the model is one of flaws, such as
-    ``bundle:sense-medium``. Then a reply with one event and no triple is judged by that alone.
+    ``builtin:sense-medium``. Then a reply with one event and no triple is judged by that alone.
 
     When to use it:
         To read which events a reply relates, and to check each relation against what is known.

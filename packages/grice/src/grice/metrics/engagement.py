@@ -77,7 +77,7 @@ class ReplyJudge(Reader, Protocol):
     version="3",
     summary="Would a person want to go on talking after this reply?",
     judges="response",
-    models={"model": "bundle:engagement"},
+    models={"model": "builtin:engagement"},
     source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
     neutral=NEUTRAL,
     example=Example(

@@ -71,7 +71,7 @@ class FluencyReader(Protocol):
     version="2",
     summary="Are the words of this reply in their place?",
     judges="response",
-    models={"model": "bundle:fluency"},
+    models={"model": "builtin:fluency"},
     protocols={"model": FluencyReader},
     source=(
         "A one-sided form of SLOR (Pauls and Klein, 2012; Lau, Clark and Lappin, 2017) by a small "

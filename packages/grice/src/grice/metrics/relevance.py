@@ -66,7 +66,7 @@ SURE = 1e-6
     version="4",
     summary="Does this reply answer what was said?",
     judges="response",
-    models={"model": "bundle:relevance"},
+    models={"model": "builtin:relevance"},
     protocols={"model": PairClassifier},
     source=(
         "After the unreferenced score of RUBER (Tao et al., AAAI 2018) with contextual "

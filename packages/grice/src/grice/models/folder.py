@@ -143,11 +143,11 @@ def open_folder(place: str | Path) -> ModelFolder:
     return ModelFolder(path, card, _digest(card))
 
 
-@reference_scheme("bundle")
+@reference_scheme("builtin")
 def shipped_model(name: str) -> ModelFolder:
-    """Return the folder of ``bundle:NAME``; one by a former name with a warning."""
+    """Return the folder of ``builtin:NAME``; one by a former name with a warning."""
     if name in RENAMED:
-        message = f"bundle:{name} is called bundle:{RENAMED[name]} now"
+        message = f"builtin:{name} is called builtin:{RENAMED[name]} now"
         warnings.warn(message, FutureWarning, stacklevel=2)
     return open_folder(RENAMED.get(name, name))
 
@@ -165,7 +165,9 @@ def read_card(folder: Path) -> Card:
             raise ModelFolderError(f"{folder}: not a model folder, it has no card.toml")
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             raise ModelFolderError(f"{unreadable}no regular file of at most {MOST_BYTES:,} bytes")
-        card = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Card)
+        # Cards written before this version name models of the package bundle:NAME.
+        stated = tomllib.loads(path.read_text("utf-8").replace('"bundle:', '"builtin:'))
+        card = msgspec.convert(stated, Card)
         _digest(card)
     except RecursionError:
         raise ModelFolderError(f"{unreadable}its tables are nested too deeply") from None
@@ -256,4 +258,5 @@ def _digest(card: Card) -> str:
     content = msgspec.json.encode(
         (card.kind, card.encoder, card.files, card.settings), order="sorted"
     )
-    return hashlib.sha256(content).hexdigest()[:8]
+    # Digests in recorded signatures were made when the scheme builtin: was called bundle:.
+    return hashlib.sha256(content.replace(b'"builtin:', b'"bundle:')).hexdigest()[:8]

@@ -55,7 +55,7 @@ MODEL_TYPES = {
     "decomposable-attention": "grice.metrics.contradiction:decomposable_attention",
     "encoder": "grice.models.embedded:encoder",
     "extractor": "grice.knowledge.extraction:extractor",
-    "flaw-heads": "grice.metrics.sense:flaw_heads",
+    "flaw-heads": "grice.metrics.sensibleness:flaw_heads",
     "fluency": "grice.metrics.fluency:fluency_model",
     "fluent-pair-head": "grice.metrics.relevance:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
@@ -78,7 +78,7 @@ MODEL_TYPES = {
 }
 
 SCHEMES = {
-    "bundle": "grice.models.folder:shipped_model",
+    "builtin": "grice.models.folder:shipped_model",
     "file": "grice.knowledge.own:own_model",
     "hf": "grice.models.store:hub_model",
     "model": "grice.models.store:stored_model",
@@ -160,7 +160,7 @@ def reference_scheme(name: str) -> Callable[[Callable[[str], ModelFolder]], Sche
 class ModelLoader:
     """Loads models by reference and keeps them.
 
-    A reference is one string: ``bundle:NAME`` for a model that ships with the package,
+    A reference is one string: ``builtin:NAME`` for a model that ships with the package,
     ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
     by its source, ``file:FOLDER`` for a model folder of your own, ``file:MY.tsv`` for triples of
     your own, ``openai:MODEL@URL`` for one of an endpoint, and those of other packages.
@@ -353,7 +353,7 @@ def find_folder(reference: str) -> ModelFolder:
     if not place or name not in entries:
         further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
         raise ModelError(
-            f"model reference {reference!r}: write bundle:NAME for a model of the package, "
+            f"model reference {reference!r}: write builtin:NAME for a model of the package, "
             "model:NAME for one that was fetched (grice models list), file:PATH for a model folder "
             "or MY.tsv of your own, or openai:MODEL@URL for a model of an endpoint"
             + (f"; installed packages add {', '.join(further)}" if further else "")
@@ -408,7 +408,7 @@ def encoder_reference(card: Card) -> str:
     """Return the reference of the encoder that a card names."""
     if not card.encoder:
         raise ModelFolderError("the card of a head must name the encoder whose vectors it reads")
-    return f"bundle:{card.encoder}"
+    return f"builtin:{card.encoder}"
 
 
 def plugin_problems() -> tuple[str, ...]:

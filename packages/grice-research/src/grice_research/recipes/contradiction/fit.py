@@ -233,7 +233,7 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
     """Read the states of all sentences with the encoder that ships."""
     texts = list(dict.fromkeys(text for row in rows for text in (row.premise, row.hypothesis)))
     models = ModelLoader(mode="fast", workers=threads, cache=None)
-    encoder = models.load("bundle:encoder", CachedEncoder)
+    encoder = models.load("builtin:encoder", CachedEncoder)
     dimensions = len(encoder.encode(texts[:1])[0])
     states = np.zeros((len(texts), MOST, dimensions), np.float16)
     words = np.zeros((len(texts), MOST), np.int64)

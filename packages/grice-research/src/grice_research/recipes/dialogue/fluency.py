@@ -23,7 +23,7 @@ from grice_research.recipes.review.data import fit
 from grice_research.roc import roc_areas
 
 COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"
-BASE = "bundle:dialogue"
+BASE = "builtin:dialogue"
 WRONGLY = 0.05
 """Share of undamaged replies that are below one half."""
 
@@ -39,7 +39,7 @@ def main() -> None:
     ]
     card([], write=given.write)
     models = ModelLoader(mode="fast", workers=1, cache=None)
-    reader = models.load("bundle:fluency", FluencyReader)
+    reader = models.load("builtin:fluency", FluencyReader)
     read = reader.surprises([trial.reply for trial in made])
     models.close()
     nats = np.array([mean_nats(pieces) for pieces in read])

@@ -86,7 +86,7 @@ class Pairs(NamedTuple):
 
 def read(exchanges: Sequence[Exchange]) -> list[Pairs]:
     """Read the pairs of events of each reply with the shipped tagger."""
-    tagger = ModelLoader(mode="exact", workers=1, cache=None).load("bundle:events")
+    tagger = ModelLoader(mode="exact", workers=1, cache=None).load("builtin:events")
     by_reply = []
     for mentions, _ in extraction.mentions_in(exchanges, tagger, KINDS):  # type: ignore[arg-type]
         pairs = candidates(mentions, KINDS)

@@ -48,7 +48,7 @@ CHOSEN = Settings(mix=Mix(other_corpus=0.1, same_conversation=0.1), rated=128)
 
 
 SETTINGS = {"decay": TOWERS.decay}
-PARTS = ["bundle:encoder", "bundle:dialogue"]
+PARTS = ["builtin:encoder", "builtin:dialogue"]
 FACTS = {
     "name": "relevance",
     "kind": "pair-head",

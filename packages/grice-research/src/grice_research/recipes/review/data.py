@@ -58,8 +58,8 @@ def read_marked(data: Path) -> list[Marked]:
     Of ``dbdc3`` the seven tenths that are no validation part. Of ``convai2017`` bots' messages that
     a person rated, in the conversations that relevance has not learned from, without those of the
     published study and without those that stand in ``dbdc3``. Of both only conversations that have
-    no reply from which the heads of ``sense`` learned. Of the pairs written for ``sense`` those
-    that its heads have not learned from. Of written logs those for development.
+    no reply from which the heads of ``sensibleness`` learned. Of the pairs written for it those
+    that they have not learned from. Of written logs those for development.
     """
     evaluated, learned = _evaluated(data), _learned(data)
     people = [*_voted(data), *_rated(data)]
@@ -69,13 +69,13 @@ def read_marked(data: Path) -> list[Marked]:
 
 
 def _learned(data: Path) -> set[tuple[str, str]]:
-    """Return the chatbots' replies that ``sense`` learned from, each with the turn before."""
+    """Return the chatbots' training replies of ``sensibleness``, each with the turn before."""
     readings = (reading for item in chatbot_items(data) for reading in item.readings)
     return {(("", *reading.history)[-1], reading.reply) for reading in readings}
 
 
 def _exchanges(talk: Conversation) -> Iterator[tuple[str, str]]:
-    """Yield each turn of a conversation with the turn before, as the heads of ``sense`` read it."""
+    """Yield each turn with the turn before, in the form that ``sensibleness`` reads."""
     return pairwise(["", *(shortened(turn.text) for turn in talk.turns)])
 
 

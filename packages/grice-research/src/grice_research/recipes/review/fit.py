@@ -41,18 +41,18 @@ from grice_research.roc import review_lifts, roc_areas
 Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
-SENSE = "sense"
+SENSE = "sensibleness"
 FLAWS = {
     "relevance": "irrelevant",
     "repetition": "repeats",
     SENSE: "",
     "likelihood": "senseless",
-    "unanswered": "unanswered",
+    "responsiveness": "unanswered",
     "contradiction": "contradicts",
-    "friction": "user objects",
+    "user_frustration": "user objects",
 }
 """The flaw that a low value of a metric shows; empty if its evidence names it."""
-SHIPPED = ("relevance", "repetition", SENSE, "friction")
+SHIPPED = ("relevance", "repetition", SENSE, "user_frustration")
 WITNESSES = {
     "small": SHIPPED,
     "medium": (*SHIPPED, "likelihood"),
@@ -232,12 +232,12 @@ def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, comm
             "dbdc3, seven tenths of its conversations (MIT)",
             "convai2017, bots' messages rated good or bad, without amt50 and without what stands "
             "in dbdc3, of the conversations that relevance has not learned from (Apache-2.0)",
-            "items written for the metric sense that its heads have not learned from (Apache-2.0)",
+            "items written for sensibleness that its heads have not learned from (Apache-2.0)",
             "logs written for this project, with a key of their flaws (Apache-2.0)",
         ],
         "selection": ["the same, by sources that were left out"],
         "excluded": "texts of 20 letters or more of the sets that it is measured on, and "
-        "conversations with a reply that the heads of sense learned from",
+        "conversations with a reply that the heads of sensibleness learned from",
         "command": command,
     }
     write_card(folder, facts, training, {}, figures, files=(FILE,))
@@ -253,7 +253,7 @@ def main() -> None:
     columns = np.full((len(marked), len(asked)), np.nan)
     pairs = np.array([turn.corpus == PAIRS for turn in marked])
     for place, question in enumerate(asked):
-        # The heads of sense know the hand that wrote the pairs: they count as silent there.
+        # The heads of sensibleness know the hand that wrote the pairs: they count as silent there.
         rows = np.flatnonzero(~pairs) if question.metric == SENSE else np.arange(len(marked))
         turns = [marked[row] for row in rows]
         columns[rows, place] = columns_of(turns, [question], given.models)[:, 0]

@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from grice import Conversation, Turn
 from grice.data import Response
-from grice.metrics.sense import reply_states
+from grice.metrics.sensibleness import reply_states
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
@@ -222,7 +222,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     items = read_items(given.data, chatbots=given.chatbots)
-    models = ModelLoader(mode="fast", workers=given.threads, cache=work_folder("sense"))
+    models = ModelLoader(mode="fast", workers=given.threads, cache=work_folder("sensibleness"))
     reader = models.load(given.base, PassageEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]
     states = states_of(reader, responses)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grice.tables import View
 
 HELP = "search the knowledge base of commonsense"
-SHIPPED = "bundle:atomic"
+SHIPPED = "builtin:atomic"
 
 
 def info(kb: str = SHIPPED) -> Output:

@@ -51,11 +51,11 @@ SUREST = 1e-7
 
 
 @metric(
-    "sense",
+    "sensibleness",
     version="1",
     summary="Does this reply make sense here?",
     judges="response",
-    models={"model": "bundle:sense-small"},
+    models={"model": "builtin:sense-small"},
     accepts={"model": ("flaws",)},
     protocols={"model": FlawModel},
     source=(
@@ -65,7 +65,7 @@ SUREST = 1e-7
     neutral=NEUTRAL,
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
-def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgement]:
+def sensibleness(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgement]:
     """Return the probability that the reply has no flaw a person would point at.
 
     The flaws are contradiction, repetition, a question or turn that is not taken up, nonsense, and

@@ -1,10 +1,10 @@
-"""The metric ``unanswered``: questions and requests that a reply leaves."""
+"""The metric ``responsiveness``: questions and requests that a reply leaves."""
 
 from __future__ import annotations
 
 import pytest
 
-METRIC = "unanswered"
+METRIC = "responsiveness"
 
 
 def test_a_reply_that_leaves_the_question_scores_lower(judged):

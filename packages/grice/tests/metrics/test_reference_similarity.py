@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grice.data import Response, Turn
-from grice.metrics.referenced import referenced
+from grice.metrics.reference_similarity import reference_similarity
 
 
 class Letters:
@@ -23,7 +23,7 @@ class Letters:
 
 def judge(text, *references):
     response = Response("t", 1, text, "B", (Turn("A", "hm"),), (0,), references)
-    [judgement] = referenced.function([response], encoder=Letters())
+    [judgement] = reference_similarity.function([response], encoder=Letters())
     return judgement
 
 

@@ -1,4 +1,4 @@
-"""The metric ``sense`` with a model whose answers are known: which flaw it names, and when none."""
+"""The metric ``sensibleness`` with a stub model: which flaw it names, and when none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grice.data import Response, Turn
-from grice.metrics.sense import MARGIN, sense
+from grice.metrics.sensibleness import MARGIN, sensibleness
 
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
 
@@ -35,7 +35,7 @@ def judged(speakers, **odds):
     history = tuple(Turn(speaker, "We have two dogs.") for speaker in speakers[:-1])
     turn = len(history)
     reply = Response("c", turn, "They are brown.", speakers[-1], history, tuple(range(turn)))
-    (judgement,) = sense.function([reply], model=Known(**odds))
+    (judgement,) = sensibleness.function([reply], model=Known(**odds))
     return judgement
 
 

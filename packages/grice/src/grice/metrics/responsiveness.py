@@ -62,17 +62,17 @@ _FORMS = tuple(
 
 
 @metric(
-    "unanswered",
+    "responsiveness",
     version="2",
     summary="Does this reply answer the question or request before it?",
     judges="response",
-    models={"encoder": "bundle:encoder"},
+    models={"encoder": "builtin:encoder"},
     protocols={"encoder": Encoder},
     source="Our own.",
     neutral=NEUTRAL,
     example=Example(["Where do you work?", "I work at a school in Leeds."], 0.5, 1.0),
 )
-def unanswered(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
+def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
     """Return how well a reply takes up what it was asked, 0 to 1; 1 is an answer.
 
     Questions and requests of the turn before, with or without their mark, are compared with the

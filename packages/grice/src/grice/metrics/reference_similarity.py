@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 @metric(
-    "referenced",
+    "reference_similarity",
     version="2",
     summary="How alike are the reply and the references that people wrote?",
     judges="response",
-    models={"encoder": "bundle:encoder"},
+    models={"encoder": "builtin:encoder"},
     protocols={"encoder": Encoder},
     source=(
         "The referenced score of RUBER (Tao et al., AAAI 2018), with contextual embeddings "
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
         ["Do you like tea?", "I like green tea."], 0.5, 1.0, ["Green tea is my favourite."]
     ),
 )
-def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
+def reference_similarity(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
     """Return the cosine with the nearest reference, over vectors pooled by mean.
 
     A good reply may say something else than every reference, and then scores low. A reply without
     references abstains; on rated replies that have some, this score follows people no less than
-    ``relevance`` does (``grice meta-eval referenced relevance --on dailydialog_gupta``).
+    ``relevance`` does (``grice meta-eval reference_similarity relevance --on dailydialog_gupta``).
     """
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:

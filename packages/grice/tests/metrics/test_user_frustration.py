@@ -1,4 +1,4 @@
-"""The metric ``friction``: at which turns users stumble, by what they say next."""
+"""The metric ``user_frustration``: at which turns users stumble, by what they say next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from grice.data import FeatureEvidence, TurnEvidence
 
-METRIC = "friction"
+METRIC = "user_frustration"
 USER = ("user", "system")
 
 
@@ -57,7 +57,7 @@ def test_the_sign_is_shown_in_whole_words(judged, following, words):
 def test_a_user_who_goes_on_shows_none(judged):
     score = judged("Do you like films?", "Yes, old ones.", "Me too, silent ones best.")
     assert (score.value, score.evidence) == (1.0, ())
-    assert score.reason == "no sign of friction"
+    assert score.reason == "no sign of frustration"
 
 
 def test_only_the_user_is_heard(judged):

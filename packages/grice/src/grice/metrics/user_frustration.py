@@ -61,18 +61,20 @@ _WORD_AFTER = re.compile(r"[^\W_]{1,60}")
 
 
 @metric(
-    "friction",
+    "user_frustration",
     version="2",
     summary="Does the user go on without complaint?",
     judges="conversation",
-    models={"encoder": "bundle:encoder"},
+    models={"encoder": "builtin:encoder"},
     protocols={"encoder": Encoder},
     source="Our own; weights by the breakdowns of DBDC3 (Higashinaka et al., 2017).",
     neutral=NEUTRAL,
     example=Example(["Do you like films?", "Yes, a lot.", "Which one?", "The sea."], 0.5, 1.0),
 )
-def friction(conversations: Sequence[Conversation], *, encoder: Encoder) -> Iterator[Judgement]:
-    """Return how smoothly a conversation goes on, 0 to 1: 1 if no turn of the user shows friction.
+def user_frustration(
+    conversations: Sequence[Conversation], *, encoder: Encoder
+) -> Iterator[Judgement]:
+    """Return 1 if no turn of the user shows frustration, and less for each that does.
 
     The user's next turn judges the turn before it: whether it complains, gives up, asks what was
     meant, or asks once more what was asked before. The value is the mean over the turns that the
@@ -114,7 +116,7 @@ class _Exchange(NamedTuple):
 
 
 class _Sign(NamedTuple):
-    """A sign of friction, its weight and where it stands in the next turn."""
+    """A sign of frustration, its weight and where it stands in the next turn."""
 
     name: str
     weight: float
@@ -146,7 +148,7 @@ def _texts(exchange: _Exchange) -> Iterator[str]:
 
 
 def _sign(exchange: _Exchange, vectors: Mapping[str, Array]) -> _Sign | None:
-    """Return the strongest sign of friction in the next turn."""
+    """Return the strongest sign of frustration in the next turn."""
     for name, pattern in _SIGNS.items():  # the strongest first
         if match := pattern.search(exchange.text):
             return _Sign(name, WEIGHTS[name], match.start(), match.end())
@@ -162,7 +164,7 @@ def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
     signs.sort(key=lambda pair: -pair[1].weight)
     value = 1 - math.fsum(sign.weight for _, sign in signs) / len(judged)
     if not signs:
-        return Judgement(value, "ok", "no sign of friction")
+        return Judgement(value, "ok", "no sign of frustration")
     evidence: list[Evidence] = []
     for exchange, sign in signs[:SHOWN]:
         span = Span(exchange.following, *_visible(exchange.text, sign))
