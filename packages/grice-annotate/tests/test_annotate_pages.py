@@ -112,7 +112,7 @@ def test_a_page_that_lacks_an_answer_comes_back_with_what_was_filled_in(tmp_path
     with studio_of(tmp_path / "s.db", "rating", [file], aspects=aspects) as studio:
         reply = studio.answer("ann", aspect0=4)
         assert reply.status == 422
-        assert "choose 1 to 5 for sense" in reply.text
+        assert "choose 1 to 5 for sensibleness" in reply.text
         assert re.search(r'id="aspect0-4"[^>]*checked', reply.text)
 
 

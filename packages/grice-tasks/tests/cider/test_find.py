@@ -237,5 +237,5 @@ def test_the_command_writes_lines_and_a_page(tmp_path, capsys):
     assert "<tr data-link=" in page.read_text()
     assert main([*words, "--relation", "Cause"]) == 2
     assert "did you mean 'Causes'" in capsys.readouterr().err
-    assert main([*words, "--model", "bundle:extraction"]) == 2
+    assert main([*words, "--model", "builtin:extraction"]) == 2
     assert "finds no links" in " ".join(capsys.readouterr().err.split())

@@ -29,7 +29,7 @@ KNOWLEDGE = {"knowledge", "own-triples", "generative-knowledge"}
 ACCEPTED = {
     **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
     "likelihood model": {"causal-lm"},
-    "sense model": {"flaw-heads"},
+    "sensibleness model": {"flaw-heads"},
     "contradiction model": {"decomposable-attention"},
     "fluency model": {"fluency"},
     "extractor": {"extractor"},

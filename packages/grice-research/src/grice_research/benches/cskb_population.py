@@ -74,7 +74,7 @@ GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React"
 """Relations that say nothing of who wants or feels, and what they are judged as."""
 
 
-HEADS, ENCODER, STORE = "bundle:plausibility", "bundle:encoder", "bundle:atomic"
+HEADS, ENCODER, STORE = "builtin:plausibility", "builtin:encoder", "builtin:atomic"
 MODELS_OF: dict[str, tuple[str, ...]] = {
     "compatibility": (HEADS, STORE, ENCODER),
     "cosine_head_tail": (ENCODER,),
