@@ -1,8 +1,7 @@
-"""The nouns of grice, and nothing else.
+"""Records: conversations, scores, findings and their evidence.
 
-Records are frozen and compare by value. ``msgspec`` turns them into JSON and back
-(:func:`to_json`). Text is kept exactly as it came; every position is a character offset
-into that text.
+Records are frozen and compare by value; ``msgspec`` turns them into JSON and back. Texts are kept
+exactly as they came, and every position is a character offset into such a text.
 """
 
 from __future__ import annotations
@@ -26,12 +25,10 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One utterance of one speaker.
 
     Attributes:
-        speaker: Who speaks, free text.
-        text: What was said, exactly as it came.
         role: The role a chat log states (``user``, ``assistant``, ``system``, …), if any.
-        time: When it was said, as the source wrote it, if stated.
-        references: Other replies that people would accept in this place.
-        meta: Fields of the source that grice does not know, carried through.
+        time: Time as the source wrote it, if stated.
+        references: Other acceptable replies in this place.
+        meta: Other fields of the source.
     """
 
     speaker: str
@@ -43,13 +40,12 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Turns in order, of two or more speakers.
+    """Turns in order.
 
     Attributes:
-        id: Name of the conversation, unique within one input.
-        turns: The utterances in the order they were said.
+        id: Name, unique within one input.
         targets: Indices of the turns to judge; None means every turn.
-        meta: Fields of the source that grice does not know, carried to the output.
+        meta: Other fields of the source, carried to the output.
     """
 
     id: str
@@ -64,12 +60,10 @@ class Response(msgspec.Struct, frozen=True):
     Attributes:
         conversation: Id of the conversation.
         turn: Index of the judged turn in the conversation.
-        text: Text of the judged turn; spans of evidence are offsets into it.
-        speaker: Speaker of the judged turn.
-        history: The turns said before it, oldest first.
+        history: The turns before it, oldest first.
         positions: Index in the conversation of each turn of ``history``.
-        references: Other replies that people would accept.
-        knowledge: What its speaker was given to say it from.
+        references: Other acceptable replies.
+        knowledge: Texts that its speaker was given as a source.
     """
 
     conversation: str
@@ -83,7 +77,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A stretch of a turn: ``turns[turn].text[start:end]``."""
+    """A part of a turn: ``turns[turn].text[start:end]``."""
 
     turn: int
     start: int
@@ -94,12 +88,8 @@ class Triple(msgspec.Struct, frozen=True, omit_defaults=True):
     """A head, a relation and a tail, such as (PersonX is tired, xWant, to sleep).
 
     Attributes:
-        head: Head event or concept.
-        relation: Name of the relation in its schema.
-        tail: Tail event or concept.
-        head_span: Where the head was said, if it was read from a conversation.
-        tail_span: Where the tail was said.
-        source: Where the triple comes from, such as ``atomic2020``; empty if read from text.
+        head_span, tail_span: Their places in the conversation, if read from one.
+        source: Origin of the triple, such as ``atomic2020``; empty if read from text.
     """
 
     head: str
@@ -111,14 +101,11 @@ class Triple(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KnownTail(msgspec.Struct, frozen=True):
-    """A tail that a knowledge base holds, and how close it is to the tail that was said.
+    """The nearest triple of a knowledge base to one that was read.
 
     Attributes:
-        head: The known head, the nearest one to the head that was said.
-        tail: The known tail.
-        head_similarity: Cosine of the two heads, -1 to 1.
-        tail_similarity: Cosine of the two tails, -1 to 1.
-        source: Where the knowledge comes from, such as ``atomic2020``.
+        head_similarity, tail_similarity: Cosines with what was read, -1 to 1.
+        source: Origin of the knowledge, such as ``atomic2020``.
     """
 
     head: str
@@ -131,11 +118,10 @@ class KnownTail(msgspec.Struct, frozen=True):
 class TripleEvidence(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="triple", tag_field="kind"
 ):
-    """A commonsense triple read from the text, and what is known about it.
+    """A commonsense triple read from the text, and its match in the knowledge base.
 
     Attributes:
-        triple: The triple with its spans.
-        plausibility: How sensible the triple is, 0 to 1.
+        plausibility: Plausibility of the triple, 0 to 1.
         known: The best matching tail of the knowledge base; None if none is near.
     """
 
@@ -162,10 +148,8 @@ class FeatureEvidence(
     """A named quantity that went into the score.
 
     Attributes:
-        name: What was measured, readable.
-        value: The measured value.
-        effect: How far it moved the score, if known.
-        span: The text it was measured on, if it is a stretch of a turn.
+        effect: Its contribution to the score, if known.
+        span: The text it was measured on, if it is a part of a turn.
     """
 
     name: str
@@ -183,11 +167,9 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         value: The score; None if it failed.
-        status: ``ok``, ``abstained`` or ``failed``.
-        reason: Why it abstained or failed, or the shortest reason for the value. Of a conversation,
-            ``{turn}`` in it stands for the turn of the first piece of evidence.
+        reason: The reason for an abstention, a failure or the value, in a few words. Of a
+            conversation, ``{turn}`` in it stands for the turn of the first piece of evidence.
         flags: Facts about the computation, such as ``truncated``.
-        evidence: What the value rests on.
     """
 
     value: float | None
@@ -203,14 +185,11 @@ class Score(msgspec.Struct, frozen=True):
     Attributes:
         conversation: Id of the conversation.
         turn: Index of the judged turn; None for a score of the whole conversation.
-        metric: Name of the metric.
         value: The score, 0 to 1 with 1 best unless the metric's card says otherwise;
             the metric's neutral value if it abstained; None if it failed.
-        status: ``ok``, ``abstained`` or ``failed``.
-        reason: Why it abstained or failed, or the shortest reason for the value.
+        reason: The reason for an abstention, a failure or the value, in a few words.
         flags: Facts about the computation, such as ``truncated``.
-        evidence: What the value rests on.
-        signature: What exactly was computed; numbers compare only if it agrees.
+        signature: Version, options and models; scores compare only if it agrees.
         meta: Extra fields of the conversation's record.
     """
 
@@ -227,12 +206,7 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class Signature(NamedTuple):
-    """Everything that decides the values of a metric; scores store its string form.
-
-    Attributes:
-        metric: Name of the metric.
-        version: Its version.
-        settings: Options, models and mode, by name.
+    """Name, version and settings of a metric; scores store the string form.
 
     >>> str(Signature("relevance", "2", (("history", "4"), ("mode", "fast"))))
     'relevance:2|history:4|mode:fast'
@@ -244,8 +218,8 @@ class Signature(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Return the signature of a string; a part in brackets is not divided."""
-        parts = (part.partition(":") for part in _BETWEEN_PARTS.split(text))
+        """Parse a signature; a part in brackets is not divided."""
+        parts = (part.partition(":") for part in re.split(r"\|(?![^\[]*\])", text))
         (metric, version), *settings = ((name, value) for name, _, value in parts)
         return cls(metric, version, tuple(settings))
 
@@ -259,10 +233,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         rule: Code of the rule, such as ``cut-off``.
-        conversation: Id of the conversation.
-        turn: Index of the reply in the conversation.
         message: One line on the cause.
-        spans: The words in question; none where the reply has no words.
     """
 
     rule: str
@@ -272,7 +243,6 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     spans: tuple[Span, ...] = ()
 
 
-_BETWEEN_PARTS = re.compile(r"\|(?![^\[]*\])")
 _STEERING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
 )
@@ -280,10 +250,9 @@ _STEERING = re.compile(
 
 
 def json_line(record: object) -> bytes:
-    """Return anything JSON can hold as one line of it, in UTF-8, without the line end.
+    """Serialise a value to one JSON line (UTF-8, no newline).
 
-    Characters that steer a terminal or reorder what stands there are escaped, as JSON itself asks
-    for the control characters of ASCII: the text they stand in is the same when it is read.
+    Characters that steer a terminal or change the direction of writing are escaped.
     """
     line = msgspec.json.encode(record)
     # Most lines hold none, and finding that out costs next to nothing.
@@ -293,7 +262,7 @@ def json_line(record: object) -> bytes:
 
 
 def to_json(record: object) -> str:
-    """Return anything JSON can hold as one line of it; see :func:`json_line`.
+    """Serialise a value to one JSON line; see :func:`json_line`.
 
     >>> to_json(Turn("A", "Hi"))
     '{"speaker":"A","text":"Hi"}'

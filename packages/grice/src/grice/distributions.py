@@ -18,7 +18,7 @@ PINNED = re.compile(r"(grice(?:-\w+)?)\s*(?:\[[^\]]*\])?\s*\(?==\s*([^\s;,)]+)\)
 
 
 def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
-    """Return what installed distributions offer under a group, by name."""
+    """Return the entry points of a group, by name."""
     return _entry_points(group, tuple(sys.path))
 
 
@@ -46,10 +46,7 @@ def load(entry: metadata.EntryPoint) -> object:
 
 
 def mismatch(distribution: metadata.Distribution) -> str | None:
-    """Return a line for a distribution that needs another version of grice; None if it fits.
-
-    Only requirements of an exact version are compared: pip has checked the others.
-    """
+    """Return a line for a distribution that needs another version of grice; None if it fits."""
     for requirement in distribution.requires or ():
         pinned = PINNED.fullmatch(requirement)
         if not pinned or "extra" in (pinned[3] or ""):
@@ -61,9 +58,11 @@ def mismatch(distribution: metadata.Distribution) -> str | None:
             found = ""
         if found != wanted:
             what = f"{name} {found} is installed" if found else f"{name} is not installed"
+            extra = distribution.name.removeprefix("grice-")
+            package = f"'grice[{extra}]'" if extra in extras().values() else distribution.name
             return (
-                f"{distribution.name} {distribution.version} requires {name}=={wanted}, but "
-                f"{what}: {_install(distribution.name)}"
+                f"{distribution.name} {distribution.version} requires {name}=={wanted}, "
+                f"but {what}: python -m pip install -U {package}"
             )
     return None
 
@@ -71,12 +70,6 @@ def mismatch(distribution: metadata.Distribution) -> str | None:
 def not_installed(command: str) -> str:
     """Return a line that says how to install a command of another distribution."""
     return f"grice {command} is not installed: python -m pip install 'grice[{extras()[command]}]'"
-
-
-def _install(name: str) -> str:
-    ours = name.removeprefix("grice-")
-    what = f"'grice[{ours}]'" if ours in extras().values() else name
-    return f"python -m pip install -U {what}"
 
 
 @cache

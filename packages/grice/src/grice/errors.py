@@ -1,17 +1,15 @@
-"""Every error grice raises on purpose.
+"""Errors that grice raises on purpose.
 
     GriceError                  exit status 2
     ├── InputError              a file, record or argument that cannot be used
     │   └── RecordError         one broken record of a file; the others are still good
-    ├── ModelFolderError             a model folder that is missing, incomplete or changed
+    ├── ModelFolderError        a model folder that is missing, incomplete or changed
     ├── ModelError              a model that cannot be opened or did not answer
     ├── MetricError             a metric that is unknown, badly declared or misused
     ├── StoppedError            a run that must not go on: a limit is reached, an endpoint is down
     └── OutputError             a result that cannot be written
 
-A message says what was found, where, and what to do about it. What it quotes may be anything, a key
-of 30 MB too: a message is cut to :data:`LONGEST` characters, and what it quotes of a record to
-:data:`QUOTED`.
+A message is cut to :data:`LONGEST` characters, and what it quotes of a record to :data:`QUOTED`.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ QUOTED = 500
 
 
 class GriceError(Exception):
-    """The root of all errors that grice raises on purpose."""
+    """Root of all errors that grice raises on purpose."""
 
     def __init__(self, message: object = "") -> None:
         super().__init__(shortened(str(message), LONGEST))
@@ -42,10 +40,10 @@ class RecordError(InputError):
     """One broken record; reading can go on behind it.
 
     Attributes:
-        problem: What is wrong and what was expected, without the place.
-        file: Name of the input as the user gave it, ``<stdin>`` for standard input.
-        line: Line number in the file, counted from 1; None where a format has no lines.
-        field: Path of the offending field, such as ``turns[3].text``; None for the whole record.
+        problem: The problem and what was expected, without the place.
+        file: Name of the input; ``<stdin>`` for standard input.
+        line: Line number in the file, from 1; None if the format has no lines.
+        field: Path of the field, such as ``turns[3].text``; None for the whole record.
     """
 
     def __init__(
@@ -88,7 +86,7 @@ class OutputError(GriceError):
 
 
 def shortened(text: str, most: int = QUOTED) -> str:
-    """Return a text, cut to so many characters where it is longer; the end says how long it was.
+    """Cut a text that is longer than so many characters, and append its length.
 
     >>> shortened("k" * 30_000_000, 30)
     'kkkkk… (30,000,000 characters)'
@@ -100,9 +98,7 @@ def shortened(text: str, most: int = QUOTED) -> str:
 
 
 def excerpt(text: str, most: int) -> str:
-    """Return a text on one line, cut behind a word where it is longer than so many characters.
-
-    Whoever shows one shows how to see the whole.
+    """Put a text on one line and cut it after a word, at most so many characters long.
 
     >>> excerpt("The parcel  was left with your neighbour.", 30)
     'The parcel was left with your…'
@@ -115,11 +111,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def _word_end(text: str, most: int) -> int:
-    """Return the last end of a word that is not behind ``most``.
-
-    In text without blanks, or where a word is longer than half of what may be kept, that is
-    ``most`` itself: an address or a line of Chinese must not vanish.
-    """
+    """Return the last end of a word up to ``most``; ``most`` itself within a very long word."""
     if text[most - 1 : most + 1].strip() != text[most - 1 : most + 1]:
         return len(text[:most].rstrip())
     kept = text[:most].rsplit(maxsplit=1)
@@ -128,13 +120,7 @@ def _word_end(text: str, most: int) -> int:
 
 
 def plural(number: int, singular: str, many: str = "") -> str:
-    """Return a number with its noun, such as ``1 turn``, ``2,000 turns``.
-
-    Args:
-        number: How many.
-        singular: The noun, or the words, behind a 1.
-        many: What stands behind any other number, where that is not ``singular`` with an s.
-    """
+    """Return a number with its noun, such as ``1 turn``, ``2,000 turns``."""
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
@@ -148,9 +134,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def os_reason(error: Exception) -> str:
-    """Return what the system says went wrong, without the number of the error and the file.
-
-    Text that is no UTF-8 is said with what to do about it.
+    """Return the system's message of an error, without its number and the file.
 
     >>> os_reason(FileNotFoundError(2, "No such file or directory", "chat.txt"))
     'No such file or directory'
@@ -164,11 +148,7 @@ def os_reason(error: Exception) -> str:
 
 
 def imported(module: str, whose: str, extra: str) -> Any:  # noqa: ANN401 - any module
-    """Return a module of a package that an extra brings.
-
-    Raises:
-        GriceError: If it is not installed; ``whose`` says what needs it.
-    """
+    """Import a module that an extra brings; the error names the extra and ``whose`` needs it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -179,7 +159,7 @@ def imported(module: str, whose: str, extra: str) -> Any:  # noqa: ANN401 - any 
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Return whether an error says that there was no memory left, here or on a GPU."""
+    """Return whether an error means that memory ran out, here or on a GPU."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
     )

@@ -1,6 +1,6 @@
-"""Cosines, log odds and their inverses, unit vectors: each arithmetic once, for every room.
+"""Arithmetic on vectors that packages share.
 
-Two functions of one formula stand here only where their last bits differ and scores would move.
+Two functions have one formula only where their last bits differ and scores would change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        """Return a name of the module, and keep it."""
+        """Import a name of the module once."""
         value = getattr(import_module(self._name), name)
         setattr(self, name, value)
         return value
@@ -41,11 +41,7 @@ def cosine(first: Array, second: Array) -> float:
 
 
 def dot_cosine(first: Array, second: Array) -> float:
-    """Return the cosine of two unit vectors, -1 to 1, summed in single precision.
-
-    Vectors of half precision are of unit length to three digits only, so that the product may
-    lie beyond. :func:`unit_cosine` differs in the last bits.
-    """
+    """Return the cosine of two unit vectors, -1 to 1, summed in single precision."""
     return max(-1.0, min(1.0, float(first @ second)))
 
 
@@ -72,11 +68,7 @@ def unit_vector(vector: Array) -> Array:
 
 
 def logit(probability: float, margin: float) -> float:
-    """Return the log odds of a probability, held off 0 and 1 by a margin.
-
-    >>> round(logit(1.0, 0.001), 3)
-    6.907
-    """
+    """Return the log odds of a probability, at least a margin from 0 and 1."""
     kept = min(max(probability, margin), 1 - margin)
     return math.log(kept / (1 - kept))
 

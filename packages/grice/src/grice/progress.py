@@ -1,7 +1,6 @@
-"""How far long work has come, told to whoever listens: nobody, unless a command does.
+"""Progress of long work, reported to a watcher that a command may set.
 
-Whoever loops over what takes long wraps it in :func:`track`, and says of what it is how many. One
-that runs within another is not told: the outermost one knows how much there is in all.
+Loops over long work wrap their items in :func:`track`. Only the outermost loop is reported.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ Item = TypeVar("Item")
 
 
 class Watcher(Protocol):
-    """Is told how far work has come."""
+    """Receiver of progress."""
 
     def begin(self, unit: str, total: int | None) -> None:
-        """Learn that work on so many of something begins; None if nobody knows how many."""
+        """Begin work on so many units; None if the number is not known."""
 
     def advance(self, done: int, part: float | None) -> None:
-        """Learn that so many more are done, and which part of all that is, 0 to 1, if asked."""
+        """Add finished units; ``part`` is the finished share, 0 to 1."""
 
     def end(self) -> None:
-        """Learn that the work has ended, finished or not."""
+        """End the work, finished or not."""
 
 
 WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -34,7 +33,7 @@ WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watched(watcher: Watcher | None) -> Iterator[None]:
-    """Tell a watcher of the work in this block; None tells nobody."""
+    """Report the work in this block to a watcher; None reports to nobody."""
     token = WATCHER.set(watcher)
     try:
         yield
@@ -49,7 +48,7 @@ def track(
     size: Callable[[Item], int] = lambda _: 1,
     part: Callable[[], float] | None = None,
 ) -> Iterator[Item]:
-    """Yield items, and tell the watcher of each once it is done with."""
+    """Yield items and report each once it is finished."""
     watcher = WATCHER.get()
     if watcher is None:
         yield from items

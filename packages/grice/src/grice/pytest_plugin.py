@@ -1,11 +1,10 @@
-"""For pytest: score conversations in a test and hold the scores against thresholds.
+"""Pytest plugin: score conversations in a test and compare the scores with thresholds.
 
     def test_the_bot_stays_relevant(grice_score):
         scores = grice_score(conversations, "relevance")
         assert_scores(scores, minimum={"relevance": 0.6}, max_failed=0.0)
 
-Metrics are loaded once per session. The plugin is found by pytest when grice is installed; it
-imports nothing of weight before a test asks for it.
+Metrics are loaded once per session.
 """
 
 from __future__ import annotations
@@ -52,16 +51,16 @@ def assert_scores(
     max_abstained: float | None = None,
     allow_uncertain: bool = False,
 ) -> GateResult:
-    """Fail the test unless the scores hold the thresholds; the rules are those of ``grice gate``.
+    """Fail the test unless the scores pass the checks of ``grice gate``.
 
     Args:
         scores: Scores of conversations with different ids.
-        minimum: Least mean by metric, held against the low end of its 95 % interval.
-        max_share_below: Largest share of items below a value, by metric and value, held against
+        minimum: Least mean by metric, compared with the low end of its 95 % interval.
+        max_share_below: Largest share of items below a value, by metric and value, compared with
             the high end of its interval.
         max_failed: Largest share of failed scores.
         max_abstained: Largest share of abstained scores.
-        allow_uncertain: Let checks pass that are good, but not surely so at this n.
+        allow_uncertain: Accept checks that pass, but not with certainty at this n.
 
     Raises:
         AssertionError: With one line per check, if one of them failed.

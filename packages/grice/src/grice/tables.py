@@ -1,8 +1,4 @@
-"""Results as lines and tables of text, whoever prints them: what a command shows, as data.
-
-A command that computes returns a record; its view is lines and tables made of it, which
-:mod:`grice.cli.output` prints. Loading this module loads nothing else.
-"""
+"""Views of results: lines and tables as data, which :mod:`grice.cli.output` prints."""
 
 from __future__ import annotations
 
@@ -19,13 +15,7 @@ if TYPE_CHECKING:
 
 
 class Lines(NamedTuple):
-    """Lines of text, each cut behind a word where it is too long, if cutting was not forbidden.
-
-    Attributes:
-        style: Colour and weight on a terminal, as rich names them.
-        indent: Blanks before each row of a line.
-        longest: Characters from which on a line is cut: judged text may be of any length.
-    """
+    """Lines of text, cut after a word beyond ``longest`` characters; styles are those of rich."""
 
     lines: Iterable[str]
     style: str = ""
@@ -34,13 +24,11 @@ class Lines(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows under a head.
+    """Rows under titles, if there are any.
 
     Attributes:
-        columns: Titles; none for names with a value each.
-        rows: Cells, as many as there are columns.
-        words: How many columns from the left hold words; the others hold figures.
-        dim: Rows that stand back, by their place.
+        words: Number of columns of words, from the left; the others hold figures.
+        dim: Indices of rows in a fainter colour.
     """
 
     columns: Sequence[str]
@@ -50,19 +38,19 @@ class Table(NamedTuple):
 
 
 def number(value: float | None, form: str = ".3f") -> str:
-    """Return a figure, or a dash where there is none."""
+    """Format a figure; None is a dash."""
     return "–" if value is None else format(value, form)
 
 
 def bounds(estimate: Estimate | None, form: str = ".3f") -> str:
-    """Return an interval as ``low – high``, or a dash where there is none."""
+    """Format an interval as ``low – high``; a dash without one."""
     if estimate is None or estimate.interval is None:
         return "–"
     return " – ".join(format(bound, form) for bound in estimate.interval)
 
 
 def bracketed(estimate: Estimate, form: str = ".3f") -> str:
-    """Return an interval as ``[low, high]``; empty where there is none."""
+    """Format an interval as ``[low, high]``; empty without one."""
     if estimate.interval is None:
         return ""
     low, high = estimate.interval
@@ -70,7 +58,7 @@ def bracketed(estimate: Estimate, form: str = ".3f") -> str:
 
 
 def with_interval(estimate: Estimate, form: str = ".3f", bounds_form: str = "") -> str:
-    """Return a figure with its interval: ``value [low, high]``, or the value alone."""
+    """Format a figure with its interval, if any: ``value [low, high]``."""
     return f"{estimate.value:{form}} {bracketed(estimate, bounds_form or form)}".rstrip()
 
 

@@ -1,11 +1,10 @@
-"""A conversation and its scores as one line of JSON for the page.
+"""Texts of the page: a conversation with its scores as a line of JSON, and snippets of replies.
 
 The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the turn by
-which the conversation is known, and those that are no replies. The conversation is complete, but
-for extra fields that are nested very deeply: they are cut off, and the page says so in their place.
-A score leaves out what stands elsewhere in the page: its conversation, a signature equal to its
-panel's, meta fields equal to the conversation's. Numbers of the evidence keep four significant
-digits, without which they would make half of the file.
+which the conversation is known, and the turns that are no replies. Extra fields that are nested
+very deeply are cut off. A score leaves out its conversation, a signature equal to its panel's and
+meta fields equal to the conversation's. Evidence keeps four significant digits, without which it
+would make half of the file.
 """
 
 from __future__ import annotations
@@ -13,16 +12,18 @@ from __future__ import annotations
 import heapq
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from grice.data import Conversation, Json, Status
 from grice.readers.roles import ASSISTANT, roles_of, unspoken
-from grice.text.markup import plain_text
+from grice.text.markdown import marks
+from grice.text.markup import plain_text, thoughts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grice.data import Evidence, Score
 
@@ -31,9 +32,13 @@ EVIDENCE_LIMIT = 24
 EXACT = 2**53
 """Integers from here on lose digits in a browser, so they are shown as text."""
 DEEPEST = 32
-"""Levels of a nested extra field that the page shows: more are no help, and end in an error."""
+"""Levels of a nested extra field that the page shows; very deep ones are an error in a browser."""
 ABOVE = 8
 """Levels of the line above an extra field, and some to spare."""
+READ = 20_000
+"""Characters of a reply that a snippet is taken from."""
+LEAD = 60
+"""Characters before marked words that are not at the beginning."""
 CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
 
 
@@ -60,7 +65,7 @@ class _ShownConversation(msgspec.Struct, frozen=True, omit_defaults=True):
 def shown_line(
     conversation: Conversation, scores: Sequence[Score], signatures: Mapping[str, str]
 ) -> bytes:
-    """Return the line of one conversation, without line break."""
+    """Return the line of one conversation, without line break; signatures are those of panels."""
     turns = tuple(
         msgspec.structs.replace(turn, meta=_plain(turn.meta)) if turn.meta else turn
         for turn in conversation.turns
@@ -80,10 +85,7 @@ def shown_line(
 
 
 def opening(conversation: Conversation) -> int | None:
-    """Return the index of the first turn that a user said something in, or else anybody.
-
-    A conversation is best known by it; None if nobody says a word.
-    """
+    """Return the index of the first turn with words of a user, or else of anybody."""
     roles = roles_of(conversation.turns)
     silent = unspoken(conversation.turns)
     spoken = [
@@ -137,3 +139,55 @@ def _plain(value: Any, levels: int = DEEPEST, digits: int = 0) -> Any:  # noqa: 
         case int() if abs(value) >= EXACT:
             return str(value)
     return value
+
+
+class Piece(NamedTuple):
+    """A stretch of a snippet, and whether it is marked."""
+
+    text: str
+    marked: bool
+
+
+def snippet(
+    text: str, spans: Iterable[tuple[int, int]], most: int, *, as_written: bool = False
+) -> list[Piece]:
+    """Return at most so many characters of a text, in pieces that are marked or not.
+
+    Thinking and marks of Markdown are left out, and the text is cut between words. Where the
+    first marked words stand far behind, it begins shortly before them.
+
+    >>> snippet("Click on **Forgot password** below.", [(9, 28)], 40)
+    [Piece(text='Click on ', marked=False), Piece(text='Forgot password', marked=True), \
+Piece(text=' below.', marked=False)]
+    """
+    text = text[:READ]
+    marked = bytearray(len(text))
+    for start, end in spans:
+        marked[start:end] = b"\1" * len(marked[start:end])
+    signs = list(text)
+    for start, end in () if as_written else thoughts(text):
+        signs[start:end] = [" "] * (end - start)
+    for start, end in () if as_written else marks(text):
+        signs[start:end] = [""] * (end - start)
+    read = [(sign, bool(mark)) for sign, mark in zip(signs, marked, strict=True) if sign]
+    groups = groupby(read, key=lambda sign: sign[0].isspace())
+    words = [list(word) for is_blank, word in groups if not is_blank]
+    first = next((i for i, word in enumerate(words) if any(mark for _, mark in word)), 0)
+    start = first if sum(len(word) + 1 for word in words[:first]) > most - LEAD else 0
+    room = LEAD
+    while start and room > len(words[start - 1]):
+        start -= 1
+        room -= len(words[start]) + 1
+    shown: list[tuple[str, bool]] = [("…", False)] if start else []
+    for place, word in enumerate(words[start:]):
+        if shown and len(shown) + len(word) + 1 > most:
+            shown.append(("…", False))
+            break
+        if place:
+            # A blank between two marked words is marked with them.
+            shown.append((" ", shown[-1][1] and word[0][1]))
+        shown += word[:most]
+    return [
+        Piece("".join(sign for sign, _ in group), mark)
+        for mark, group in groupby(shown, key=lambda sign: sign[1])
+    ]

@@ -1,7 +1,8 @@
-"""Writes the report while the scores come in."""
+"""The report: one HTML file, written from scores as they come and a template."""
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import math
@@ -9,45 +10,49 @@ import tempfile
 from array import array
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
 import grice
-from grice.errors import InputError, MetricError, RecordError, did_you_mean
+from grice.detectors import in_words
+from grice.errors import InputError, RecordError, excerpt
 from grice.evaluation.review import Reviewer
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
 from grice.metrics.registry import find_metrics
-from grice.report.page import Panel, write_page
-from grice.report.shown import shown_line
-from grice.report.svg import Histogram, bin_edges
+from grice.report.html import asset, environment, head
+from grice.report.shown import EVIDENCE_LIMIT, shown_line, snippet
+from grice.report.svg import Histogram, bin_edges, number
 from grice.scoring.blended import written_column
-from grice.scoring.summary import SummaryBuilder
+from grice.scoring.summary import SummaryBuilder, notes
+from grice.text.markdown import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.data import Conversation, Score
+    from grice.data import Conversation, Json, Score
+    from grice.evaluation.review import FlaggedTurn
+    from grice.report.shown import Piece
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
 
-FIRST = 10
-"""Replies to look at first, which the page opens on."""
+SCRIPTS = ("dom", "markdown", "store", "choice", "evidence", "conversation", "list", "main")
+FIRST, OPEN = 10, 6
+"""Replies to look at first, and those of them that are not folded up."""
+BEFORE, REPLY, ID = 140, 280, 48
+"""Characters of the turn before such a reply, of the reply, and of its conversation's id."""
 KEEP = 20_000
 """Conversations that a page holds; with more a browser no longer opens it with ease."""
 EVERYBODY = ("all",)
-"""The judged speakers of a page made from scores alone, which do not name them."""
+"""Judged speakers of a page made from scores alone, which do not name them."""
 SPEAKERS = 100
 """Speakers that can be chosen by name; others share the number :data:`OTHER`."""
 WHOLE, OTHER = -1, -2
 CHUNK_LINES = 50
 CHUNK_BYTES = 256 * 1024
 """A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""
-
-Cell: TypeAlias = "tuple[int, int, str, float | None]"
-"""A score for the index: number of the metric, place of the speaker among those of the conversation
-or :data:`WHOLE`, status, value if it is ``ok``."""
 
 
 def compress(data: bytes) -> bytes:
@@ -153,11 +158,49 @@ class Index:
         return compress(json.dumps(whole, separators=(",", ":")).encode())
 
 
-class ReportWriter:
-    """Writes one self-contained HTML file with the scores and what they rest on.
+class Panel(NamedTuple):
+    """One metric as the template shows it."""
 
-    Conversations go to nameless temporary files beside ``path`` as they come, or of a device
-    or a pipe where the system keeps such files. In memory stay
+    metric: ScoreColumn
+    totals: MetricSummary
+    histogram: Histogram
+
+    def value(self, value: float) -> str:
+        """Return a value with one digit more than the axis."""
+        return number(value, self.histogram.decimals + 1)
+
+    def bound(self, value: float) -> str:
+        """Return an end of the metric's range."""
+        return number(value, 9).rstrip("0").rstrip(".") if abs(value) < float("inf") else ""
+
+    @property
+    def range(self) -> str:
+        """The metric's range in words."""
+        low, high = map(self.bound, (self.metric.low, self.metric.high))
+        if low and high:
+            return f"{low} to {high}"
+        if low or high:
+            return f"{low} or more" if low else f"{high} or less"
+        return "any number"
+
+    @property
+    def settings(self) -> dict[str, Json]:
+        """The fields that the script of the page needs beside the index."""
+        fields = ("name", "judges", "signature", "neutral")
+        own = {name: getattr(self.metric, name) for name in fields}
+        edges = list(self.histogram.edges)
+        return {**own, "edges": edges, "decimals": self.histogram.decimals}
+
+    @property
+    def noun(self) -> str:
+        """The scored items in words, in the plural."""
+        return "replies" if self.metric.judges == "response" else "conversations"
+
+
+class ReportWriter:
+    """Writes one self-contained HTML file with the scores and their evidence.
+
+    Conversations go to nameless temporary files beside ``path`` as they come. In memory stay
     8 bytes per conversation and metric, and while closing the index of the conversations that
     the page holds. The same input gives the same bytes.
     """
@@ -172,17 +215,10 @@ class ReportWriter:
         command: str = "",
         version: str = grice.__version__,
     ) -> None:
-        self._path = path
-        self._title = title
+        self._path, self._title, self._keep = path, title, keep
+        self._command, self._version = command, version
         self._metrics = tuple(metrics)
-        self._keep = keep
-        self._origin = {"command": command, "version": version}
         self._numbers = {metric.name: i for i, metric in enumerate(self._metrics)}
-        if not self._metrics:
-            raise MetricError("a report needs at least one metric")
-        if len(self._numbers) < len(self._metrics):
-            names = ", ".join(metric.name for metric in self._metrics)
-            raise MetricError(f"two metrics of one report have the same name: {names}")
         self._signatures = {metric.name: metric.signature for metric in self._metrics}
         self._extents = [(math.inf, -math.inf)] * len(self._metrics)
         self._lowest = [array("d") for _ in self._metrics]
@@ -205,14 +241,22 @@ class ReportWriter:
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores; the page keeps the order of the calls."""
-        for score in scores:
-            self._check(score, conversation)
+        self._reviewer.add(conversation, scores)
         speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns))
-        cells: list[Cell] = []
+        self._speakers.update(speakers)
+        self._total += 1
+        for lowest in self._lowest:
+            lowest.append(math.inf)
+        cells = []
         for score in scores:
             turn, value = score.turn, score.value if score.status == "ok" else None
             place = WHOLE if turn is None else speakers.index(conversation.turns[turn].speaker)
-            cells.append((self._numbers[score.metric], place, score.status, value))
+            metric = self._numbers[score.metric]
+            cells.append((metric, place, score.status, value))
+            if value is not None:
+                low, high = self._extents[metric]
+                self._extents[metric] = min(low, value), max(high, value)
+                self._lowest[metric][-1] = min(self._lowest[metric][-1], value)
         row = (conversation.id, len(conversation.turns), speakers, cells)
         try:
             self._conversations.append(shown_line(conversation, scores, self._signatures))
@@ -220,42 +264,11 @@ class ReportWriter:
             self._rows.append(json.dumps(row, separators=(",", ":")).encode())
         except OSError as error:
             raise cannot_write(self._path, error) from error
-        self._reviewer.add(conversation, scores)
-        self._speakers.update(speakers)
-        self._total += 1
-        for lowest in self._lowest:
-            lowest.append(math.inf)
-        for metric, _, _, value in cells:
-            if value is not None:
-                low, high = self._extents[metric]
-                self._extents[metric] = min(low, value), max(high, value)
-                self._lowest[metric][-1] = min(self._lowest[metric][-1], value)
-
-    def _check(self, score: Score, conversation: Conversation) -> None:
-        if score.metric not in self._numbers:
-            hint = did_you_mean(score.metric, self._numbers)
-            raise MetricError(f"the report has no panel for metric {score.metric!r}{hint}")
-        where = f"{score.metric} of conversation {conversation.id!r}"
-        if score.conversation != conversation.id:
-            raise MetricError(f"{where}: the score is of conversation {score.conversation!r}")
-        if score.turn is not None and not 0 <= score.turn < len(conversation.turns):
-            raise MetricError(
-                f"{where}: the score is of turn {score.turn}, there are {len(conversation.turns)}"
-            )
-        if score.status == "ok" and (score.value is None or not math.isfinite(score.value)):
-            raise MetricError(
-                f"{where}, turn {score.turn}: value {score.value} with status 'ok'; a score "
-                f"without a finite value has status 'failed' and a reason"
-            )
 
     def close(self, summary: Summary) -> None:
         """Write the file."""
-        totals = {entry.metric: entry for entry in summary.metrics}
-        for name in self._numbers:
-            if name not in totals:
-                raise MetricError(f"the summary has no entry for metric {name!r}")
         try:
-            self._write(totals, summary)
+            self._write(summary)
         except OSError as error:
             raise cannot_write(self._path, error) from error
         finally:
@@ -266,56 +279,86 @@ class ReportWriter:
         self._conversations.close()
         self._rows.close()
 
-    def _write(self, totals: dict[str, MetricSummary], summary: Summary) -> None:
-        kept = self._kept()
-        histograms = [
-            Histogram(bin_edges((metric.low, metric.high), *extent))
-            for metric, extent in zip(self._metrics, self._extents, strict=True)
-        ]
-        # Counted first, then by name: the order of equals must not hang on the input's order.
-        ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
-        index = Index(histograms, sorted(name for name, _ in ranked[:SPEAKERS]))
-        for place, line in enumerate(self._rows.lines()):
-            index.add(line, keep=kept is None or place in kept)
-        panels = [
-            Panel(metric, totals[metric.name], histogram)
-            for metric, histogram in zip(self._metrics, histograms, strict=True)
-        ]
-        if kept is not None:
+    def _write(self, summary: Summary) -> None:
+        kept = None  # places of the conversations that the page holds, if not all
+        if self._total > self._keep:
+            share = self._keep // len(self._lowest)
+            orders = (np.argsort(lowest, kind="stable") for lowest in self._lowest)
+            kept = {place for order in orders for place in order[:share].tolist()}
             chosen = ChunkSpool(self._folder)
             for place, line in enumerate(self._conversations.lines()):
                 if place in kept:
                     chosen.append(line)
             self._conversations.close()
             self._conversations = chosen
+        totals = {entry.metric: entry for entry in summary.metrics}
+        edges = [
+            bin_edges((metric.low, metric.high), *extent)
+            for metric, extent in zip(self._metrics, self._extents, strict=True)
+        ]
+        panels = [
+            Panel(metric, totals[metric.name], Histogram(own))
+            for metric, own in zip(self._metrics, edges, strict=True)
+        ]
+        # By count, then by name: equal counts must not depend on the order of the input.
+        ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
+        named = sorted(name for name, _ in ranked[:SPEAKERS])
+        index = Index([panel.histogram for panel in panels], named)
+        for place, line in enumerate(self._rows.lines()):
+            index.add(line, keep=kept is None or place in kept)
+        templates = environment()
+        templates.filters |= FILTERS
+        templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
+        parts = (asset(f"{name}.js") for name in SCRIPTS)
+        script = "(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
+        page = templates.get_template("report.html.j2").stream(
+            title=self._title,
+            panels=panels,
+            summary=summary,
+            review=self._reviewer.review(),
+            notes=list(notes(summary)),
+            command=self._command,
+            version=self._version,
+            shown=len(index.ids),
+            open=OPEN,
+            evidence_limit=EVIDENCE_LIMIT,
+            head=head(self._title, style=asset("report.css"), script=script),
+            script=script,
+            settings={
+                "metrics": [panel.settings for panel in panels],
+                "total": self._total,
+                "starts": self._conversations.starts(),
+                "places": None if kept is None else sorted(kept),
+            },
+            index=index.packed(),
+            chunks=self._conversations.chunks(),
+        )
         with writing(self._path) as file:
-            write_page(
-                file,
-                title=self._title,
-                panels=panels,
-                summary=summary,
-                review=self._reviewer.review(),
-                origin=self._origin,
-                shown=len(index.ids),
-                settings={
-                    "metrics": [panel.settings() for panel in panels],
-                    "total": self._total,
-                    "starts": list(self._conversations.starts()),
-                    "places": None if kept is None else [*sorted(kept)],
-                },
-                index=index.packed(),
-                chunks=self._conversations.chunks(),
-            )
+            # A lone surrogate in a title or a command line has no UTF-8 form.
+            page.dump(file, encoding="utf-8", errors="replace")
 
-    def _kept(self) -> set[int] | None:
-        """Return the places of the conversations the page holds; None if it holds all."""
-        if self._total <= self._keep:
-            return None
-        share = self._keep // len(self._lowest)
-        kept: set[int] = set()
-        for lowest in self._lowest:
-            kept.update(np.argsort(lowest, kind="stable")[:share].tolist())
-        return kept
+
+def _address(item: FlaggedTurn) -> str:
+    """Return the fragment that opens a turn, as the script of the page writes it."""
+    name = item.conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "#" + quote(name, safe="!~*'()") + f"/{item.turn}"
+
+
+def _reply(item: FlaggedTurn) -> list[Piece]:
+    """Return a reply with the words that speak against it marked."""
+    own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
+    return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
+
+
+FILTERS = {
+    "base64": lambda data: base64.b64encode(data).decode(),
+    "address": _address,
+    "reply": _reply,
+    "in_words": in_words,
+    "short": lambda name: excerpt(name, ID),
+    "read": lambda text: excerpt(as_read(text), BEFORE),
+}
+"""Filters of the template."""
 
 
 def report_scores(
@@ -328,8 +371,7 @@ def report_scores(
 ) -> Summary:
     """Write the page of a run from its scores and the conversations, and return its summary.
 
-    No model is opened. The scores are read twice, the conversations once, one at a time; memory
-    holds what :class:`grice.report.ReportWriter` does.
+    No model is opened. The scores are read twice, the conversations once, one at a time.
     """
     if scores == "-":
         raise InputError("-: scores are read twice: write them into a file")
