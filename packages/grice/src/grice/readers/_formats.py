@@ -18,7 +18,7 @@ from grice.data import Conversation
 from grice.errors import InputError, RecordError, did_you_mean, excerpt
 from grice.readers._json import closed, confidence, records, samples
 
-FORMER, GROUP = "grice.formats", "grice.readers"
+GROUP = "grice.readers"
 MODULES = ("arrow", "json", "layouts", "responses", "table", "text", "traces")
 """Modules with built-in formats, in their ``FORMATS``."""
 SURE_ENOUGH = 0.3
@@ -84,12 +84,8 @@ def find_formats() -> Formats:
     built_in = (form for module in modules for form in module.FORMATS)
     formats = {form.name: form for form in sorted(built_in, key=lambda form: form.name)}
     problems = []
-    entries = [each for group in (FORMER, GROUP) for each in distributions.entry_points(group)]
-    for entry in sorted(entries, key=lambda entry: entry.name):
+    for entry in sorted(distributions.entry_points(GROUP), key=lambda entry: entry.name):
         title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
-        if entry.group == FORMER:
-            problems.append(f"{title} is left out: offer it as {GROUP}, not as {FORMER}")
-            continue
         try:
             form = distributions.load(entry)
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work

@@ -33,8 +33,6 @@ _UNREADABLE = (EOFError, OSError, zlib.error)
 _OLD_MAC = re.compile(rb"\r[^\r\n]")
 _BINARY = {
     b"\x89PNG\r\n": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
     b"%PDF-": "a PDF document",
     b"PK\x03\x04": "a zip archive or an office document; unpack or export it",
     b"BZh91AY&SY": "compressed with bzip2; unpack it, or pipe it in with: bzcat FILE | …",
@@ -42,7 +40,6 @@ _BINARY = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or pipe it in with: zstdcat FILE | …",
     _GZIP: "compressed twice with gzip; unpack it once",
     b"SQLite format 3\x00": "an SQLite data base; export it as JSON lines or CSV",
-    b"\x7fELF": "a program",
     b"\xff\xfe": "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8",
     b"\xfe\xff": "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8",
 }
@@ -64,6 +61,7 @@ class Input:
         self._closing = ExitStack()
         self._size: int | None = None
         self._descriptor: int | None = None
+        self._error: Exception | None = None  # raised in its place, behind the prefix
         try:
             self._file = self._opened(source)
             self._is_packed = self._file.peek(len(_GZIP)).startswith(_GZIP)
@@ -71,8 +69,9 @@ class Input:
             if self._is_packed:
                 packed = self._closing.enter_context(gzip.GzipFile(fileobj=self._file))
                 self._read1 = packed.read1
-            self._look(peek)
-            self._refuse()
+            self.prefix = self._look(peek).removeprefix(_BOM)
+            if problem := self._refusal():
+                raise InputError(f"{self.name}: {problem}")
         except (OSError, ValueError) as error:
             self.close()
             raise InputError(f"{self.name}: cannot be read: {os_reason(error)}") from None
@@ -93,8 +92,7 @@ class Input:
         self._size = os.fstat(file.fileno()).st_size if file.seekable() else None
         return file
 
-    def _look(self, peek: int) -> None:
-        self._error: Exception | None = None  # raised in its place, behind the prefix
+    def _look(self, peek: int) -> bytes:
         prefix = b""
         # One whole line of a stream that is silent is enough.
         while len(prefix) < peek and not (b"\n" in prefix and self._is_silent()):
@@ -106,7 +104,7 @@ class Input:
             if not data:
                 break
             prefix += data
-        self.prefix = prefix.removeprefix(_BOM)
+        return prefix
 
     def _is_silent(self) -> bool:
         if self._descriptor is None:
@@ -116,19 +114,17 @@ class Input:
         except (OSError, ValueError):  # a platform that can wait for sockets alone
             return False
 
-    def _refuse(self) -> None:
-        prefix = self.prefix
+    def _refusal(self) -> str | None:
+        """Return why there can be no conversations in the input."""
         for magic, found in _BINARY.items():
-            if prefix.startswith(magic):
-                raise InputError(f"{self.name}: this is {found}; conversations are text")
-        if _OLD_MAC.search(prefix) and b"\n" not in prefix and b"\0" not in prefix:
-            raise InputError(
-                f"{self.name}: its lines end in CR alone, as on old Macs; convert them with: "
-                "tr '\\r' '\\n'"
-            )
-        if not prefix:
+            if self.prefix.startswith(magic):
+                return f"this is {found}; conversations are text"
+        if not self.prefix:
             empty = "the file is empty; there is no conversation in it"
-            raise InputError(f"{self.name}: {_broken(self._error) if self._error else empty}")
+            return _broken(self._error) if self._error else empty
+        if _OLD_MAC.search(self.prefix) and b"\n" not in self.prefix and b"\0" not in self.prefix:
+            return r"its lines end in CR alone, as on old Macs; convert them with: tr '\r' '\n'"
+        return None
 
     @property
     def position(self) -> int:

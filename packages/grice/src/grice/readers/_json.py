@@ -191,7 +191,9 @@ def samples(prefix: bytes) -> Sequence[dict[str, Any]]:
 
     A first line longer than the prefix counts with the fields that could be seen.
     """
-    objects = []
+    objects: list[Any] = []
+    if prefix.lstrip().startswith(b"["):  # an array, whatever its lines are
+        return objects
     lines = [line for line in prefix.split(b"\n", 4 * LOOK_AT) if line.strip()]
     for line in lines[:LOOK_AT]:
         try:

@@ -146,25 +146,19 @@ class _Ids:
         return f"{name}#{number}"
 
     def _add(self, key: int) -> bool:
-        if not _insert(self._table, key):
-            return False
+        mask = len(self._table) - 1
+        slot = key & mask
+        while taken := self._table[slot]:
+            if taken == key:
+                return False
+            slot = (slot + 1) & mask
+        self._table[slot] = key
         self._count += 1
-        if 2 * self._count > len(self._table):
-            old, self._table = self._table, array("Q", bytes(16 * len(self._table)))
+        if 2 * self._count > mask:
+            old, self._table, self._count = self._table, array("Q", bytes(16 * mask + 16)), 0
             for each in filter(None, old):
-                _insert(self._table, each)
+                self._add(each)
         return True
-
-
-def _insert(table: array[int], key: int) -> bool:
-    mask = len(table) - 1
-    slot = key & mask
-    while taken := table[slot]:
-        if taken == key:
-            return False
-        slot = (slot + 1) & mask
-    table[slot] = key
-    return True
 
 
 def _hash(name: str) -> int:

@@ -36,6 +36,7 @@ ROWS = 256
 PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
 """First bytes of each; no text begins as a message of a stream does."""
 LONGEST_SCHEMA = 1 << 24
+_UNREADABLE = (ValueError, OverflowError, OSError)
 LOOK_AT = 8
 """Rows that are looked at to see their layout."""
 
@@ -45,14 +46,6 @@ class TableRead(NamedTuple):
 
     row_is: RowIs
     records: Iterator[Found]
-
-
-class _Record(NamedTuple):
-    """A row as a Python object, a null left out; or why it cannot be read."""
-
-    number: int
-    fields: dict[str, Any]
-    problem: str | None = None
 
 
 def check_arrow() -> None:
@@ -152,16 +145,12 @@ def _read_batches(
         return TableRead("conversation", iter(()))
     rows = _rows(chain([first], left), iter(numbers))
     if (form := _layout([first], header, columns)) is not None:
-        lines = (Line(row.number, msgspec.json.encode(row.fields), row.problem) for row in rows)
+        lines = (Line(row.number, _json(header, row), row.problem) for row in rows)
         return TableRead("conversation", form.read(lines, name))
     header.checked(columns, name, "" if columns else "a list of turns or messages, or ")
-    cells = (
-        Row(row.number, [_cell(row.fields.get(column)) for column in header.names], row.problem)
-        for row in rows
-    )
-    return TableRead(
-        "turn" if header.is_grouped else "conversation", read_rows(cells, header, name)
-    )
+    texts = (row._replace(cells=list(map(_cell, row.cells))) for row in rows)
+    row_is: RowIs = "turn" if header.is_grouped else "conversation"
+    return TableRead(row_is, read_rows(texts, header, name))
 
 
 def _layout(
@@ -171,36 +160,40 @@ def _layout(
     if columns or (header.kind == "pair" and header.is_grouped):
         return None
     rows = _rows([batch.slice(0, LOOK_AT) for batch in batches], count(1))
-    prefix = b"\n".join(msgspec.json.encode(row.fields) for row in rows if not row.problem)
+    prefix = b"\n".join(_json(header, row) for row in rows if not row.problem)
     sure, form = best_format(prefix, "json", "table")
     return form if prefix and sure >= 0.5 else None
 
 
-def _rows(batches: Batches, numbers: Iterator[int]) -> Iterator[_Record]:
-    """Yield the rows with their numbers."""
+def _rows(batches: Batches, numbers: Iterator[int]) -> Iterator[Row]:
+    """Yield the rows with their numbers, their cells as Python objects."""
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS):
-            yield from _records(batch.slice(start, ROWS), numbers)
+            part = batch.slice(start, ROWS)
+            try:
+                rows = part.to_pylist()
+            except _UNREADABLE:  # one row spoils the conversion of all: each is tried for itself
+                rows = [_row(part, place) for place in range(part.num_rows)]
+            for row in rows:
+                if isinstance(row, str):
+                    yield Row(next(numbers), [], row)
+                else:
+                    yield Row(next(numbers), list(row.values()))
 
 
-def _records(batch: pyarrow.RecordBatch, numbers: Iterator[int]) -> Iterator[_Record]:
+def _row(batch: pyarrow.RecordBatch, place: int) -> dict[str, Any] | str:
     try:
-        rows = batch.to_pylist()
-    except (ValueError, OverflowError, OSError) as error:
-        if batch.num_rows == 1:
-            problem = f"holds a value that cannot be read: {os_reason(error)}"
-            yield _Record(next(numbers), {}, problem)
-            return
-        # One row spoils the conversion of all: each is tried for itself.
-        for place in range(batch.num_rows):
-            yield from _records(batch.slice(place, 1), numbers)
-        return
-    for row in rows:
-        yield _Record(next(numbers), _filled(row))
+        return dict(batch.slice(place, 1).to_pylist()[0])
+    except _UNREADABLE as error:
+        return f"holds a value that cannot be read: {os_reason(error)}"
+
+
+def _json(header: Header, row: Row) -> bytes:
+    """Return a row as a JSON object, without the nulls that stand where a field is missing."""
+    return msgspec.json.encode(_filled(dict(zip(header.names, row.cells, strict=False))))
 
 
 def _filled(value: Any) -> Any:  # noqa: ANN401 - any value of a table
-    """Return a value without the nulls that Arrow puts where a field is missing."""
     if isinstance(value, dict):
         return {name: _filled(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):

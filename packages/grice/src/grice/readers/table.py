@@ -6,6 +6,7 @@ import csv
 import re
 from collections import deque
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from grice.data import Turn
 from grice.errors import InputError, did_you_mean, excerpt, plural, shortened
 from grice.readers._formats import TABLE_SURE, Format, Found
 from grice.readers._json import FieldError, Line, stem
-from grice.readers.layouts import conversation, turn
+from grice.readers.layouts import turn
 from grice.readers.responses import (
     ANSWERS,
     HISTORY,
@@ -24,6 +25,7 @@ from grice.readers.responses import (
     question_text,
 )
 from grice.readers.roles import ASSISTANT, USER
+from grice.readers.text import Part, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,7 +67,7 @@ MOST_ROWS = 20
 class Row(NamedTuple):
     """The cells of a row, and the line it starts on; or why it cannot be read."""
 
-    line: int
+    number: int
     cells: list[str]
     problem: str | None = None
 
@@ -235,7 +237,7 @@ def read_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]
                 "conversation (columns={'conversation': …} in Python)"
             )
         rows = chain(first, source)
-    return _grouped_rows(rows, header, name)
+    return grouped(rows, name, partial(_part, header=header))
 
 
 def _single_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
@@ -245,49 +247,20 @@ def _single_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Fou
             record = {"meta": {}, **header.record(row)}
             if header.group is not None and row.cells[header.group]:
                 record["id"] = row.cells[header.group]
-            yield build(record, f"{base}:{row.line}")
+            yield build(record, f"{base}:{row.number}")
         except FieldError as bad:
-            yield bad.at(name, row.line)
+            yield bad.at(name, row.number)
 
 
-def _grouped_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
-    base = stem(name)
-    turns: list[Turn] = []
-    group: str | None = None
-    first = 0
-    bad_line: int | None = None  # it may belong to this conversation
-    broken: int | None = None
-
-    def ended() -> Found:
-        if broken is not None:
-            problem = f"line {broken} inside it cannot be read"
-            whole = f"the conversation that begins here is left out: {problem}"
-            return FieldError(None, whole).at(name, first)
-        return conversation({"id": group} if group else {}, turns, f"{base}:{first}")
-
-    for row in rows:
-        try:
-            record = header.record(row)
-        except FieldError as bad:
-            bad_line = row.line
-            yield bad.at(name, row.line)
-            continue
-        cell = (row.cells[header.group] or None) if header.group is not None else None
-        if turns and cell != group:
-            yield ended()
-            turns = []
-        if not turns:
-            group, first, broken = cell, row.line, None
-        elif bad_line is not None:
-            broken = bad_line
-        bad_line = None
-        if header.kind == "pair":
-            if (asked := record.pop("question")).strip():
-                turns.append(Turn(USER, asked, USER, record.get("time")))
-            record |= {"text": record.pop("answer"), "speaker": ASSISTANT, "role": ASSISTANT}
-        turns.append(turn(record, "AB"[len(turns) % 2]))
-    if turns:
-        yield ended()
+def _part(row: Row, header: Header) -> Part:
+    record = header.record(row)
+    group = (row.cells[header.group] or None) if header.group is not None else None
+    asked = []
+    if header.kind == "pair":
+        if (question := record.pop("question")).strip():
+            asked = [Turn(USER, question, USER, record.get("time"))]
+        record |= {"text": record.pop("answer"), "speaker": ASSISTANT, "role": ASSISTANT}
+    return Part(group, lambda before: [*asked, turn(record, "AB"[before % 2])])
 
 
 def _rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:

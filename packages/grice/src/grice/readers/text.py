@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from grice.data import Conversation, Turn
 from grice.errors import RecordError, excerpt
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from grice.data import Json
 
+Item = TypeVar("Item", bound="Numbered")
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}"
 _TIME = rf"(?:{_DATE}(?:,?[ T])[ ]?)?{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
@@ -228,34 +230,78 @@ def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
     return turns, done
 
 
-def _read_parlai(lines: Iterable[Line], name: str) -> Iterator[Found]:
+class Part(NamedTuple):
+    """Turns that a line adds to a conversation.
+
+    Attributes:
+        id: Id of the conversation, if the line states it; another one begins another.
+        turns: Makes the turns, by the number of those before them.
+        ends: Whether the conversation ends with them.
+    """
+
+    id: str | None
+    turns: Callable[[int], list[Turn]]
+    ends: bool = False
+
+
+class Numbered(Protocol):
+    """A line, or a row of a table."""
+
+    @property
+    def number(self) -> int:
+        """The line that it starts on."""
+
+
+def grouped(
+    items: Iterable[Item], name: str, parse: Callable[[Item], Part | None]
+) -> Iterator[Found]:
+    """Yield the conversations of parts that stand together; of one with a broken part its error.
+
+    Between two conversations a broken part harms none of them.
+    """
     turns: list[Turn] = []
+    group: str | None = None
     first = 0
-    broken = False
+    bad: int | None = None  # it may belong to this conversation
+    broken: int | None = None
 
-    def episode() -> Found:
-        if broken:
-            problem = "the episode that begins here is left out: a line of it cannot be read"
-            return RecordError(problem, file=name, line=first)
-        return Conversation(f"{stem(name)}:{first}", tuple(turns))
+    def ended() -> Found:
+        if broken is None:
+            return Conversation(group or f"{stem(name)}:{first}", tuple(turns))
+        problem = f"line {broken} inside it cannot be read"
+        whole = f"the conversation that begins here is left out: {problem}"
+        return RecordError(whole, file=name, line=first)
 
-    for line in lines:
-        if line.is_blank():
-            continue
+    for item in items:
         try:
-            exchange, done = _parlai_turns(line.text())
-        except FieldError as bad:
-            # Between two episodes a bad line harms none of them; inside one it takes a turn away.
-            broken = bool(turns)
-            yield bad.at(name, line.number)
+            part = parse(item)
+        except FieldError as error:
+            bad = item.number
+            yield error.at(name, bad)
             continue
-        first = first if turns else line.number
-        turns += exchange
-        if done:
-            yield episode()
-            turns, broken = [], False
+        if part is None:
+            continue
+        if turns and part.id != group:
+            yield ended()
+            turns = []
+        if not turns:
+            group, first, broken = part.id, item.number, None
+        elif bad is not None:
+            broken = bad
+        bad = None
+        turns += part.turns(len(turns))
+        if part.ends:
+            yield ended()
+            turns = []
     if turns:
-        yield episode()
+        yield ended()
+
+
+def _parlai_part(line: Line) -> Part | None:
+    if line.is_blank():
+        return None
+    turns, ends = _parlai_turns(line.text())
+    return Part(None, lambda _: turns, ends)
 
 
 def _is_parlai(line: bytes) -> bool:
@@ -264,12 +310,8 @@ def _is_parlai(line: bytes) -> bool:
     )
 
 
-def _sniff_dailydialog(prefix: bytes) -> float:
-    return 0.9 * _share(prefix, lambda line: b"__eou__" in line and line.lstrip()[:1] != b"{")
-
-
-def _sniff_parlai(prefix: bytes) -> float:
-    return 0.95 * _share(prefix, _is_parlai)
+def _is_dailydialog(line: bytes) -> bool:
+    return b"__eou__" in line and line.lstrip()[:1] != b"{"
 
 
 FORMATS = (
@@ -277,8 +319,13 @@ FORMATS = (
     Format(
         "dailydialog",
         "DailyDialog: a conversation per line, each turn ended by `__eou__`",
-        _sniff_dailydialog,
+        lambda prefix: 0.9 * _share(prefix, _is_dailydialog),
         _read_dailydialog,
     ),
-    Format("parlai", "ParlAI: `text:…` and `labels:…` with tabs", _sniff_parlai, _read_parlai),
+    Format(
+        "parlai",
+        "ParlAI: `text:…` and `labels:…` with tabs",
+        lambda prefix: 0.95 * _share(prefix, _is_parlai),
+        partial(grouped, parse=_parlai_part),
+    ),
 )

@@ -366,21 +366,15 @@ class Span(msgspec.Struct):
                 return []
             sent, returned = attributes["input.value"], attributes.get("output.value")
             is_model = False
-        if returned is None:
-            problem = "a call without a reply: it failed, or half of the span was lost"
-            raise FieldError(None, problem)
-        try:
-            before = json_of(attributes.get("gen_ai.system_instructions"))
-            history = [*history_of(before or []), *(history_of(sent) if sent else [])]
-            replies = replies_of(returned)
-        except FieldError as bad:
-            raise FieldError(None, bad.problem) from None
+        before = json_of(attributes.get("gen_ai.system_instructions"))
         found = {field: _stated(attributes, at) for field, at in META.items()}
         meta = {field: value for field, value in found.items() if value is not None}
         name = str(_stated(attributes, CONVERSATION) or self.trace)
         # A span of a model says more than the root span around it.
-        rank, time = int(is_model), str(self.time or "")
-        return [Call(name, self.trace, rank, time, meta, history, replies)] if replies else []
+        call = Call(name, self.trace, int(is_model), str(self.time or ""), meta)
+        calls = _with_messages(call, sent or [], returned, ("input", "output"))
+        instructions = turns_in(history_of, before or [], "instructions")
+        return [call._replace(history=[*instructions, *call.history]) for call in calls]
 
 
 def _stated(attributes: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
