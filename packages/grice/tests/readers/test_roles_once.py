@@ -34,7 +34,8 @@ ALLOWED = {
     ("report/exports.py", "system"): "a level of evaluation",
     ("stats/inference.py", "human"): RATINGS,
     ("stats/comparison.py", "human"): RATINGS,
-    ("stats/systems.py", "human"): RATINGS,
+    ("stats/correlations.py", "human"): RATINGS,
+    ("stats/correlations.py", "system"): "a level of evaluation",
 }
 """Modules that compare or list a word for another reason."""
 

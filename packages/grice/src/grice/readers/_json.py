@@ -79,6 +79,14 @@ class Line(NamedTuple):
         return decode(self.data)
 
 
+class Row(NamedTuple):
+    """The cells of a row of a table, and the line it starts on; or why it cannot be read."""
+
+    number: int
+    cells: list[Any]
+    problem: str | None = None
+
+
 def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FieldError:
     return FieldError(
         None,

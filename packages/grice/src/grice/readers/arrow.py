@@ -12,8 +12,8 @@ import msgspec
 
 from grice.errors import InputError, excerpt, os_reason
 from grice.readers._formats import Format, Found, best_format
-from grice.readers._json import FieldError, Line
-from grice.readers.table import Header, Row, check_parts, read_rows
+from grice.readers._json import FieldError, Line, Row
+from grice.readers.table import Header, check_parts, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,12 +8,12 @@ from collections import deque
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from grice.data import Turn
 from grice.errors import InputError, did_you_mean, excerpt, plural, shortened
 from grice.readers._formats import TABLE_SURE, Format, Found
-from grice.readers._json import FieldError, Line, stem
+from grice.readers._json import FieldError, Line, Row, stem
 from grice.readers.layouts import turn
 from grice.readers.responses import (
     ANSWERS,
@@ -62,14 +62,6 @@ _OPTIONAL = frozenset({"speaker", "role", "time"})
 _NAMES = ("context", "response", "conversation_id", "speaker", "text")
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
-
-
-class Row(NamedTuple):
-    """The cells of a row, and the line it starts on; or why it cannot be read."""
-
-    number: int
-    cells: list[str]
-    problem: str | None = None
 
 
 class Header:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grice.data import Conversation, Turn
 from grice.errors import RecordError, excerpt
 from grice.readers._formats import Format, Found
-from grice.readers._json import FieldError, Line, parsed_lines, stem
+from grice.readers._json import FieldError, Line, Row, parsed_lines, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from grice.data import Json
 
-Item = TypeVar("Item", bound="Numbered")
+Item = TypeVar("Item", Line, Row)
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}"
 _TIME = rf"(?:{_DATE}(?:,?[ T])[ ]?)?{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
@@ -242,14 +242,6 @@ class Part(NamedTuple):
     id: str | None
     turns: Callable[[int], list[Turn]]
     ends: bool = False
-
-
-class Numbered(Protocol):
-    """A line, or a row of a table."""
-
-    @property
-    def number(self) -> int:
-        """The line that it starts on."""
 
 
 def grouped(
