@@ -34,7 +34,7 @@ def template(name: str) -> jinja2.Template:
     """Return a template of the folder ``assets``."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grice_tasks", "assets"),
-        autoescape=True,
+        autoescape=jinja2.select_autoescape(["html.j2", "svg.j2"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -7,7 +7,7 @@ import pytest
 
 from grice.models.protocols import TaggedSpan
 from grice_tasks.situatedgen.records import Sample
-from grice_tasks.situatedgen.tagger import Found
+from grice_tasks.situatedgen.tagger import TaggedText
 
 PLACES = ("Spain", "Chile", "China", "Australia", "Texas", "Ohio", "Kenya", "Norway")
 NOUNS = ("July", "winter", "summer", "coffee", "snow", "river", "people", "market")
@@ -20,7 +20,7 @@ class WordTagger:
 
     def find(self, texts):
         return [
-            Found(
+            TaggedText(
                 tuple(
                     TaggedSpan(match.start(), match.end(), "GPE", 1.0)
                     for match in re.finditer("|".join(PLACES), text)

@@ -20,12 +20,10 @@ def value(output, reading="first", keywords=PAPER, places=PLACES):
     return match_keywords(output, keywords, places, reading=reading).value
 
 
-@pytest.mark.parametrize(
-    ("reading", "expected"), [("first", 4 / 6), ("exclusive", 4 / 6), ("naive", 3 / 6)]
-)
-def test_the_papers_example(reading, expected):
+@pytest.mark.parametrize("reading", ["first", "exclusive"])
+def test_the_papers_example(reading):
     output = "July is summer in Australia. July is winter in China."
-    assert value(output, reading) == pytest.approx(expected)
+    assert value(output, reading) == pytest.approx(4 / 6)
 
 
 @pytest.mark.data
@@ -73,38 +71,24 @@ def test_a_perfect_answer_is_worth_one_under_exclusive(items):
 
 
 @given(INPUTS)
-def test_orientation_does_not_matter(items):
-    keywords, places = zip(*items, strict=True)
-    turned = [1 - place for place in places]
-    output = halved(keywords)
-    for reading in READINGS:
-        match = match_keywords(output, keywords, places, reading=reading)
-        other = match_keywords(output, keywords, turned, reading=reading)
-        assert match.value == other.value
-
-
-@given(INPUTS, st.randoms(use_true_random=False))
-def test_the_order_of_keywords_does_not_matter_but_under_first(items, rng):
-    shuffled = rng.sample(items, len(items))
-    output = halved([word for word, _ in items])
-    for reading in ("exclusive", "present", "naive"):
-        first, other = (
-            match_keywords(output, *zip(*some, strict=True), reading=reading).value
-            for some in (items, shuffled)
-        )
-        assert first == pytest.approx(other)
-
-
-@given(INPUTS)
-def test_a_third_sentence_changes_nothing(items):
+def test_neither_orientation_nor_a_third_sentence_matters(items):
     keywords, places = zip(*items, strict=True)
     output = halved(keywords)
     longer = f"{output} {' '.join(keywords)}."
     for reading in READINGS:
-        first, other = (
-            match_keywords(text, keywords, places, reading=reading) for text in (output, longer)
-        )
-        assert first.value == other.value
+        share = match_keywords(output, keywords, places, reading=reading).value
+        assert value(output, reading, keywords, [1 - place for place in places]) == share
+        assert value(longer, reading, keywords, places) == share
+
+
+@given(INPUTS, st.randoms(use_true_random=False))
+def test_the_order_of_keywords_does_not_matter_under_exclusive(items, rng):
+    output = halved([word for word, _ in items])
+    first, other = (
+        match_keywords(output, *zip(*some, strict=True), reading="exclusive").value
+        for some in (items, rng.sample(items, len(items)))
+    )
+    assert first == pytest.approx(other)
 
 
 @given(INPUTS)
@@ -114,12 +98,6 @@ def test_writing_everything_twice_earns_little_under_exclusive(items):
     earned = sum(len(sides[word]) == 2 for word in keywords) / len(keywords)
     match = match_keywords(twice(keywords), keywords, places, reading="exclusive")
     assert match.value == pytest.approx(earned)
-
-
-@given(INPUTS)
-def test_present_gives_away_everything_to_a_copy(items):
-    keywords, places = zip(*items, strict=True)
-    assert match_keywords(twice(keywords), keywords, places, reading="present").value == 1
 
 
 def test_a_keyword_inside_a_longer_word_is_none():

@@ -43,6 +43,9 @@ LANDMARKS = sample(
 )
 
 
+KEYWORDS = ("Paris", "Big Ben", "London", "Eiffel Tower")
+
+
 def test_the_tagger_finds_places_and_dates(context):
     text = "Barack Obama was born in Hawaii in 1961."
     tagged = context.tagger.find([text, "", "   "])
@@ -90,9 +93,11 @@ def test_a_pair_stands_above_its_exchange(contrast):
 
 def test_a_list_of_words_is_no_sentence(contrast):
     words = "Paris Tower Eiffel stands. London Ben Big stands."
-    judgements = contrast.judge.judge_outputs([LANDMARKS] * 2, [LANDMARKS.reference, words])
-    assert judgements[0].fluency > judgements[1].fluency
-    assert judgements[0].plausibility > judgements[1].plausibility
+    texts = [LANDMARKS.reference, words, halved(KEYWORDS)]
+    own, listed, cut = contrast.judge.judge_outputs([LANDMARKS] * 3, texts)
+    assert own.fluency > listed.fluency
+    assert own.plausibility > listed.plausibility
+    assert cut.plausibility < 0.3
 
 
 @pytest.mark.parametrize(
@@ -116,9 +121,6 @@ def test_contexts_of_samples_that_state_none(context):
     assert completed[0].entities == LANDMARKS.entities
     assert completed[0].context == ("GEO",)
     assert completed[1] == LANDMARKS
-
-
-KEYWORDS = ("Paris", "Big Ben", "London", "Eiffel Tower")
 
 
 def test_the_baseline_uses_every_keyword_once(context, contrast):
@@ -205,25 +207,24 @@ def test_a_sample_without_context_is_counted(tmp_path, capsys):
 
 
 def test_build_as_a_command(tmp_path, capsys):
-    capitals = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Japan": "Tokyo",
-                "Egypt": "Cairo", "Kenya": "Nairobi"}  # fmt: skip
-    rows = [{"question": f"Is {city} the capital of {land}?", "answer": True}
-            for land, city in capitals.items()]  # fmt: skip
-    file = tmp_path / "q.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    out = tmp_path / "out"
-    assert main(["situatedgen", "build", str(file), "-o", str(out)]) == 0
-    made = [json.loads(line) for name in ("train", "dev", "test")
-            for line in (out / f"{name}.jsonl").read_text().splitlines()]  # fmt: skip
-    assert made
-    assert all(record["context"] == ["GEO"] for record in made)
-    sheet = (out / "DATASHEET.md").read_text()
+    asked = [
+        {"id": "q::a", "question": "In what month is it hot in Spain?", "answer": "July"},
+        {"id": "q::b", "question": "In what month is it cold in Chile?", "answer": "July"},
+        {"id": "q::c", "question": "In what month is it hot in Chile?", "answer": "January"},
+        {"id": "q::d", "question": "Is the sky green?", "answer": False},
+    ]
+    questions, folder = tmp_path / "questions.jsonl", tmp_path / "built"
+    questions.write_text("".join(f"{json.dumps(row)}\n" for row in asked), "utf-8")
+    assert main(["situatedgen", "build", str(questions), "-o", str(folder), "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["counts"]
+    assert counts["statements with context"] == 3
+    assert counts["statement without context"] == 1
+    assert counts["pair refused: shared entity"] == 2
+    assert counts["pairs mined"] == 1
+    lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
+    (made,) = map(json.loads, lines)
+    assert made["ids"] == ["q::a", "q::c"]
+    assert made["statements"][0] == "It is hot in Spain in July."
+    sheet = (folder / "DATASHEET.md").read_text("utf-8")
     assert "MATCH of halved keywords" in sheet
     assert sum(line.startswith("| q") for line in sheet.splitlines()) == 1
-    capsys.readouterr()
-
-
-def test_halved_keywords_of_a_sample_cannot_pass_for_sentences(contrast):
-    text = halved(KEYWORDS)
-    judgement = contrast.judge.judge_outputs([LANDMARKS], [text])[0]
-    assert judgement.plausibility < 0.3

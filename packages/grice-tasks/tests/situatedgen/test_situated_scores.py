@@ -10,7 +10,6 @@ from grice.errors import InputError, RecordError
 from grice_tasks.situatedgen.examples import (
     describe,
     finished,
-    halved,
     source_table,
     swap_contexts,
 )
@@ -120,10 +119,6 @@ def test_statements_are_finished_as_published():
     assert finished("really?") == "Really?"
 
 
-def test_halves():
-    assert halved(["a", "b", "c"]) == "a b. c."
-
-
 def test_samples_of_the_released_form_are_named_by_their_line(tmp_path):
     file = tmp_path / "s.jsonl"
     row = {"keywords": ["a"], "keywords_pos": [0], "statements": ["A.", "B."]}
@@ -150,17 +145,11 @@ def test_a_broken_sample_is_named_with_its_line(tmp_path, row):
 
 def test_outputs_as_plain_lines_or_json(tmp_path):
     file = tmp_path / "o.txt"
-    file.write_text("One. Two.\nThree. Four.\n")
+    file.write_text("One. Two.\nThree. Four.\n", "utf-8-sig")  # a mark is no part of the first line
     assert read_outputs(file) == [Output("0", "One. Two."), Output("1", "Three. Four.")]
     file.write_text('{"id": "a", "output": "x"}\n{"id": "a", "output": "y"}\n')
     with pytest.raises(InputError, match="comes twice"):
         read_outputs(file)
-
-
-def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_its_first_line(tmp_path):
-    file = tmp_path / "o.txt"
-    file.write_text("One. Two.\n", "utf-8-sig")
-    assert read_outputs(file) == [Output("0", "One. Two.")]
 
 
 @pytest.mark.parametrize("read", [read_outputs, read_samples, read_given])
@@ -178,21 +167,20 @@ def test_a_file_in_another_encoding_is_named_with_its_line_and_what_to_do(tmp_pa
 
 @pytest.mark.parametrize("contexts", ["stated", "unknown"])
 def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys, contexts):
-    samples = tmp_path / "samples.jsonl"
+    samples, outputs = tmp_path / "samples.jsonl", tmp_path / "outputs.txt"
     if contexts == "stated":
         sides = ((Entity("China", "GPE"),), (Entity("Australia", "GPE"),))
-        july = msgspec.structs.replace(july, entities=sides)
+        july = msgspec.structs.replace(july, entities=sides, context=("GEO",))
     samples.write_bytes(msgspec.json.encode(july) + b"\n")
-    outputs = tmp_path / "outputs.txt"
-    outputs.write_text("July is summer in Australia. July is winter in China.\n")
     outputs.write_text('{"id": "july", "output": "July is summer in Australia. It is winter."}\n')
-    status = main(["situatedgen", "score", str(samples), str(outputs), "--plausibility", "none",
-                   "--json"])  # fmt: skip
-    assert status == 0
+    words = ["situatedgen", "score", str(samples), str(outputs), "--plausibility", "none"]
+    assert main([*words, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    named = {row["row"] for row in rows}
-    assert {"outputs.txt", "halved keywords", "reference"} <= named
-    assert ("swapped reference" in named) == (contexts == "stated")
+    floors = ["halved keywords", *["swapped reference"] * (contexts == "stated"), "reference"]
+    assert list(dict.fromkeys(row["row"] for row in rows)) == ["outputs.txt", *floors]
+    assert {row["context"] for row in rows} == {"ALL", *["GEO"] * (contexts == "stated")}
+    values = {(row["row"], row.get("measure")): row.get("value") for row in rows}
+    assert values["reference", "rouge_l"] == pytest.approx(1)
 
 
 def test_the_table_fits_a_terminal(tmp_path, july, capsys, monkeypatch):

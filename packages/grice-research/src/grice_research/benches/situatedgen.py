@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from grice_research.figures import Kind
     from grice_tasks.situatedgen.models import ContextModels, ContrastHead, ContrastModels
     from grice_tasks.situatedgen.records import Sample
-    from grice_tasks.situatedgen.tagger import Found
+    from grice_tasks.situatedgen.tagger import TaggedText
 
 SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 NERS = re.compile(r"(.+?):([A-Z_]{3,})(?:, |$)")
@@ -94,7 +94,7 @@ def evaluated_statements(folder: Path) -> set[str]:
     return {name for sample in chain(*samples) for name in sample.ids}
 
 
-def found_in(texts: Sequence[str], tagged: Sequence[Found]) -> list[list[tuple[str, str]]]:
+def found_in(texts: Sequence[str], tagged: Sequence[TaggedText]) -> list[list[tuple[str, str]]]:
     """Return the entities that a tagger found in each text, with their labels."""
     return [
         [(text[entity.start : entity.end], entity.label) for entity in of_text.entities]

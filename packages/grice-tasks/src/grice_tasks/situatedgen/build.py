@@ -1,15 +1,18 @@
-"""The whole way from questions or statements to a benchmark in a folder."""
+"""From questions or statements to a benchmark in a folder."""
 
 from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
+from grice.data import json_line
 from grice.errors import InputError, did_you_mean
+from grice.files import make_folder, write_lines, write_text
+from grice_tasks.pages import template
 from grice_tasks.situatedgen.examples import describe, halved, samples_of, source_table
 from grice_tasks.situatedgen.records import (
     CONTEXTS,
@@ -19,38 +22,42 @@ from grice_tasks.situatedgen.records import (
     Statement,
     context_of,
     contexts_in,
+    read_given,
 )
 from grice_tasks.situatedgen.statements import to_statements
 from grice_tasks.situatedgen.tagger import MASK, mark_statements
 from grice_tasks.situatedgen.words import find_run, lemmas, match_keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from grice.models.protocols import Encoder
-    from grice_tasks.situatedgen.models import ContrastHead
+    from grice_tasks.situatedgen.models import ContrastHead, SituatedModels
     from grice_tasks.situatedgen.records import Question
-    from grice_tasks.situatedgen.statements import Clauses
-    from grice_tasks.situatedgen.tagger import Tagger
+    from grice_tasks.situatedgen.statements import ClauseFinder
+    from grice_tasks.situatedgen.tagger import ContextTagger
 
     Array: TypeAlias = NDArray[np.float32]
 
 
 THRESHOLD = 0.8
-FEWEST, MOST = 2, 5  # Marks that a masked sentence may have
+FEWEST, MOST = 2, 5  # marks that a masked sentence may have
 BLOCK = 2048
+LEAST_CONTRAST = 0.5
+TEST, DEV = 0.25, 0.15  # largest shares of the pairs, as published
 Refusal: TypeAlias = Literal["keywords", "contained", "shared entity", "no shared context"]
 Likeness: TypeAlias = "tuple[int, int, float]"
 
 
-class RuleSet(msgspec.Struct, frozen=True):
+class RuleSet(NamedTuple):
     """Conditions on a pair."""
 
-    every_label: bool  # whether a shared entity of any label refuses a pair, or of context alone
-    inflected: bool  # whether an entity is found in another form of its words too
-    contained: bool  # whether a statement may not hold the other one whole
+    every_label: bool  # a shared entity of any label refuses a pair, not of context alone
+    inflected: bool  # an entity is found in other forms of its words, not as spelt in any word
+    contained: bool  # a statement may not hold the other one whole
 
 
 RULES = {
@@ -72,27 +79,23 @@ def refusal(first: Marked, second: Marked, rules: str = "paper") -> Refusal | No
     if not context_of(first.entities) & context_of(second.entities):
         return "no shared context"
     for statement, text in ((first, second.statement), (second, first.statement)):
-        for entity in statement.entities:
-            if not wanted.every_label and entity.label not in CONTEXTS:
-                continue
-            shared = (
-                find_run(_content(entity.text), lemmas(text)) >= 0
-                if wanted.inflected
-                else entity.text.lower() in text.lower()
-            )
-            if shared:
-                return "shared entity"
+        entities = [
+            each for each in statement.entities if wanted.every_label or each.label in CONTEXTS
+        ]
+        if any(_holds(text, entity.text, inflected=wanted.inflected) for entity in entities):
+            return "shared entity"
     return None
 
 
-def _content(entity: str) -> tuple[str, ...]:
-    return lemmas(re.sub(r"^(?:the|an?)\s+", "", entity, flags=re.IGNORECASE))
+def _holds(text: str, entity: str, *, inflected: bool) -> bool:
+    if not inflected:
+        return entity.lower() in text.lower()
+    bare = re.sub(r"^(?:the|an?)\s+", "", entity, flags=re.IGNORECASE)
+    return find_run(lemmas(bare), lemmas(text)) >= 0
 
 
 def mine_pairs(
-    marked: Sequence[Marked],
-    likenesses: Iterable[Likeness],
-    rules: str = "paper",
+    marked: Sequence[Marked], likenesses: Iterable[Likeness], rules: str = "paper"
 ) -> tuple[list[MinedPair], dict[str, int]]:
     """Return the pairs that the rules let pass, and how many each rule refused."""
     pairs: list[MinedPair] = []
@@ -119,18 +122,14 @@ def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]
                     yield begin + int(i), start + int(j), float(cosines[i, j])
 
 
-TEST, DEV = 0.25, 0.15  # Largest shares of the pairs, as published
-
-
 def split_pairs(
     pairs: Sequence[MinedPair], *, seed: int = 17
 ) -> tuple[dict[str, list[MinedPair]], int]:
     """Return the pairs of ``train``, ``dev`` and ``test``, and how many fell between communities.
 
-    The graph's nodes are statements, its edges pairs. Its connected components will not do: one
-    holds nearly all. Louvain's communities (Blondel et al. 2008) are shuffled, and each goes to
-    test if test then has no more than a quarter of the pairs, else to dev if that then has no more
-    than 15 %, else to train.
+    Nodes are statements, edges pairs. One connected component holds nearly all, so that Louvain's
+    communities (Blondel et al. 2008) are shuffled, and each goes to the first of test, dev and
+    train that it does not make too large.
     """
     import networkx
 
@@ -160,62 +159,64 @@ def split_pairs(
 
 
 class Built(msgspec.Struct, frozen=True):
-    """A benchmark with what each step took and left out."""
+    """A benchmark with the number of records that each step took and left out, by reason."""
 
     splits: dict[str, list[Sample]]
-    counts: dict[str, int]  # what each step took and left out, with the reason
+    counts: dict[str, int]
     sources: dict[str, dict[str, int]]
 
 
 def build_benchmark(
     given: Sequence[Question | Statement],
     *,
-    clauses: Clauses,
-    tagger: Tagger,
+    clauses: ClauseFinder,
+    tagger: ContextTagger,
     encoder: Encoder,
     judge: ContrastHead | None = None,
     rules: str = "paper",
-    least_contrast: float = 0.5,
     seed: int = 17,
 ) -> Built:
     """Return a benchmark from questions with answers, or statements."""
     ready = [record for record in given if isinstance(record, Statement)]
     asked = [record for record in given if not isinstance(record, Statement)]
     turned = to_statements(asked, clauses)
+    distinct: dict[str, Statement] = {}
+    for statement in (*ready, *turned):
+        distinct.setdefault(" ".join(statement.statement.lower().split()).rstrip("."), statement)
+    marked, left = mark_statements(distinct.values(), tagger)
     counts = {
         "read": len(given),
         "no statement (false claim or unknown form)": len(asked) - len(turned),
+        "the same statement again": len(ready) + len(turned) - len(distinct),
+        "statement without context": len(left),
+        "statements with context": len(marked),
     }
-    marked, left = mark_statements(_distinct([*ready, *turned]), tagger)
-    counts["the same statement again"] = len(ready) + len(turned) - len(marked) - len(left)
-    counts["statement without context"] = len(left)
-    counts["statements with context"] = len(marked)
-    vectors = (
-        np.stack(encoder.encode([statement.masked for statement in marked])) if marked else None
-    )
-    if vectors is None:
+    if not marked:
         raise InputError("no statement has a place, date, time or event: nothing can contrast")
+    vectors = np.stack(encoder.encode([statement.masked for statement in marked]))
     pairs, refused = mine_pairs(marked, alike(vectors), rules)
     counts |= {f"pair refused: {why}": n for why, n in sorted(refused.items())}
     counts["pairs mined"] = len(pairs)
     if judge is not None:
-        contrasting = keep_contrasting(pairs, marked, judge, least_contrast)
+        contrasting = keep_contrasting(pairs, marked, judge)
         counts["pair refused: exchanging contexts changes nothing"] = len(pairs) - len(contrasting)
         pairs = contrasting
     splits, between = split_pairs(pairs, seed=seed)
     counts["pairs between communities"] = between
-    made = {name: samples_of(part, marked, seed=seed) for name, part in splits.items()}
-    made, left_out = keep_apart({name: _named(name, part) for name, part in made.items()})
+    made = {
+        name: [
+            msgspec.structs.replace(sample, id=f"{name}::{sample.id}")
+            for sample in samples_of(part, marked, seed=seed)
+        ]
+        for name, part in splits.items()
+    }
+    made, left_out = keep_apart(made)
     counts["pairs with the keywords of another split's sentence"] = left_out
     return Built(made, counts, source_table(marked))
 
 
-def _named(split: str, samples: Sequence[Sample]) -> list[Sample]:
-    return [msgspec.structs.replace(sample, id=f"{split}::{sample.id}") for sample in samples]
-
-
 def keep_apart(splits: dict[str, list[Sample]]) -> tuple[dict[str, list[Sample]], int]:
-    """Return the splits without what has the keywords of a sentence of a later one."""
+    """Return the splits without samples that have the keywords of a sentence of a later one."""
     separate: dict[str, list[Sample]] = {}
     later: set[frozenset[str]] = set()
     for name, samples in reversed(splits.items()):
@@ -231,20 +232,12 @@ def _keyword_sets(sample: Sample) -> set[frozenset[str]]:
     return {frozenset(word.lower() for word, place in places if place == k) for k in (0, 1)}
 
 
-def _distinct(statements: Sequence[Statement]) -> list[Statement]:
-    seen: dict[str, Statement] = {}
-    for statement in statements:
-        seen.setdefault(" ".join(statement.statement.lower().split()).rstrip("."), statement)
-    return list(seen.values())
-
-
 def keep_contrasting(
-    pairs: Sequence[MinedPair], marked: Sequence[Marked], judge: ContrastHead, least: float = 0.5
+    pairs: Sequence[MinedPair], marked: Sequence[Marked], judge: ContrastHead
 ) -> list[MinedPair]:
-    """Return the pairs whose contexts the model would not exchange, with its word for each.
+    """Return the pairs that are better than with their contexts exchanged, by the model.
 
-    This is the test of context dependence: a pair that is as good with its places or times
-    exchanged has several right answers.
+    A pair that is as good with its places or times exchanged has several right answers.
     """
     known = {statement.id: statement for statement in marked}
     both = [(known[a], known[b]) for a, b in (pair.ids for pair in pairs)]
@@ -256,85 +249,71 @@ def keep_contrasting(
     return [
         msgspec.structs.replace(pair, contrast=round(judgement.contrast, 4))
         for pair, judgement in zip(pairs, judged, strict=True)
-        if judgement.contrast is not None and judgement.contrast >= least
+        if judgement.contrast is not None and judgement.contrast >= LEAST_CONTRAST
     ]
 
 
 def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str) -> str:
-    """Return what a user of the benchmark should know, in Markdown."""
-    lines = [
-        f"# {title}",
-        "",
-        "Pairs of sentences that contrast by place or time, with shuffled",
-        "keywords as input, built after SituatedGen (Zhang and Wan, NeurIPS 2023).",
-        "",
-        "## Sources",
-        "",
-        *[f"- {source}" for source in sources],
-        "",
-        "## Steps",
-        "",
-    ]
-    lines += [f"- {what}: {count:,}" for what, count in built.counts.items()]
-    lines += ["", "## Statements", "", "| source | GEO only | TEMP only | both |"]
-    lines += ["|---|---|---|---|"]
-    for source, by_context in built.sources.items():
-        cells = " | ".join(f"{by_context.get(k, 0):,}" for k in ("GEO only", "TEMP only", "both"))
-        lines.append(f"| {source} | {cells} |")
-    lines += [
-        "",
-        "## Splits",
-        "",
-        "| split | pairs | statements | keywords | mean keywords | mean tokens | skewness | "
-        "contexts | MATCH of halved keywords |",
-    ]
-    lines += ["|---|---|---|---|---|---|---|---|---|"]
-    for name, samples in built.splits.items():
-        if not samples:
-            lines.append(f"| {name} | 0 | – | – | – | – | – | – | – |")
-            continue
-        s = describe(samples)
-        kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(s.contexts.items()))
-        lines.append(
-            f"| {name} | {s.pairs:,} | {s.unique_statements:,} | {s.unique_keywords:,} | "
-            f"{s.mean_keywords:.2f} | {s.mean_tokens:.2f} | {s.skewness:.2f} | {kinds} | "
-            f"{_floor(samples):.3f} |"
-        )
-    texts = _shared(built, lambda sample: {text.lower() for text in sample.statements})
-    words = _shared(built, _keyword_sets)
-    lines += [
-        "",
-        f"Statements in more than one split: {texts}.",
-        f"Sentences' keywords in more than one split: {words}.",
-        "",
-        "## Known limits",
-        "",
-        "- Statements are turned from questions by rules and some are clumsy or untrue.",
-        "- Contexts are found by a model; pairs were not read by people.",
-        "- A pair may still have several right answers.",
-        "",
-        "## Made by",
-        "",
-        f"`{settings}`",
-        "",
-    ]
-    return "\n".join(lines)
+    """Return the datasheet of a benchmark, in Markdown."""
+    splits = built.splits
+    return template("datasheet.md.j2").render(
+        built=built,
+        title=title,
+        sources=sources,
+        settings=settings,
+        splits=[
+            (name, describe(part) if part else None, _floor(part)) for name, part in splits.items()
+        ],
+        shared_statements=_shared(splits, lambda each: {text.lower() for text in each.statements}),
+        shared_keywords=_shared(splits, _keyword_sets),
+    )
 
 
 def _floor(samples: Sequence[Sample]) -> float:
-    values = [
-        match_keywords(
-            halved(sample.keywords), sample.keywords, sample.keywords_pos, reading="exclusive"
-        ).value
-        for sample in samples
-    ]
-    return sum(values) / len(values)
+    """Return the mean MATCH of halved keywords."""
+    matches = (
+        match_keywords(halved(each.keywords), each.keywords, each.keywords_pos, reading="exclusive")
+        for each in samples
+    )
+    return sum(match.value for match in matches) / max(1, len(samples))
 
 
-def _shared(built: Built, parts: Callable[[Sample], Iterable[Hashable]]) -> int:
+def _shared(
+    splits: Mapping[str, Sequence[Sample]], parts: Callable[[Sample], Iterable[Hashable]]
+) -> int:
     """Return how many of the samples' parts are in more than one split."""
     seen: dict[Hashable, set[str]] = {}
-    for name, samples in built.splits.items():
+    for name, samples in splits.items():
         for part in (part for sample in samples for part in parts(sample)):
             seen.setdefault(part, set()).add(name)
-    return sum(len(splits) > 1 for splits in seen.values())
+    return sum(len(names) > 1 for names in seen.values())
+
+
+def build_folder(
+    path: Path,
+    folder: Path,
+    models: SituatedModels,
+    *,
+    contrast: bool = True,
+    rules: str = "paper",
+    seed: int = 17,
+    title: str,
+    sources: Sequence[str] = (),
+    command: str,
+) -> Built:
+    """Build a benchmark from a file of questions or statements, with its datasheet."""
+    built = build_benchmark(
+        read_given(path),
+        clauses=models.context.clauses,
+        tagger=models.context.tagger,
+        encoder=models.encoder,
+        judge=models.contrast.judge if contrast else None,
+        rules=rules,
+        seed=seed,
+    )
+    make_folder(folder)
+    for name, samples in built.splits.items():
+        write_lines(folder / f"{name}.jsonl", [json_line(sample) + b"\n" for sample in samples])
+    sheet = datasheet(built, title=title, settings=command, sources=sources or [path.name])
+    write_text(folder / "DATASHEET.md", sheet)
+    return built

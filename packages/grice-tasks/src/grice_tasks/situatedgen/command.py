@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.tables import View
-    from grice_tasks.situatedgen.files import SituatedModels
-    from grice_tasks.situatedgen.models import KeywordWriter
+    from grice_tasks.situatedgen.models import KeywordWriter, SituatedModels
     from grice_tasks.situatedgen.scores import Row
 
 SHIPPED = "builtin:situated"
@@ -77,7 +76,7 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
 def opened_shipped() -> Iterator[SituatedModels]:
     """Open what ships for contrasting sentences."""
     from grice.cli.options import opened_models
-    from grice_tasks.situatedgen.files import open_models
+    from grice_tasks.situatedgen.models import open_models
 
     with opened_models(keep=False) as models:
         yield open_models(models)
@@ -106,7 +105,7 @@ def opened_writer(arguments: argparse.Namespace) -> Iterator[KeywordWriter]:
 def _score(arguments: argparse.Namespace) -> int:
     """Print the scores of the system and of the baselines."""
     from grice.cli.streams import warn
-    from grice_tasks.situatedgen.files import score_files
+    from grice_tasks.situatedgen.scores import score_files
 
     with opened_shipped() if arguments.plausibility == "shipped" else nullcontext() as models:
         systems = score_files(arguments.file, arguments.outputs, models=models, seed=arguments.seed)
@@ -187,7 +186,7 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.files import build_folder
+    from grice_tasks.situatedgen.build import build_folder
 
     settings = f"--rules {arguments.rules} --seed {arguments.seed}"
     with opened_shipped() as models:
@@ -260,10 +259,12 @@ def _configure_describe(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice_tasks.situatedgen.files import generate_file
+    from grice_tasks.situatedgen.records import Output, read_keywords
 
+    lines = read_keywords(arguments.file)
     with opened_writer(arguments) as writer:
-        outputs = generate_file(arguments.file, writer)
+        texts = writer.generate([keywords for _, keywords in lines])
+    outputs = (Output(name, text) for (name, _), text in zip(lines, texts, strict=True))
     write_or_print_lines(outputs, arguments.output)
     return 0
 

@@ -1,4 +1,4 @@
-"""The models of this room, opened from their models."""
+"""The models for contrasting sentences, opened from their model folders."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from grice.knowledge.plausibility import Bilinear
 from grice.models.cache import CachedEncoder
 from grice.models.loader import NoSettings, model_type
 from grice.models.mlp import Mlp
+from grice.models.protocols import Encoder
 from grice.numeric import sigmoid
 from grice_tasks.situatedgen.frames import Frames
 from grice_tasks.situatedgen.recompose import Recomposer, Template
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
 
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-    from grice.models.protocols import Encoder
     from grice_tasks.situatedgen.records import Context, Sample
-    from grice_tasks.situatedgen.tagger import Tagger
 
     Array: TypeAlias = NDArray[np.float32]
+    Words: TypeAlias = Sequence[tuple[str, Context]]
 
 
 KINDS: tuple[Context, ...] = ("GEO", "TEMP")
@@ -49,79 +49,56 @@ class Judged(NamedTuple):
 
 
 class ContrastHead:
-    """Judges pairs."""
+    """Judges pairs by exchanging their contexts; from a model folder ``contrast-head``."""
 
-    def __init__(self, form: Bilinear, fluency: Mlp, encoder: Encoder, identity: str) -> None:
-        self.identity = identity
+    def __init__(self, folder: ModelFolder, encoder: Encoder) -> None:
+        self.identity = f"{folder.identity}/{encoder.identity}"
         self._encoder = encoder
-        self._form = form
-        self._fluency = fluency
-
-    @classmethod
-    def load(cls, folder: ModelFolder, encoder: Encoder) -> ContrastHead:
-        """Read ``contrast.npz`` and ``fluency.npz`` of a model of type ``contrast-head``."""
-        form = Bilinear.load(folder.file("contrast.npz"))
-        if len(form.scale) != len(KINDS):
+        self._form = Bilinear.load(folder.file("contrast.npz"))
+        if len(self._form.scale) != len(KINDS):
             raise ModelFolderError(f"{folder.file('contrast.npz')}: {len(KINDS)} forms are needed")
-        fluency = Mlp.load(folder.file("fluency.npz"))
-        identity = f"{folder.identity}/{encoder.identity}"
-        return cls(form, fluency, encoder, identity)
+        self._fluency = Mlp.load(folder.file("fluency.npz"))
 
-    def judge(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        contexts: Sequence[Sequence[tuple[str, Context]]],
-    ) -> list[Judged]:
-        """Return what the model says of each pair of sentences."""
-        margins = self.margins(pairs, contexts)
-        vectors = self._encode(sorted({text for pair in pairs for text in pair} - {""}))
-        return [self._judge(pair, m, vectors) for pair, m in zip(pairs, margins, strict=True)]
+    def judge(self, pairs: Sequence[tuple[str, str]], contexts: Sequence[Words]) -> list[Judged]:
+        """Judge pairs of sentences, given their context entities with their kinds.
 
-    def margins(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        contexts: Sequence[Sequence[tuple[str, Context]]],
-    ) -> list[float | None]:
-        """Return how much better each pair is than with its contexts exchanged, as log odds.
-
-        It is the mean of all exchanges of two contexts of a kind; None where there is none. What
-        the arguments mean stands at :meth:`judge`.
+        The margin is the mean over all exchanges of two contexts of a kind, in log odds.
         """
         swaps = [_exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)]
-        vectors = self._encode(
-            sorted({text for s in swaps for sentence in s for text in sentence.texts})
-        )
-        mean_margins: list[float | None] = []
-        for swap in swaps:
-            each = [self._margin(exchanged, vectors) for exchanged in swap]
-            mean_margins.append(float(np.mean(each)) if each else None)
-        return mean_margins
+        texts = {text for swap in swaps for exchange in swap for text in exchange.texts}
+        vectors = self._encode({*texts, *(text for pair in pairs for text in pair if text)})
+        judged = []
+        for pair, swap in zip(pairs, swaps, strict=True):
+            if not all(pair):
+                judged.append(Judged(None, 0.0, 0.0, "no two sentences"))
+                continue
+            rows = np.stack([vectors[text] for text in pair])
+            fluency = float(sigmoid(self._fluency(rows))[:, 0].min())
+            if not swap:
+                reason = "no two contexts of one kind, one in each sentence"
+                judged.append(Judged(None, fluency, 0.0, reason))
+                continue
+            margin = float(np.mean([self._margin(exchange, vectors) for exchange in swap]))
+            contrast = float(sigmoid(np.array([margin], np.float32))[0])
+            judged.append(Judged(contrast, fluency, contrast * fluency))
+        return judged
 
     def judge_outputs(self, samples: Sequence[Sample], outputs: Sequence[str]) -> list[Judged]:
-        """Return what the model says of outputs, looking for the contexts of their samples."""
+        """Judge outputs by the contexts of their samples."""
         pairs = []
         for output in outputs:
             first, second, *_ = (*sentences(output), "", "")
             pairs.append((first, second))
-        return self.judge(pairs, [sample_contexts(sample) for sample in samples])
+        contexts = [
+            [(entity.text, kind) for side in each.entities for entity, kind in contexts_in(side)]
+            for each in samples
+        ]
+        return self.judge(pairs, contexts)
 
-    def fit(self, sentence: str, entities: Sequence[tuple[str, Context]]) -> list[float]:
+    def fit(self, sentence: str, entities: Words) -> list[float]:
         """Return how well each entity goes with a sentence that lacks it, as log odds."""
-        vectors = self._encode(sorted({sentence, *(name for name, _ in entities)}))
-        rows = [(vectors[sentence], vectors[name], kind) for name, kind in entities]
-        return self._scores(rows)
-
-    def _judge(
-        self, pair: tuple[str, str], margin: float | None, vectors: dict[str, Array]
-    ) -> Judged:
-        if not all(pair):
-            return Judged(None, 0.0, 0.0, "no two sentences")
-        rows = np.stack([vectors[text] for text in pair])
-        fluency = float(sigmoid(self._fluency(rows))[:, 0].min())
-        if margin is None:
-            return Judged(None, fluency, 0.0, "no two contexts of one kind, one in each sentence")
-        contrast = float(sigmoid(np.array([margin], np.float32))[0])
-        return Judged(contrast, fluency, contrast * fluency)
+        vectors = self._encode({sentence, *(name for name, _ in entities)})
+        return self._scores([(vectors[sentence], vectors[name], kind) for name, kind in entities])
 
     def _margin(self, swap: _Exchange, vectors: dict[str, Array]) -> float:
         first, second, mine, other = (vectors[text] for text in swap.texts)
@@ -135,8 +112,9 @@ class ContrastHead:
         table = self._form(np.stack([row[0] for row in rows]), np.stack([row[1] for row in rows]))
         return [float(line[KINDS.index(row[2])]) for line, row in zip(table, rows, strict=True)]
 
-    def _encode(self, texts: Sequence[str]) -> dict[str, Array]:
-        return dict(zip(texts, self._encoder.encode(texts), strict=True))
+    def _encode(self, texts: set[str]) -> dict[str, Array]:
+        ordered = sorted(texts)
+        return dict(zip(ordered, self._encoder.encode(ordered), strict=True))
 
 
 class _Exchange(NamedTuple):
@@ -146,11 +124,14 @@ class _Exchange(NamedTuple):
     kind: Context
 
 
-def _exchanges(pair: tuple[str, str], words: Sequence[tuple[str, Context]]) -> list[_Exchange]:
+def _exchanges(pair: tuple[str, str], words: Words) -> list[_Exchange]:
     """Return every exchange of two entities of one kind that stand in one sentence each."""
     own: list[list[tuple[str, Context]]] = [[], []]
     for word, kind in dict.fromkeys(words):
-        held = [stands_in(word, text) for text in pair]
+        held = [
+            bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE))
+            for text in pair
+        ]
         if sum(held) == 1:
             own[held.index(True)].append((word, kind))
     return [
@@ -159,16 +140,6 @@ def _exchanges(pair: tuple[str, str], words: Sequence[tuple[str, Context]]) -> l
         for other, other_kind in own[1]
         if kind == other_kind
     ]
-
-
-def sample_contexts(sample: Sample) -> list[tuple[str, Context]]:
-    """Return the context entities of a sample with their kinds, those of both sentences."""
-    return [(entity.text, kind) for side in sample.entities for entity, kind in contexts_in(side)]
-
-
-def stands_in(word: str, text: str) -> bool:
-    """Say whether a word or phrase stands in a text as whole words, in any case."""
-    return bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE))
 
 
 def without(text: str, entity: str) -> str:
@@ -191,7 +162,7 @@ class KeywordWriter(Protocol):
 
 
 class ContextModels(NamedTuple):
-    """Models of a ``context-tagger``."""
+    """Models of a ``context-tagger``: places, times and nouns; the end of the subject."""
 
     tagger: ContextTagger
     clauses: ClauseFinder
@@ -204,7 +175,7 @@ class ContrastModels(NamedTuple):
     folder: ModelFolder
     encoder: CachedEncoder
 
-    def recomposer(self, tagger: Tagger) -> Recomposer:
+    def recomposer(self, tagger: ContextTagger) -> Recomposer:
         """Return the embedded baseline."""
         packed = gzip.decompress(self.folder.file("templates.jsonl.gz").read_bytes())
         decoder = msgspec.json.Decoder(Template)
@@ -212,6 +183,27 @@ class ContrastModels(NamedTuple):
         frames = Frames(self.folder.file("classes.txt.gz"))
         grouping = self.folder.file("together.npz")
         return Recomposer(templates, frames, grouping, self.judge, tagger, self.encoder)
+
+
+class SituatedModels(NamedTuple):
+    """Opened models that ship for contrasting sentences."""
+
+    context: ContextModels
+    contrast: ContrastModels
+    encoder: Encoder
+
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
+        """Return two sentences for each list of keywords, by the embedded baseline."""
+        return self.contrast.recomposer(self.context.tagger).generate(keywords)
+
+
+def open_models(models: ModelLoader) -> SituatedModels:
+    """Open what ships for contrasting sentences."""
+    return SituatedModels(
+        models.load("builtin:context", ContextModels),
+        models.load("builtin:situated", ContrastModels),
+        models.load("builtin:encoder", Encoder),
+    )
 
 
 @model_type("context-tagger", task="places and times", protocol=ContextModels, settings=NoSettings)
@@ -231,26 +223,24 @@ def context_tagger(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> C
 def contrast_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
     encoder = loader.encoder_of(folder, CachedEncoder)
-    return ContrastModels(ContrastHead.load(folder, encoder), folder, encoder)
+    return ContrastModels(ContrastHead(folder, encoder), folder, encoder)
 
 
-def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:
+def with_contexts(samples: Sequence[Sample], tagger: ContextTagger) -> list[Sample]:
     """Return samples with the context entities of their references, where none are stated."""
-    open_ones = [sample for sample in samples if not any(sample.entities)]
-    texts = [text for sample in open_ones for text in sample.statements]
-    tagged = iter(tagger.find(texts))
+    bare = [sample for sample in samples if not any(sample.entities)]
+    tagged = iter(tagger.find([text for sample in bare for text in sample.statements]))
     known = {}
-    for sample in open_ones:
-        sides = tuple(
+    for sample in bare:
+        first, second = (
             tuple(
                 Entity(text[span.start : span.end], span.label)
                 for span, _ in contexts_in(next(tagged).entities)
             )
             for text in sample.statements
         )
+        context = tuple(sorted(context_of(first) & context_of(second)))
         known[sample.id] = msgspec.structs.replace(
-            sample,
-            entities=(sides[0], sides[1]),
-            context=tuple(sorted(context_of(sides[0]) & context_of(sides[1]))),
+            sample, entities=(first, second), context=context
         )
     return [known.get(sample.id, sample) for sample in samples]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from grice_tasks.situatedgen.frames import Frames
     from grice_tasks.situatedgen.models import ContrastHead
     from grice_tasks.situatedgen.records import Context
-    from grice_tasks.situatedgen.tagger import Tagger
+    from grice_tasks.situatedgen.tagger import ContextTagger
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -46,13 +46,6 @@ hand; the recipe ``situated.weight`` finds nothing clearly better on pairs mined
 sources, where anything from 0.2 to 0.7 does as well."""
 CANDIDATES = 12  # Templates whose keywords are compared
 READ = 2  # Fillings whose fluency is judged
-
-
-class KeywordLine(msgspec.Struct, frozen=True):
-    """An input line: keywords, perhaps with an id; other fields are not read."""
-
-    keywords: tuple[str, ...]
-    id: str | int | None = None
 
 
 class Template(msgspec.Struct, frozen=True):
@@ -72,7 +65,7 @@ class Recomposer:
         frames: Frames,
         grouping: Path,
         judge: ContrastHead,
-        tagger: Tagger,
+        tagger: ContextTagger,
         encoder: Encoder,
     ) -> None:
         self._shapes: dict[_Shape, list[Template]] = {}

@@ -11,26 +11,27 @@ import msgspec
 
 from grice.errors import InputError, RecordError
 from grice.models.protocols import TaggedSpan
-from grice_tasks.lines import check_distinct, read_lines
+from grice_tasks.lines import check_distinct, decode_row, read_lines, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 Context: TypeAlias = Literal["GEO", "TEMP"]
 CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
 """Kind of context by entity label."""
-Record = TypeVar("Record", bound=msgspec.Struct)
+Form: TypeAlias = Literal["claim", "yes_no", "choice", "fact"]
+"""``claim`` true or false, ``yes_no``, ``choice``, or ``fact``, which holds as it is."""
 Labelled = TypeVar("Labelled", "Entity", TaggedSpan)
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     """A question with its answer, or a claim with its truth."""
 
-    id: str  # name; its part before ``::`` is the source
+    id: str  # its part before ``::`` is the source
     question: str
     answer: bool | str = True  # for a yes/no question or a claim whether it holds
-    form: Literal["claim", "yes_no", "choice", "fact"] = "choice"  # ``claim`` true or false
+    form: Form = "choice"
 
 
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,7 +49,7 @@ class Entity(msgspec.Struct, frozen=True):
 
 
 class Marked(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A statement with what is in it."""
+    """A statement with its entities and keywords."""
 
     id: str
     statement: str
@@ -63,7 +64,7 @@ class MinedPair(msgspec.Struct, frozen=True, omit_defaults=True):
     ids: tuple[str, str]
     score: float  # likeness of the masked sentences, -1 to 1
     context: tuple[Context, ...]
-    contrast: float | None = None  # how sure the plausibility model is that swapping makes it worse
+    contrast: float | None = None  # how sure the model is that swapping makes it worse, 0 to 1
 
 
 class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,15 +92,30 @@ class Output(msgspec.Struct, frozen=True, omit_defaults=True):
     output: str
 
 
-class _SampleLine(msgspec.Struct):
+class KeywordLine(msgspec.Struct, frozen=True):
+    """An input line: keywords, perhaps with an id; other fields are not read."""
+
+    keywords: tuple[str, ...]
+    id: str | int | None = None
+
+
+class _SampleLine(msgspec.Struct, kw_only=True):
+    id: str | int | None = None
     keywords: tuple[str, ...]
     keywords_pos: tuple[int, ...]
     statements: tuple[str, str]
     statement: str = ""
     ids: tuple[str, str] = ("", "")
-    id: str | int | None = None
     context: tuple[Context, ...] = ()
     entities: tuple[tuple[Entity, ...], tuple[Entity, ...]] = ((), ())
+
+
+class _GivenLine(msgspec.Struct):
+    id: str | int | None = None
+    question: str | None = None
+    answer: bool | str | None = None
+    statement: str | None = None
+    form: Form | None = None
 
 
 def contexts_in(entities: Iterable[Labelled]) -> list[tuple[Labelled, Context]]:
@@ -112,55 +128,33 @@ def context_of(entities: Iterable[Entity]) -> frozenset[Context]:
     return frozenset(kind for _, kind in contexts_in(entities))
 
 
-def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
-    """Yield the records of a file of JSON lines; ``-`` is standard input, gzip is unpacked."""
-    decoder = msgspec.json.Decoder(kind)
-    for number, line in read_lines(path):
-        try:
-            yield decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            fields = ", ".join(
-                field.name for field in msgspec.structs.fields(kind) if field.required
-            )
-            raise RecordError(
-                f"{error}; a line needs {fields}", file=str(path), line=number
-            ) from error
-
-
 def read_samples(path: Path) -> list[Sample]:
     """Return the samples of a file, the released one or one of your own.
 
     A sample without an id is named by its number from 0, as in the released files.
     """
     samples = []
-    for number, line in enumerate(read_records(path, _SampleLine)):
-        if len(line.keywords) != len(line.keywords_pos) or not set(line.keywords_pos) <= {0, 1}:
-            raise RecordError(
-                f"{len(line.keywords)} keywords with places {list(line.keywords_pos)}: each needs "
-                "its own, 0 or 1",
-                file=str(path),
-                line=number + 1,
-                field="keywords_pos",
-            )
-        if not line.keywords:
-            raise RecordError("no keyword", file=str(path), line=number + 1, field="keywords")
-        name = str(number) if line.id is None else str(line.id)
-        samples.append(
-            Sample(
-                name,
-                line.keywords,
-                line.keywords_pos,
-                line.statements,
-                line.statement,
-                line.ids,
-                line.context,
-                line.entities,
-            )
-        )
-    check_distinct(path, [sample.id for sample in samples])
+    for number, (line, row) in enumerate(read_rows(path, _SampleLine)):
+        if len(row.keywords) != len(row.keywords_pos) or not set(row.keywords_pos) <= {0, 1}:
+            places = f"{len(row.keywords)} keywords with places {list(row.keywords_pos)}"
+            problem = f"{places}: each needs its own, 0 or 1"
+            raise RecordError(problem, file=str(path), line=line, field="keywords_pos")
+        if not row.keywords:
+            raise RecordError("no keyword", file=str(path), line=line, field="keywords")
+        name = str(number if row.id is None else row.id)
+        samples.append(Sample(name, *msgspec.structs.astuple(row)[1:]))
+    check_distinct(path, (sample.id for sample in samples))
     if not samples:
         raise InputError(f"{path}: no sample")
     return samples
+
+
+def read_keywords(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the id and the keywords of each line; an id that is missing is its number from 0."""
+    rows = (row for _, row in read_rows(path, KeywordLine))
+    return [
+        (str(number if row.id is None else row.id), row.keywords) for number, row in enumerate(rows)
+    ]
 
 
 def read_outputs(path: Path) -> list[Output]:
@@ -168,33 +162,17 @@ def read_outputs(path: Path) -> list[Output]:
     lines = list(read_lines(path))
     if not all(line.lstrip().startswith("{") for _, line in lines):
         return [Output(str(place), line.strip()) for place, (_, line) in enumerate(lines)]
-    outputs = []
-    for number, line in lines:
-        try:
-            outputs.append(msgspec.json.decode(line, type=Output, strict=False))
-        except msgspec.MsgspecError as error:
-            raise RecordError(str(error), file=str(path), line=number) from error
-    check_distinct(path, [output.id for output in outputs])
+    outputs = [decode_row(path, number, line, Output) for number, line in lines]
+    check_distinct(path, (output.id for output in outputs))
     return outputs
-
-
-YES_NO = frozenset(("true", "yes", "false", "no"))
-
-
-class _Line(msgspec.Struct):
-    id: str | int | None = None
-    question: str | None = None
-    answer: bool | str | None = None
-    statement: str | None = None
-    form: Literal["claim", "yes_no", "choice", "fact"] | None = None
 
 
 def read_given(path: Path) -> list[Question | Statement]:
     """Return the questions and statements of a file.
 
     A line of JSON has ``statement``, or ``question`` with ``answer`` and, if it cannot be told
-    from these, ``form``; a line that is no JSON is a statement. What has no id is named by the
-    file and its line.
+    from these, ``form``; a line that is no JSON is a statement. Without an id a record is named
+    by the file and its line.
     """
     given: list[Question | Statement] = []
     for number, line in read_lines(path):
@@ -202,38 +180,29 @@ def read_given(path: Path) -> list[Question | Statement]:
         if not line.lstrip().startswith("{"):
             given.append(Statement(name, line.strip()))
             continue
-        try:
-            record = msgspec.json.decode(line, type=_Line)
-        except msgspec.MsgspecError as error:
-            raise RecordError(str(error), file=str(path), line=number) from error
-        name = name if record.id is None else str(record.id)
-        if record.statement is not None:
-            given.append(Statement(name, record.statement.strip()))
-        elif record.question is not None and record.answer is not None:
-            given.append(_question(name, record.question, record.answer, record.form))
+        row = decode_row(path, number, line, _GivenLine)
+        name = name if row.id is None else str(row.id)
+        if row.statement is not None:
+            given.append(Statement(name, row.statement.strip()))
+        elif row.question is not None and row.answer is not None:
+            given.append(_question(name, row.question, row.answer, row.form))
         else:
-            raise RecordError(
-                "neither a statement nor a question with its answer", file=str(path), line=number
-            )
+            problem = "neither a statement nor a question with its answer"
+            raise RecordError(problem, file=str(path), line=number)
     if not given:
         raise InputError(f"{path}: no question and no statement in it")
     check_distinct(path, (record.id for record in given))
     return given
 
 
-def _question(
-    name: str,
-    question: str,
-    answer: bool | str,  # noqa: FBT001 - the answer
-    form: str | None,
-) -> Question:
-    """Return a question of the form that was said, or that its answer and its mark show."""
-    asks = question.rstrip().endswith("?")
-    word = answer.strip().lower() if isinstance(answer, str) else ""
-    closed = isinstance(answer, bool) or (word in YES_NO and form in (None, "yes_no", "claim"))
-    if form == "choice" or (form is None and not closed):
+def _question(name: str, question: str, answer: bool | str, form: Form | None) -> Question:  # noqa: FBT001
+    """Return a question of the stated form, or of the one that answer and mark show."""
+    word = answer.strip().lower() if isinstance(answer, str) else str(answer).lower()
+    if form is None and not isinstance(answer, bool) and word not in ("true", "yes", "false", "no"):
+        form = "choice"
+    if form == "choice":
         return Question(name, question, str(answer), "choice")
-    holds = answer if isinstance(answer, bool) else word in ("true", "yes")
     if form == "fact":
         return Question(name, question, True, "fact")
-    return Question(name, question, holds, "yes_no" if asks and form != "claim" else "claim")
+    asks = question.rstrip().endswith("?") and form != "claim"
+    return Question(name, question, word in ("true", "yes"), "yes_no" if asks else "claim")

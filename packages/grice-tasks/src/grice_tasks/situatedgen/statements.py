@@ -8,24 +8,19 @@ A multiple-choice question takes its answer in place of the words that ask.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from grice.models.mlp import Mlp
 from grice.text.lexicon import look_up
 from grice_tasks.situatedgen.records import Question, Statement
-from grice_tasks.situatedgen.tagger import Names, token_features
+from grice_tasks.situatedgen.tagger import Names, TokenReader, token_features
 from grice_tasks.situatedgen.words import sentences
 from grice_tasks.tokens import WORDS_WITH_PERIODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array: TypeAlias = NDArray[np.float32]
-    Offsets: TypeAlias = list[tuple[int, int]]
+    from grice_tasks.situatedgen.tagger import Array, Hidden, Offsets
 
 
 PRONOUNS = frozenset(("there", "it", "he", "she", "they", "we", "you", "i"))
@@ -35,19 +30,12 @@ ARTICLES = frozenset(("the", "a", "an"))
 BE = frozenset(("is", "are", "was", "were", "am"))
 
 
-class ClauseFinder:
+class ClauseFinder(TokenReader):
     """Finds the end of the subject."""
 
-    def __init__(
-        self,
-        folder: Path,
-        hidden: Callable[[Sequence[str]], Sequence[tuple[Array, Offsets]]],
-        identity: str,
-    ) -> None:
-        self.identity = identity
-        self._hidden = hidden
-        self._network = Mlp.load(folder / "clauses.npz")
-        self._names = Names.load(folder / "names.txt.gz")
+    def __init__(self, folder: Path, hidden: Hidden, identity: str) -> None:
+        names = Names.load(folder / "names.txt.gz")
+        super().__init__(folder / "clauses.npz", names, hidden, identity)
 
     def predicate_starts(self, questions: Sequence[str]) -> list[int]:
         """Return for each question that starts with its auxiliary where its predicate starts."""
@@ -218,15 +206,7 @@ AUXILIARY = re.compile(
 )
 
 
-class Clauses(Protocol):
-    """Says where the predicate of a yes/no question starts."""
-
-    def predicate_starts(self, questions: Sequence[str]) -> list[int]:
-        """Return for each question the first character behind its subject."""
-        ...
-
-
-def to_statements(questions: Iterable[Question], clauses: Clauses) -> list[Statement]:
+def to_statements(questions: Iterable[Question], clauses: ClauseFinder) -> list[Statement]:
     """Return a statement for each question that gives one.
 
     A claim that is false gives none, nor does a yes/no question of unknown shape.

@@ -1,4 +1,4 @@
-"""Entities and nouns of sentences: a protocol, and the tagger that ships.
+"""Entities and nouns of sentences: the tagger that ships.
 
 The shipped tagger is a small network on token states of the shared encoder with what the spelling
 shows (capitals, digits) and whether a word stands in a list of places, events and times from
@@ -13,7 +13,7 @@ import re
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
     Offsets: TypeAlias = list[tuple[int, int]]
+    Hidden: TypeAlias = Callable[[Sequence[str]], Sequence[tuple[Array, Offsets]]]
 
 
 ALONE = re.compile(
@@ -161,7 +162,7 @@ MASK = "[UNK]"
 
 
 def mark_statements(
-    statements: Iterable[Statement], tagger: Tagger
+    statements: Iterable[Statement], tagger: ContextTagger
 ) -> tuple[list[Marked], list[Statement]]:
     """Return the statements that have context, with keywords and mask, and those that have none."""
     given = [Statement(statement.id, statement.statement.strip()) for statement in statements]
@@ -216,22 +217,11 @@ CITIES = "PETC"  # Those of the tagger
 SURE = 0.8  # From here on a name stays what the network takes it for, whatever lists say
 
 
-class Found(NamedTuple):
+class TaggedText(NamedTuple):
     """Entities of a sentence: named ones and single nouns, each in order of start."""
 
     entities: tuple[TaggedSpan, ...]
     nouns: tuple[TaggedSpan, ...]
-
-
-@runtime_checkable
-class Tagger(Protocol):
-    """Finds entities and nouns."""
-
-    identity: str
-
-    def find(self, texts: Sequence[str]) -> list[Found]:
-        """Return what is in each text; entity labels are those of OntoNotes or LABELS."""
-        ...
 
 
 class Names:
@@ -308,38 +298,36 @@ def token_features(
     return neighbourhood(read, REACH), places, word_starts(text, places)
 
 
-class ContextTagger:
-    """The tagger that ships."""
+class TokenReader:
+    """A network on the token states of the shared encoder, with lists of names."""
 
-    def __init__(
-        self,
-        folder: Path,
-        hidden: Callable[[Sequence[str]], Sequence[tuple[Array, Offsets]]],
-        identity: str,
-    ) -> None:
+    def __init__(self, network: Path, names: Names, hidden: Hidden, identity: str) -> None:
         self.identity = identity
-        self._hidden = hidden
-        self._network = Mlp.load(folder / "tagger.npz")
-        self._names = Names.load(folder / "names.txt.gz", folder / "cities.txt.gz")
+        self._hidden, self._names = hidden, names
+        self._network = Mlp.load(network)
+
+
+class ContextTagger(TokenReader):
+    """Finds entities, labelled by :data:`LABELS`, and nouns."""
+
+    def __init__(self, folder: Path, hidden: Hidden, identity: str) -> None:
+        names = Names.load(folder / "names.txt.gz", folder / "cities.txt.gz")
+        super().__init__(folder / "tagger.npz", names, hidden, identity)
         outputs = 2 * len(LABELS) + 2
         if self._network.layers[-1][0].shape[1] != outputs:
             raise ModelFolderError(f"{folder / 'tagger.npz'}: the network does not give {outputs}")
 
-    def find(self, texts: Sequence[str]) -> list[Found]:
-        """Return what is in each text."""
-        return [
-            Found(self._listed(text, merge_spans(text, list(tagged.entities))), tagged.nouns)
-            for text, tagged in zip(texts, self.find_without_rules(texts), strict=True)
-        ]
+    def find(self, texts: Sequence[str]) -> list[TaggedText]:
+        """Return the entities and nouns of each text."""
+        found = []
+        for text, answer in zip(texts, self._hidden(texts), strict=True):
+            entities, nouns = self._read(text, *answer)
+            found.append(TaggedText(self._listed(text, merge_spans(text, list(entities))), nouns))
+        return found
 
-    def find_without_rules(self, texts: Sequence[str]) -> list[Found]:
-        """Return what the network alone finds: no rule for dates, no list has put it right."""
-        answers = self._hidden(texts)
-        return [self._read(text, *answer) for text, answer in zip(texts, answers, strict=True)]
-
-    def _read(self, text: str, states: Array, offsets: Offsets) -> Found:
+    def _read(self, text: str, states: Array, offsets: Offsets) -> TaggedText:
         if not any(end > start for start, end in offsets):
-            return Found((), ())
+            return TaggedText((), ())
         features, places, starts = token_features(text, states, offsets, self._names, CITIES)
         heads = [i for i, start in enumerate(starts) if start]
         scores = self._network(features[heads])
@@ -351,7 +339,7 @@ class ContextTagger:
             for (start, end), score in zip(words, scores[:, -1], strict=True)
             if score > 0 and text[start].isalnum()
         )
-        return Found(entities, nouns)
+        return TaggedText(entities, nouns)
 
     def _listed(self, text: str, entities: tuple[TaggedSpan, ...]) -> tuple[TaggedSpan, ...]:
         """Put right the places of a text by the list of cities, states and countries.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice_tasks.situatedgen.examples import halved, twice
-from grice_tasks.situatedgen.files import SituatedModels, open_models
+from grice_tasks.situatedgen.models import SituatedModels, open_models
 from grice_tasks.situatedgen.records import Output, Sample, read_samples
 from grice_tasks.situatedgen.scores import score_outputs
 from grice_tasks.task import Task

@@ -137,13 +137,11 @@ def find_run(run: tuple[str, ...], tokens: tuple[str, ...]) -> int:
     return -1
 
 
-Reading: TypeAlias = Literal["first", "exclusive", "present", "naive"]
-"""Reading of a repeated keyword: ``first``, its j-th copy takes the j-th sentence that holds
-it, the last one if there are fewer; ``exclusive``, it is right if the sentences that hold it are
-just those its copies belong to; ``present``, it is right if its sentence holds it; ``naive``, it
-takes the first sentence that holds it."""
-
-READINGS: tuple[Reading, ...] = ("first", "exclusive", "present", "naive")
+Reading: TypeAlias = Literal["first", "exclusive"]
+READINGS: tuple[Reading, ...] = ("first", "exclusive")
+"""Reading of a repeated keyword: ``first``, its j-th copy takes the j-th sentence that holds it,
+the last one if there are fewer; ``exclusive``, it is right if the sentences that hold it are just
+those its copies belong to."""
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -165,7 +163,13 @@ def match_keywords(
     >>> round(match_keywords(output, paper, [0, 0, 1, 1, 0, 1]).value, 2)
     0.67
     """
-    _check(keywords, belongs, reading)
+    if reading not in READINGS:
+        raise InputError(f"reading={reading!r}{did_you_mean(reading, READINGS)}")
+    if not keywords:
+        raise InputError("no keyword to look for")
+    if len(keywords) != len(belongs) or not set(belongs) <= {0, 1}:
+        places = f"{len(keywords)} keywords with places {list(belongs)}"
+        raise InputError(f"{places}: each needs its own, 0 or 1")
     split = sentences(output)
     tokens = [lemmas(sentence) for sentence in (*split, "", "")[:2]]
     runs = [lemmas(keyword) for keyword in keywords]
@@ -193,21 +197,8 @@ def _right(
         copy = seen.get(run, 0)
         seen[run] = copy + 1
         held = holding[run]
-        if reading == "present":
-            right += place in held
-        elif reading == "exclusive":
+        if reading == "exclusive":
             right += bool(held) and set(held) == wanted[run]
         elif held:
-            right += held[0 if reading == "naive" else min(copy, len(held) - 1)] == place
+            right += held[min(copy, len(held) - 1)] == place
     return right
-
-
-def _check(keywords: Sequence[str], belongs: Sequence[int], reading: str) -> None:
-    if reading not in READINGS:
-        raise InputError(f"reading={reading!r}{did_you_mean(reading, READINGS)}")
-    if not keywords:
-        raise InputError("no keyword to look for")
-    if len(keywords) != len(belongs) or not set(belongs) <= {0, 1}:
-        raise InputError(
-            f"{len(keywords)} keywords with places {list(belongs)}: each needs its own, 0 or 1"
-        )
