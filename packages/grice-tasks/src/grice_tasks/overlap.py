@@ -19,11 +19,7 @@ UNSTEMMED = 3  # Words up to this length are not stemmed
 
 
 def count_ngrams(tokens: Sequence[str], order: int) -> Counts:
-    """Return how often each run of ``order`` tokens occurs.
-
-    >>> count_ngrams(("a", "b", "a", "b"), 2)
-    {('a', 'b'): 2, ('b', 'a'): 1}
-    """
+    """Return how often each run of ``order`` tokens occurs."""
     counts: Counts = {}
     for gram in zip(*(tokens[i:] for i in range(order)), strict=False):
         counts[gram] = counts.get(gram, 0) + 1
@@ -76,9 +72,6 @@ def common_length(mine: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the longest common subsequence.
 
     One bit per word of ``other``, cleared where the length grows (Hyyrö 2004).
-
-    >>> common_length("a b c d".split(), "b x d".split())
-    2
     """
     places: dict[str, int] = {}
     for place, word in enumerate(other):

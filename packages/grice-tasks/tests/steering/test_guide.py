@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 import toy_model
+from msgspec.structs import replace
 from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
 from grice.errors import InputError, ModelFolderError
 from grice.models.decoding import Sampler
-from grice_tasks.steering.dialogue import Sampling
 from grice_tasks.steering.guide import GuidedChoice, load_guide
-from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
+from grice_tasks.steering.guide_training import Fitting, Sampling, save_guide, train_guide
 
 SAMPLING = Sampling(temperature=1.0, replies=1)
 FITTING = Fitting(components=2, hidden=16, epochs=20, rate=5e-3, decay=0.0)
@@ -32,7 +32,7 @@ def trained(samples):
 
 
 def next_tokens(guide, before, strength):
-    weights = np.exp(guide.weighed(Toy().logits(before), before, strength).astype(float))
+    weights = np.exp(guide.adjusted_logits(Toy().logits(before), before, strength).astype(float))
     return weights / weights.sum()
 
 
@@ -44,7 +44,7 @@ def test_what_is_learned_is_the_closed_form(trained, state):
 
 @pytest.mark.parametrize("consistency", [0.5, 0.9])
 def test_held_to_its_own_expectations_it_learns_the_same(samples, consistency):
-    fitting = FITTING._replace(consistency=consistency)
+    fitting = replace(FITTING, consistency=consistency)
     guide, _ = train_guide(samples, Toy(), ["b"], SAMPLING, fitting)
     for state, before in PREFIXES.items():
         assert next_tokens(guide, before, 1.0) == pytest.approx(GIVEN_LABEL[state], abs=0.06)
@@ -75,7 +75,7 @@ def test_guided_replies_satisfy_the_label(trained, strength, least, most):
 
 def test_strength_zero_is_the_base_exactly(trained):
     logits = np.random.default_rng(0).normal(size=3).astype(np.float32)
-    assert (trained[0].weighed(logits, [0], 0.0) == logits).all()
+    assert (trained[0].adjusted_logits(logits, [0], 0.0) == logits).all()
 
 
 def test_what_is_drawn_without_strength_is_what_the_base_draws(trained):

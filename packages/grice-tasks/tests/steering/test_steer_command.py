@@ -13,8 +13,14 @@ import tiny_decoder
 from grice.cli import main
 from grice.models.loader import ModelLoader
 from grice.models.protocols import SteerableLM
-from grice_tasks.steering.dialogue import Sampling, draw_contexts, labelled_samples
-from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
+from grice_tasks.steering.guide_training import (
+    Fitting,
+    Sampling,
+    draw_contexts,
+    labelled_samples,
+    save_guide,
+    train_guide,
+)
 
 PLUGIN = '''
 from grice.metrics import Example, metric

@@ -6,19 +6,27 @@ import pytest
 
 from grice.data import Conversation, Turn
 from grice.errors import InputError, RecordError
-from grice.models.protocols import Generated
-from grice_tasks.steering.candidates import SYSTEM, chat_prompt, with_candidates
+from grice.models.decoding import Continuation
+from grice_tasks.steering.dialogue import SYSTEM, chat_prompt, with_candidates
 
 
 class Writer:
-    """Answers every prompt alike, and remembers what it was asked."""
+    """Answers every prompt with the text of the place of its selector; any guide fits it."""
 
     def __init__(self, *texts):
-        self.texts, self.prompts = texts, []
+        self.texts = texts
 
-    def alternatives(self, prompts, *, count, stop="\n", max_tokens=64):
-        self.prompts += prompts
-        return [tuple(Generated(text, -1.0) for text in self.texts[:count]) for _ in prompts]
+    def check(self, model):
+        assert model is self
+
+    def decode(self, prompts, selectors, *, stop, max_tokens):
+        texts = [self.texts[selector.first] for selector in selectors]
+        return [Continuation(text, 1, ended=True) for text in texts]
+
+
+def written(records, *texts):
+    model = Writer(*texts)
+    return list(with_candidates(records, model, model, count=len(texts)))
 
 
 def talk(*texts, **meta):
@@ -27,33 +35,24 @@ def talk(*texts, **meta):
     )
 
 
-def test_what_is_written_stands_behind_the_candidates_of_the_record():
-    [written] = with_candidates(
-        [talk("Hi.", candidates=["Hello."])], Writer("Hey!", "Yo."), count=2
-    )
-    assert written.meta["candidates"] == ["Hello.", "Hey!", "Yo."]
-
-
-def test_empty_texts_and_repeats_are_left_out():
-    [written] = with_candidates([talk("Hi.")], Writer("Hey!", "", "Hey!"), count=3)
-    assert written.meta["candidates"] == ["Hey!"]
+def test_candidates_stand_behind_those_of_the_record_without_empty_texts_and_repeats():
+    records = [talk("Hi.", candidates=["Hello."]), talk("Hi.")]
+    first, second = written(records, "Hey!", "", "Hey!", "Yo.")
+    assert first.meta["candidates"] == ["Hello.", "Hey!", "Yo."]
+    assert second.meta["candidates"] == ["Hey!", "Yo."]
 
 
 def test_broken_records_are_passed_on_in_their_place():
     broken = RecordError("no turns", file="f.jsonl", line=1)
-    first, second = with_candidates([broken, talk("Hi.")], Writer("Hey!"), count=1)
+    first, second, third = written([broken, talk("Hi."), talk("Hi.", candidates="Hello.")], "Hey!")
     assert first is broken
     assert second.meta["candidates"] == ["Hey!"]
-
-
-def test_candidates_that_are_no_list_are_an_error_of_their_record():
-    [error] = with_candidates([talk("Hi.", candidates="Hello.")], Writer("Hey!"), count=1)
-    assert isinstance(error, RecordError)
+    assert isinstance(third, RecordError)
 
 
 def test_less_than_one_candidate_is_refused():
     with pytest.raises(InputError, match="at least one"):
-        with_candidates([], Writer(), count=0)
+        written([])
 
 
 def test_whoever_speaks_last_is_the_user():

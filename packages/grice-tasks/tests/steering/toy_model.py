@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from grice.models.decoding import Continuation
-from grice_tasks.steering.candidates import END
-from grice_tasks.steering.dialogue import Labelled
+from grice_tasks.steering.dialogue import END
+from grice_tasks.steering.guide_training import Labelled
 
 VOCABULARY = ("a", "b", END)
 STATES = np.array([[0.6, 0.2, 0.2], [0.3, 0.3, 0.4]])

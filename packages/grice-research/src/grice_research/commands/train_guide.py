@@ -58,8 +58,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw replies, label them, fit, write the guide."""
     from grice.models.folder import check_folder
-    from grice_tasks.steering.dialogue import Sampling, labelled_samples
-    from grice_tasks.steering.guide_training import Fitting, save_guide, train_guide
+    from grice_tasks.steering.guide_training import (
+        Fitting,
+        Sampling,
+        labelled_samples,
+        save_guide,
+        train_guide,
+    )
 
     metrics = names(arguments.metrics) or list(arguments.registry.defaults())
     check_options(arguments, metrics)
@@ -70,8 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
         threshold=arguments.threshold,
         seed=arguments.seed,
     )
-    fitting.check()
-    sampling.check()
     check_folder(arguments.output)  # not after minutes of drawing
     contexts = _contexts(arguments)
     with ExitStack() as stack:
@@ -87,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _contexts(arguments: argparse.Namespace) -> list[Conversation]:
     from grice.cli.options import conversations
-    from grice_tasks.steering.dialogue import draw_contexts
+    from grice_tasks.steering.guide_training import draw_contexts
 
     contexts = []
     records = conversations(arguments.files, arguments)

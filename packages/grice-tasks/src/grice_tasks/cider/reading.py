@@ -49,11 +49,7 @@ class TextReading(NamedTuple):
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text that are read at once, cut between sentences where there are any.
-
-    >>> list(stretches("a. " * 400))
-    [(0, 699), (699, 1200)]
-    """
+    """Yield the parts of a text that are read at once, cut between sentences where there are any."""
     yield from pairwise(cut_places(text, NEW, NEW + BEFORE))
 
 
@@ -118,11 +114,7 @@ def layout_of(text: str) -> Layout:
 
 
 def locate(text: str, span: str) -> Place | None:
-    """Return where a span stands first in a text, blanks around it aside; None if nowhere.
-
-    >>> locate("I missed the bus.", " the bus ")
-    (9, 16)
-    """
+    """Return where a span stands first in a text, blanks around it aside; None if nowhere."""
     wanted = span.strip()
     start = text.find(wanted) if wanted else -1
     return None if start < 0 else (start, start + len(wanted))

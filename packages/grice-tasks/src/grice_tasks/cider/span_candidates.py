@@ -349,11 +349,7 @@ def find_candidates(
 
 
 def informative(text: str, candidate: SpanCandidate) -> bool:
-    """Return whether a stretch says enough to be linked: an event that is no question, a thing.
-
-    >>> informative("was it", SpanCandidate((0, 6), True))
-    False
-    """
+    """Return whether a stretch says enough to be linked: an event that is no question, a thing."""
     span = text[slice(*candidate.place)]
     words = [word for word in re.findall(r"[\w'’-]+", span.lower()) if word not in _LIGHT]
     if not candidate.event:

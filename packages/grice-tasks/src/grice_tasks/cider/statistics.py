@@ -82,11 +82,7 @@ class Counted(NamedTuple):
 
 
 def turn_starts(text: str) -> list[int]:
-    """Return where each turn of a released text begins: at a speaker after four blanks.
-
-    >>> turn_starts("A: Hi    B: Hello    A: Bye")
-    [0, 9, 21]
-    """
+    """Return where each turn of a released text begins: at a speaker after four blanks."""
     starts = [m.start() for m in _TURN.finditer(text)]
     return starts if starts and starts[0] == 0 else [0, *starts]
 

@@ -56,11 +56,7 @@ class Match(NamedTuple):
 
 
 def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
-    """Return the match of the best one-to-one pairing.
-
-    >>> round(match_facts([[0.9, 0.8, 0.1], [0.85, 0.2, 0.1]]).f1, 3)
-    0.66
-    """
+    """Return the match of the best one-to-one pairing."""
     if not likeness or not likeness[0]:
         return Match(0.0, 0.0, 0.0)
     total = _best_total(likeness)

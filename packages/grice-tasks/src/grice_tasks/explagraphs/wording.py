@@ -33,9 +33,6 @@ def nonsense_graph(belief: str, argument: str) -> str:
 
     The middle holds the two longest content words of the argument, the ends those of the
     belief; a text with too few words borrows from the other one.
-
-    >>> nonsense_graph("Zoos should be abolished.", "Animals live in small cages.")
-    '(abolished; capable of; animals)(animals; has context; cages)(cages; causes; zoos)'
     """
     argument_words = content_words(argument)
     ends = _pick(argument_words, (), content_words(belief))
@@ -100,12 +97,7 @@ def opposite(relation: str) -> str:
 
 
 def fact_text(fact: Triple) -> str:
-    """Return a fact as a sentence.
-
-    >>> from grice.data import Triple
-    >>> fact_text(Triple("zoos", "not used for", "fun"))
-    'zoos is not used for fun'
-    """
+    """Return a fact as a sentence."""
     known = graph_schema().relations.get(fact.relation)
     return f"{fact.head} {fact.relation if known is None else known.gloss} {fact.tail}"
 
@@ -114,9 +106,6 @@ def phrases(text: str) -> list[str]:
     """Return the phrases of one to three words that neither start nor end with an empty word.
 
     They are in lower case, in the order of the text, each once, and do not cross punctuation.
-
-    >>> phrases("Zoos should be abolished.")
-    ['zoos', 'abolished']
     """
     lowered = text.lower()
     words = [(m.start(), m.end()) for m in PLAIN_COMPOUNDS.finditer(lowered)]

@@ -37,11 +37,7 @@ SCALE = 10.0  # CIDEr-D of a text with itself
 
 @lru_cache(maxsize=50_000)
 def caption_tokens(text: str) -> tuple[str, ...]:
-    """Return the words of a text in lower case without punctuation.
-
-    >>> caption_tokens("The Hopi live in the USA; Kendo's from Japan!")
-    ('the', 'hopi', 'live', 'in', 'the', 'usa', 'kendo', "'s", 'from', 'japan')
-    """
+    """Return the words of a text in lower case without punctuation."""
     tokens = [token for sentence in sentences(text) for token in words(sentence)]
     for i, token in enumerate(tokens[:-1]):
         if tokens[i + 1] == "." and LETTERS.fullmatch(token):
@@ -156,30 +152,12 @@ class CiderD:
         return _Weighed(weights, norms, max(0, len(tokens) - 1))
 
 
-ENDINGS = (
-    ("s", ""),
-    ("ses", "s"),
-    ("xes", "x"),
-    ("zes", "z"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("men", "man"),
-    ("ies", "y"),
-    ("s", ""),
-    ("ies", "y"),
-    ("es", "e"),
-    ("es", ""),
-    ("ed", "e"),
-    ("ed", ""),
-    ("ing", "e"),
-    ("ing", ""),
-    ("er", ""),
-    ("est", ""),
-    ("er", "e"),
-    ("est", "e"),
+CHANGES = (
+    "s: ses:s xes:x zes:z ches:ch shes:sh men:man ies:y s: ies:y es:e es: ed:e ed: ing:e ing: er: "
+    "est: er:e est:e"
 )
-"""WordNet's endings and what stands in their place, in its order: the first that gives a known word
-is taken."""
+ENDINGS = [change.split(":") for change in CHANGES.split()]
+"""WordNet's endings and their replacements, in its order: the first that gives a known word."""
 
 
 class _Table(NamedTuple):
@@ -192,9 +170,6 @@ def meanings(word: str) -> frozenset[int]:
     """Return the numbers of the sets of synonyms that a word in lower case is in.
 
     Those of its lemmas count: irregular ones if it has any, else that of its ending.
-
-    >>> bool(meanings("ruled") & meanings("reigned")), bool(meanings("ruled") & meanings("walked"))
-    (True, False)
     """
     table = _table()
     lemmas = table.irregular.get(word) or (_lemma(word, table.sets),)

@@ -42,11 +42,7 @@ class SplitStatistics(msgspec.Struct, frozen=True):
 
 
 def finished(statement: str) -> str:
-    """Return a statement as it stands in a reference.
-
-    >>> finished('the moon takes one month')
-    'The moon takes one month.'
-    """
+    """Return a statement as it stands in a reference."""
     text = statement.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].strip()
@@ -135,11 +131,7 @@ def source_table(marked: Iterable[Marked]) -> dict[str, dict[str, int]]:
 
 
 def halved(keywords: Sequence[str]) -> str:
-    """Return the first half of the keywords as one sentence and the rest as another.
-
-    >>> halved(["July", "China", "winter"])
-    'July China. winter.'
-    """
+    """Return the first half of the keywords as one sentence and the rest as another."""
     half = (len(keywords) + 1) // 2
     return " ".join(keywords[:half]) + ". " + " ".join(keywords[half:]) + "."
 

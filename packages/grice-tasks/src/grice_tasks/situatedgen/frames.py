@@ -121,11 +121,7 @@ class Frames:
 
 
 def named(word: str) -> bool:
-    """Say whether a keyword is written as a name and is no common word at a sentence's start.
-
-    >>> named("Big Ben"), named("lizard"), named("Lizard")
-    (True, False, False)
-    """
+    """Say whether a keyword is written as a name and is no common word at a sentence's start."""
     if not word[:1].isupper():
         return False
     return " " in word or not look_up(word.lower()).readings
@@ -282,11 +278,7 @@ def _the_name(word: str) -> str:
 
 
 def needs_article(name: str) -> bool:
-    """Say whether "the" is to stand before a name that comes without it.
-
-    >>> needs_article("United States"), needs_article("the United States"), needs_article("Chile")
-    (True, False, False)
-    """
+    """Say whether "the" is to stand before a name that comes without it."""
     return bool(THE.match(name)) and not re.match(r"the |\d{4}$", name, re.IGNORECASE)
 
 

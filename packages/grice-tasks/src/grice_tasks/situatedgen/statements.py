@@ -243,9 +243,6 @@ def _front(question: str) -> str | None:
     """Return a yes/no question that starts with its auxiliary; None if it has none.
 
     A clause before the only comma moves to the end.
-
-    >>> _front("If it rains, is the street wet?")
-    'is the street wet if it rains?'
     """
     text = question.strip()
     if not text.endswith("?"):
@@ -261,11 +258,7 @@ def _front(question: str) -> str | None:
 
 
 def yes_no_statement(question: str, answer: bool, start: int) -> str:  # noqa: FBT001 - the answer
-    """Return the statement of a yes/no question that starts with its auxiliary.
-
-    >>> yes_no_statement("Is July in Chile cold?", True, 17)
-    'July in Chile is cold'
-    """
+    """Return the statement of a yes/no question that starts with its auxiliary."""
     text = question.rstrip("? ")
     auxiliary, _, _ = text.partition(" ")
     subject = text[len(auxiliary) : start].strip()

@@ -31,18 +31,9 @@ ABBREVIATIONS = frozenset(SHORT.split())
 FIRST = "the there a an in on it he she they this that these those one if"
 STARTERS = frozenset(FIRST.split())
 NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*")
-ENDS = (
-    ("s", ""),
-    ("ses", "s"),
-    ("ves", "f"),
-    ("xes", "x"),
-    ("zes", "z"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("men", "man"),
-    ("ies", "y"),
-)
-"""WordNet's endings of plurals and what stands in their place."""
+CHANGES = "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y"
+ENDS = [change.split(":") for change in CHANGES.split()]
+"""WordNet's endings of plurals and their replacements."""
 
 
 def sentences(text: str) -> list[str]:
@@ -105,11 +96,7 @@ def lemmas(sentence: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=50_000)
 def noun_lemma(word: str) -> str:
-    """Return the shortest noun that a word in lower case can be a form of; else the word.
-
-    >>> noun_lemma("cities"), noun_lemma("women"), noun_lemma("oman")
-    ('city', 'woman', 'oman')
-    """
+    """Return the shortest noun that a word in lower case can be a form of; else the word."""
     nouns, irregular = _nouns()
     if word in irregular:
         known = [form for form in (word, *irregular[word]) if form in nouns]

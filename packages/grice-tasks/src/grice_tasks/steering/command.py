@@ -101,15 +101,16 @@ def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: 
     """Write contexts with candidates; the exit status is 4 if records could not be used."""
     from grice.cli.options import conversations
     from grice.cli.streams import warn
-    from grice_tasks.steering.candidates import with_candidates
-    from grice_tasks.steering.guide import GuidedGenerator
+    from grice_tasks.steering.dialogue import with_candidates
 
     records = conversations(arguments.files, arguments)
     written: list[Conversation] = []
     broken = 0
     for item in with_candidates(
         records,
-        GuidedGenerator(model, guide, arguments.strength),
+        model,
+        guide,
+        arguments.strength,
         count=arguments.candidates,
         max_tokens=arguments.max_tokens,
     ):

@@ -1,60 +1,165 @@
-"""Training of a guide: cross entropy of the label of the whole reply at each of its positions.
+"""Training of a guide: replies are drawn and labelled, then the label is learned at each token.
 
-What a prefix is worth is also the expectation of what its continuations are worth under the base
+The value of a prefix is also the expectation of the values of its continuations under the base
 model. NADO holds the estimates to that by a regulariser. Here it is a part of the target: with
-weight ``consistency``, a position is trained towards the expectation at the next one, taken as it
-is (no gradient goes through it), and with the rest of the weight towards the label. That is the
-divergence between Bernoulli distributions of Meng et al. up to a constant, and what is learned from
-differences in time (TD) elsewhere.
+weight ``consistency``, a position is trained towards the expectation at the next one (no gradient
+goes through it), and with the rest of the weight towards the label. That is the divergence between
+Bernoulli distributions of Meng et al. up to a constant.
 """
 
 from __future__ import annotations
 
+import math
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from grice.errors import InputError
+from grice.data import Conversation
+from grice.errors import InputError, RecordError
+from grice.evaluation.rerank import FIELD, rerank
 from grice.files import make_folder
 from grice.models.folder import check_folder, write_card
 from grice.models.mlp import Mlp, quantized
 from grice.models.products import single_threaded
 from grice.numeric import sigmoid
 from grice.progress import track
+from grice.stats.estimate import scipy_module
+from grice_tasks.steering.dialogue import END, chat_prompt
 from grice_tasks.steering.guide import KIND, Guide, GuideSettings, TokenSpace, vocabulary_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from grice.models.folder import CardValue
     from grice.models.protocols import SteerableLM
-    from grice_tasks.steering.dialogue import Labelled, Sampling
-    from grice_tasks.steering.guide import TokenSpace
+    from grice.scoring.api import Scorer
 
     Array: TypeAlias = NDArray[np.float32]
-    from pathlib import Path
 
-    from grice.models.folder import CardValue
-    from grice_tasks.steering.guide import Guide
+MOST_TURNS = 4  # turns of a context, as in the thesis
+WINDOW = 8  # contexts after whose samples a run that is stopped goes on
+SPACE_REPLIES = 64  # replies whose logits give the components: two thousand positions or so
+LIKELY = 32  # tokens over which the expectation of the next position is taken, renormalised
+BATCH = 256
+TINY = 1e-8
+PARTS = {"first third": 0.0, "second third": 1 / 3, "last third": 2 / 3}
 
-SPACE_REPLIES = 64
-"""Replies whose logits the components are taken from: two thousand positions or so."""
-LIKELY = 32  # Tokens over which the expectation of the next position is taken, renormalised
+
+class Sampling(msgspec.Struct, frozen=True):
+    """How replies are drawn and labelled."""
+
+    replies: int = 4  # of each context
+    temperature: float = 0.7
+    max_tokens: int = 40
+    threshold: float = 0.5  # a score from here on satisfies a metric
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold that is no number."""
+        if not math.isfinite(self.threshold):
+            raise InputError(f"a threshold is a finite number, found {self.threshold}")
+
+
+class Fitting(msgspec.Struct, frozen=True):
+    """How a guide is fitted."""
+
+    components: int = 32  # length of states and vectors of tokens
+    hidden: int = 64
+    epochs: int = 30  # at most; the one of the least loss on contexts left out is kept
+    rate: float = 2e-4
+    decay: float = 0.3
+    consistency: float = 0.0  # weight of the regulariser, 0 to 1
+    left_out: float = 0.2  # part of the contexts that choose the epoch
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a weight out of range."""
+        if not 0 <= self.consistency <= 1:
+            raise InputError(f"consistency is a weight of 0 to 1, found {self.consistency}")
+
+
+class Labelled(NamedTuple):
+    """A drawn reply with its labels."""
+
+    context: int  # number of its context
+    prompt: str
+    text: str  # the end mark stands behind it, unless it was cut
+    labels: dict[str, bool]  # whether it satisfies each metric
+
+
+def draw_contexts(
+    records: Iterable[Conversation | RecordError], *, seed: int
+) -> Iterator[Conversation | RecordError]:
+    """Yield one context of each conversation: consecutive turns at a random position."""
+    random = np.random.default_rng(seed)
+    for record in records:
+        if isinstance(record, RecordError):
+            yield record
+        elif not record.turns:
+            yield RecordError("there is no turn to answer", file=record.id, field="turns")
+        else:
+            start = int(random.integers(max(1, len(record.turns) - MOST_TURNS)))
+            yield Conversation(record.id, record.turns[start : start + MOST_TURNS])
+
+
+def labelled_samples(
+    contexts: Sequence[Conversation], model: SteerableLM, scorer: Scorer, sampling: Sampling
+) -> list[Labelled]:
+    """Return replies that a model draws for contexts, each with the labels of all metrics.
+
+    A reply without a score of each metric is left out.
+    """
+    if not contexts:
+        raise InputError("no context to learn from: each needs a turn to answer")
+    numbered = iter(enumerate(contexts))
+    windows = iter(lambda: list(islice(numbered, WINDOW)), [])
+    count = -(-len(contexts) // WINDOW)
+    labelled: list[Labelled] = []
+    for window in track(windows, "parts of the contexts", count):
+        prompts = [chat_prompt(context.turns) for _, context in window]
+        drawn = model.sample(
+            prompts,
+            count=sampling.replies,
+            seed=sampling.seed,
+            temperature=sampling.temperature,
+            stop=END,
+            max_tokens=sampling.max_tokens,
+        )
+        records = [
+            replace(context, meta={FIELD: [reply.text for reply in replies]})
+            for (_, context), replies in zip(window, drawn, strict=True)
+        ]
+        ranked = rerank(records, scorer)
+        for (number, _), prompt, replies, item in zip(window, prompts, drawn, ranked, strict=True):
+            if isinstance(item, RecordError):
+                continue
+            for candidate in sorted(item.candidates, key=lambda candidate: candidate.index):
+                scores = candidate.scores
+                if scores and all(score.status == "ok" for score in scores):
+                    labels = {s.metric: (s.value or 0.0) >= sampling.threshold for s in scores}
+                    text = candidate.text + END * replies[candidate.index].ended
+                    labelled.append(Labelled(number, prompt, text, labels))
+    if not labelled:
+        raise InputError("no reply that was drawn could be judged by all metrics")
+    return labelled
 
 
 class Positions(NamedTuple):
     """Training rows: one of each token of a reply."""
 
-    features: Array  # what the network reads before the token
-    tokens: NDArray[np.int64]  # ids of the tokens
-    labels: Array  # of the reply, 0 or 1; all are 0 until they are put there
-    replies: NDArray[np.int64]  # number of the reply
-    contexts: NDArray[np.int64]  # number of the context
+    features: Array  # input of the network before the token
+    tokens: NDArray[np.int64]
+    labels: Array  # of the reply, 0 or 1
+    contexts: NDArray[np.int64]
     written: Array  # part of the reply that stands before the token, 0 to 1
     last: NDArray[np.bool_]  # whether it is the last one of its reply
-    likely: NDArray[np.int64]  # ids of the tokens that the base finds likeliest in its place
+    likely: NDArray[np.int64]  # tokens that the base finds likeliest in its place, ``(n, LIKELY)``
     weights: Array  # their probabilities, which sum to 1
 
     def at(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
@@ -81,21 +186,24 @@ def token_space(model: SteerableLM, samples: Sequence[Labelled], components: int
         whole, steps = quantized(loadings * np.float32(np.sqrt(len(loadings))))
         vectors = whole.astype(np.float32) * steps
         states = logits @ vectors
-        scale = states.std(axis=0) + np.float32(TINY)
-        return TokenSpace(vectors, states.mean(axis=0), scale)
+        return TokenSpace(vectors, states.mean(axis=0), states.std(axis=0) + np.float32(TINY))
 
 
 def read_positions(
     model: SteerableLM,
     samples: Sequence[Labelled],
+    satisfied: Array,
     space: TokenSpace,
     temperature: float,
 ) -> Positions:
-    """Return what is learned from, a row of each token of each reply."""
+    """Return the training rows of replies, given whether each satisfies all metrics."""
 
-    def features(logits: Array, ids: list[int]) -> tuple[Array, NDArray[np.int64], Array]:
-        vectors = space.vectors[ids]
-        sums = np.hstack([vectors, np.ones((len(ids), 1), np.float32)]).cumsum(axis=0)
+    def columns(
+        logits: Array, ids: list[int]
+    ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], Array] | None:
+        if not ids:
+            return None
+        sums = np.hstack([space.vectors[ids], np.ones((len(ids), 1), np.float32)]).cumsum(axis=0)
         before = np.vstack([np.zeros_like(sums[:1]), sums[:-1]])
         count = min(LIKELY, logits.shape[1])
         # A copy: a view would keep the whole vocabulary of every position.
@@ -103,51 +211,27 @@ def read_positions(
         odds = np.take_along_axis(logits, likely, axis=1) / np.float32(temperature)
         weights = np.exp(odds - odds.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
-        return space.features(space.states(logits), before), likely, weights
+        return space.features(logits, before), np.array(ids, np.int64), likely, weights
 
     read = model.read_logits(
-        [sample.prompt for sample in samples],
-        [sample.text for sample in samples],
-        lambda logits, ids: (np.array(ids, np.int64), *features(logits, ids)) if ids else None,
+        [sample.prompt for sample in samples], [sample.text for sample in samples], columns
     )
     parts = []
-    for number, (sample, part) in enumerate(zip(samples, read, strict=True)):
+    for sample, label, part in zip(samples, satisfied, read, strict=True):
         if part is not None:
-            ids, inputs, likely, weights = part
+            features, ids, likely, weights = part
             size = len(ids)
-            written = np.arange(size, dtype=np.float32) / size
-            alike = np.zeros(size, np.float32), np.full(size, number), np.full(size, sample.context)
-            last = np.arange(size) == size - 1
-            parts.append((inputs, ids, *alike, written, last, likely, weights))
+            place = np.arange(size)
+            of_reply = np.full(size, label), np.full(size, sample.context)
+            written = place.astype(np.float32) / size
+            parts.append((features, ids, *of_reply, written, place == size - 1, likely, weights))
     return Positions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-BATCH = 256
-TINY = 1e-8
-
-
-class Fitting(NamedTuple):
-    """How a guide is fitted."""
-
-    components: int = 32  # length of states and vectors of tokens
-    hidden: int = 64  # units of the hidden layer
-    epochs: int = 30  # most passes; the one of the least loss on contexts left out is kept
-    rate: float = 2e-4  # step size of Adam
-    decay: float = 0.3  # penalty on the weights
-    consistency: float = 0.0  # weight of the regulariser, 0 to 1
-    left_out: float = 0.2  # part of the contexts that choose the epoch
-    seed: int = 0  # of the first weights, the order and the contexts left out
-
-    def check(self) -> None:
-        """Raise InputError for a weight that means nothing."""
-        if not 0 <= self.consistency <= 1:
-            raise InputError(f"consistency is a weight of 0 to 1, found {self.consistency}")
 
 
 class GuideReport(msgspec.Struct, frozen=True):
     """Result of the training of a guide."""
 
-    contexts: int  # how many
+    contexts: int
     replies: int  # drawn replies that were labelled
     positions: int  # their tokens
     satisfied: dict[str, float]  # share of the replies that satisfies each metric, and ``all``
@@ -155,7 +239,7 @@ class GuideReport(msgspec.Struct, frozen=True):
     validation_loss: tuple[float, ...]  # the same on contexts that were left out
     prior_loss: float  # on these, of the share of satisfied positions alone
     epoch: int  # the one that was kept, from 1; 0 is the share alone
-    auc: dict[str, float]  # on contexts left out
+    auc: dict[str, float]  # on contexts left out, by how much of the reply is written
 
 
 def train_guide(
@@ -165,15 +249,24 @@ def train_guide(
     sampling: Sampling,
     fitting: Fitting = Fitting(),  # noqa: B008 - a frozen record
 ) -> tuple[Guide, GuideReport]:
-    """Return a guide that was fitted to labelled replies, and what that gave."""
-    _check(samples, metrics, sampling)
+    """Return a guide that was fitted to labelled replies, and its report."""
+    labels = [all(sample.labels[name] for name in metrics) for sample in samples]
+    if len(set(labels)) < 2:
+        raise InputError(
+            f"{'every' if any(labels) else 'no'} reply that was drawn satisfies "
+            f"{' and '.join(metrics)} at the threshold {sampling.threshold:g}: there is nothing to "
+            "learn; take another threshold, or more contexts"
+        )
+    contexts = {sample.context for sample in samples}
+    if len(contexts) < 2:
+        raise InputError("one context alone was judged: two at least are needed, one is left out")
+    satisfied = np.array(labels, np.float32)
     space = token_space(model, samples, fitting.components)
-    positions = read_positions(model, samples, space, sampling.temperature)
-    chosen = np.random.default_rng(fitting.seed).permutation(np.unique(positions.contexts))
-    left_out = np.isin(positions.contexts, chosen[: max(1, round(fitting.left_out * len(chosen)))])
-    satisfied = np.array([sample.satisfies(metrics) for sample in samples], np.float32)
-    labelled = positions._replace(labels=satisfied[positions.replies])
-    fitted = _fit(labelled.at(~left_out), labelled.at(left_out), space, fitting)
+    positions = read_positions(model, samples, satisfied, space, sampling.temperature)
+    order = np.random.default_rng(fitting.seed).permutation(np.unique(positions.contexts))
+    chosen = order[: max(1, round(fitting.left_out * len(order)))]
+    out = np.isin(positions.contexts, chosen)
+    fitted = _fit(positions.at(~out), positions.at(out), space, fitting)
     settings = GuideSettings(
         base=model.identity.partition("/")[0],
         vocabulary=vocabulary_digest(model.vocabulary),
@@ -186,7 +279,7 @@ def train_guide(
     )
     shares = {name: float(np.mean([each.labels[name] for each in samples])) for name in metrics}
     report = GuideReport(
-        len({sample.context for sample in samples}),
+        len(contexts),
         len(samples),
         len(positions.tokens),
         {**shares, "all": float(satisfied.mean(dtype=float))},
@@ -194,23 +287,9 @@ def train_guide(
         settings.validation_loss,
         round(fitted.prior, 4),
         fitted.epoch,
-        _auc(fitted.network, labelled.at(left_out), space),
+        _auc(fitted.network, positions.at(out), space),
     )
     return Guide(settings, space, fitted.network), report
-
-
-def _check(samples: Sequence[Labelled], metrics: Sequence[str], sampling: Sampling) -> None:
-    """Raise InputError where there is nothing to learn."""
-    satisfied = {sample.satisfies(metrics) for sample in samples}
-    if len(satisfied) < 2:
-        which = "every" if True in satisfied else "no"
-        raise InputError(
-            f"{which} reply that was drawn satisfies {' and '.join(metrics)} at the threshold "
-            f"{sampling.threshold:g}: there is nothing to learn; take another threshold, or more "
-            "contexts"
-        )
-    if len({sample.context for sample in samples}) < 2:
-        raise InputError("one context alone was judged: two at least are needed, one is left out")
 
 
 class _Fitted(NamedTuple):
@@ -236,39 +315,40 @@ class _Weights(NamedTuple):
         copies = [column.copy() for column in self]
         return Mlp([(copies[0], copies[1]), (copies[2], copies[3])])
 
+    def __call__(self, features: Array) -> tuple[Array, Array]:
+        """Return the hidden units and the outputs."""
+        hidden = np.maximum(features @ self.hidden + self.hidden_bias, 0)
+        return hidden, hidden @ self.output + self.output_bias
+
 
 def _fit(training: Positions, left_out: Positions, space: TokenSpace, fitting: Fitting) -> _Fitted:
-    """Fit by Adam, and keep the epoch of the least loss on what is left out."""
+    """Fit by Adam, and keep the epoch of the least loss on the contexts left out."""
     random = np.random.default_rng(fitting.seed)
     inputs, components = training.features.shape[1], space.vectors.shape[1]
     share = float(np.clip(training.labels.mean(), TINY, 1 - TINY))
+    odds = np.log(share / (1 - share))
     weights = _Weights(
         (random.normal(size=(inputs, fitting.hidden)) / np.sqrt(inputs)).astype(np.float32),
         np.zeros(fitting.hidden, np.float32),
         (random.normal(size=(fitting.hidden, components + 1)) * 0.01).astype(np.float32),
-        np.append(np.zeros(components), np.log(share / (1 - share))).astype(np.float32),
+        np.append(np.zeros(components), odds).astype(np.float32),
     )
     steps = _Adam(weights, fitting)
-    prior = _cross_entropy(np.full(len(left_out.labels), np.log(share / (1 - share))), left_out)
+    best = prior = _cross_entropy(np.full(len(left_out.labels), odds), left_out)
     # Nothing learned: the same share everywhere, which guides nowhere.
     constant = weights._replace(output=np.zeros_like(weights.output))
     fitted = _Fitted(constant.network(), [], [], prior, 0)
-    best = prior
     with single_threaded():
         for epoch in track(range(fitting.epochs), "epochs", fitting.epochs):
             targets = _targets(weights, training, space, fitting.consistency)
-            for rows in np.array_split(
-                random.permutation(len(targets)), max(1, len(targets) // BATCH)
-            ):
+            batches = max(1, len(targets) // BATCH)
+            for rows in np.array_split(random.permutation(len(targets)), batches):
                 steps.take(_gradient(weights, training.at(rows), targets[rows], space))
-            losses = [
-                _cross_entropy(_log_odds(weights, part, space), part)
-                for part in (training, left_out)
-            ]
-            fitted.training.append(losses[0])
-            fitted.validation.append(losses[1])
-            if losses[1] < best:
-                best = losses[1]
+            for losses, part in ((fitted.training, training), (fitted.validation, left_out)):
+                output = weights(part.features)[1]
+                losses.append(_cross_entropy(_log_odds(output, part, space), part))
+            if fitted.validation[-1] < best:
+                best = fitted.validation[-1]
                 fitted = fitted._replace(network=weights.network(), epoch=epoch + 1)
     return fitted
 
@@ -279,7 +359,7 @@ def _targets(
     """Return the label of each position, drawn to the expectation at the next one."""
     if not consistency:
         return positions.labels
-    output = _outputs(weights, positions.features)[1]
+    output = weights(positions.features)[1]
     odds = np.einsum("nk,nlk->nl", output[:, :-1], space.vectors[positions.likely]) + output[:, -1:]
     expected = (sigmoid(odds) * positions.weights).sum(axis=1)
     following = np.append(expected[1:], np.float32(0))
@@ -287,20 +367,15 @@ def _targets(
     return np.asarray((1 - consistency) * positions.labels + consistency * following, np.float32)
 
 
-def _outputs(weights: _Weights, features: Array) -> tuple[Array, Array]:
-    hidden = np.maximum(features @ weights.hidden + weights.hidden_bias, 0)
-    return hidden, hidden @ weights.output + weights.output_bias
-
-
-def _log_odds(weights: _Weights, positions: Positions, space: TokenSpace) -> Array:
-    output = _outputs(weights, positions.features)[1]
+def _log_odds(output: Array, positions: Positions, space: TokenSpace) -> Array:
+    """Return the log odds of the token at each position."""
     chosen = space.vectors[positions.tokens]
     return np.asarray((output[:, :-1] * chosen).sum(axis=1) + output[:, -1], np.float32)
 
 
 def _gradient(weights: _Weights, batch: Positions, targets: Array, space: TokenSpace) -> _Weights:
     """Return the slope of the mean cross entropy."""
-    hidden, output = _outputs(weights, batch.features)
+    hidden, output = weights(batch.features)
     vectors = np.hstack([space.vectors[batch.tokens], np.ones((len(targets), 1), np.float32)])
     excess = (sigmoid((output * vectors).sum(axis=1)) - targets) / len(targets)
     of_output = excess[:, None] * vectors
@@ -340,28 +415,19 @@ class _Adam:
             part -= rate * (mean / (1 - 0.9**self._steps) / size + decay * part * (part.ndim > 1))
 
 
-PARTS = {"first third": 0.0, "second third": 1 / 3, "last third": 2 / 3}
-
-
 def _auc(network: Mlp, positions: Positions, space: TokenSpace) -> dict[str, float]:
     """Return the area under the ROC curve by how much is written; a part of one label has none."""
-    output = network.together(positions.features)
-    odds = (output[:, :-1] * space.vectors[positions.tokens]).sum(axis=1) + output[:, -1]
+    odds = _log_odds(network.together(positions.features), positions, space)
     areas = {}
     for name, start in PARTS.items():
         rows = (positions.written >= start) & (positions.written < start + 1 / 3)
-        labels, values = positions.labels[rows] > 0.5, odds[rows]
-        if 0 < labels.sum() < len(labels):
-            areas[name] = round(_roc_area(labels, values), 4)
+        labels = positions.labels[rows] > 0.5
+        positive, negative = labels.sum(), (~labels).sum()
+        if positive and negative:
+            ranks = scipy_module("stats").rankdata(odds[rows])[labels].sum()
+            area = (ranks - positive * (positive + 1) / 2) / (positive * negative)
+            areas[name] = round(float(area), 4)
     return areas
-
-
-def _roc_area(labels: NDArray[np.bool_], values: Array) -> float:
-    """Return how often a true one has the higher value than a false one; ties count half."""
-    others = np.sort(values[~labels])
-    below = np.searchsorted(others, values[labels], side="left")
-    up_to = np.searchsorted(others, values[labels], side="right")
-    return float((below + up_to).mean() / (2 * len(others)))
 
 
 def save_guide(
