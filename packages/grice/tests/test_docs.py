@@ -14,7 +14,7 @@ import grice
 import grice.data
 import grice.scoring.api
 import grice.stats.clusters
-import grice.text.script
+import grice.text.language
 from grice.metrics.registry import find_metrics
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
@@ -140,7 +140,7 @@ def test_output_may_not_differ_otherwise(old, new, message):
 
 
 @pytest.mark.parametrize(
-    "module", [grice, grice.data, grice.scoring.api, grice.stats.clusters, grice.text.script]
+    "module", [grice, grice.data, grice.scoring.api, grice.stats.clusters, grice.text.language]
 )
 def test_docstring_examples_run(module):
     assert doctest.testmod(module).failed == 0

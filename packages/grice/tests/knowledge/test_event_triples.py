@@ -23,10 +23,9 @@ from grice.metrics.engagement import surface
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import TaggedSpan
-from grice.text.contractions import written_out
-from grice.text.events import event_text, reaction, read_event
-from grice.text.repetition import novelty
-from grice.text.script import unreadable
+from grice.text.content import novelty
+from grice.text.events import event_text, reaction, read_event, written_out
+from grice.text.language import unreadable
 
 FOLDER = open_folder("extraction")
 SCHEMA = load_schema("atomic2020")

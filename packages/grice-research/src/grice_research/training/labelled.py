@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.errors import InputError, RecordError, did_you_mean, plural
 from grice.models.protocols import Pair
 from grice.scoring.loaded import responses
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

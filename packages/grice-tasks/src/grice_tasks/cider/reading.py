@@ -49,7 +49,7 @@ class TextReading(NamedTuple):
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text that are read at once, cut between sentences where there are any."""
+    """Yield the parts of a text that are read at once, cut between sentences if there are any."""
     yield from pairwise(cut_places(text, NEW, NEW + BEFORE))
 
 

@@ -18,7 +18,7 @@ from grice.data import FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.errors import excerpt, plural
 from grice.tables import Lines, bounds, number
 from grice.tables import Table as TableView
-from grice.text.markdown import as_read
+from grice.text.markup import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.readers.roles import unspoken
-from grice.text.markdown import CODE
+from grice.text.markup import CODE
 
 if TYPE_CHECKING:
     import re

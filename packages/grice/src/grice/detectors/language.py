@@ -11,9 +11,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.detectors.conversation import Flaw
-from grice.text.language import ENGLISH, language_of, words_in
+from grice.text.language import ENGLISH, language_of, scripts, words_in
 from grice.text.language import READ as LANGUAGE_READ
-from grice.text.script import scripts
 from grice.text.tokens import SHORT_FORMS
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from grice.metrics.sensibleness import cause_of
 from grice.models.folder import open_folder
 from grice.readers.roles import unspoken
 from grice.scoring.loaded import EMPTY as EMPTY_FLAG
-from grice.text.markdown import as_read
+from grice.text.markup import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

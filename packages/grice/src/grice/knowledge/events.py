@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.text.contractions import written_out
-from grice.text.events import Event, reaction, read_event
-from grice.text.people import Mention
+from grice.text.events import Event, Mention, reaction, read_event, written_out
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
 from grice.text.verbs import base_form, is_adjective, is_noun, is_past, is_verb, past_participle
 from grice.text.wordlists import (
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.models.protocols import TaggedSpan
-    from grice.text.people import Party, Speaker
+    from grice.text.events import Party, Speaker
 
 Turn: TypeAlias = Literal["reply", "previous"]
 

@@ -24,10 +24,9 @@ from grice.models.loader import Settings, encoder_reference, model_type
 from grice.models.products import Columns
 from grice.models.protocols import SpanTagger
 from grice.numeric import sigmoid
-from grice.text.events import triple_texts
+from grice.text.events import Mention, triple_texts
+from grice.text.language import unreadable
 from grice.text.lexicon import look_up
-from grice.text.people import Mention
-from grice.text.script import unreadable
 from grice.text.tokens import UNICODE_LETTERS
 from grice.text.verbs import base_form, is_verb, present
 from grice.text.wordlists import (
@@ -53,8 +52,7 @@ if TYPE_CHECKING:
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import TaggedSpan
-    from grice.text.events import Event, PersonName
-    from grice.text.people import Speaker
+    from grice.text.events import Event, PersonName, Speaker
 
     Array: TypeAlias = NDArray[np.float32]
 

@@ -40,8 +40,7 @@ from grice.metrics.turn_features import (
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Reader
 from grice.numeric import LazyModule, logit, sigmoid, unit_rows
-from grice.text.language import other_language
-from grice.text.script import unreadable
+from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
 from grice.data import Judgement
-from grice.text.language import other_language
-from grice.text.script import unreadable
+from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -26,7 +26,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.sensibleness import FlawModel
 from grice.models.protocols import Pair
 from grice.numeric import sigmoid, unit_cosine
-from grice.text.repetition import novelty
+from grice.text.content import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

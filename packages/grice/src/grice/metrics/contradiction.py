@@ -25,7 +25,7 @@ from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, sigmoid, softmax
 from grice.text.content import Stretch, sentences
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 
 if TYPE_CHECKING:

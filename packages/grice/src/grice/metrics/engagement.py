@@ -23,8 +23,8 @@ from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
 from grice.numeric import LazyModule, logit, sigmoid
-from grice.text.repetition import novelty
-from grice.text.script import unreadable
+from grice.text.content import novelty
+from grice.text.language import unreadable
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from grice.data import FeatureEvidence, Judgement, Span
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.text.content import content_words
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 from grice.text.verbs import base_form
 

@@ -9,7 +9,7 @@ from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import cosine
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

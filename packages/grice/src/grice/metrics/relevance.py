@@ -32,7 +32,7 @@ from grice.models.loader import (
 )
 from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, logits, sigmoid, unit_rows
-from grice.text.repetition import novelty
+from grice.text.content import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,7 +21,7 @@ from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import LazyModule
 from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import words_of
 

@@ -12,7 +12,7 @@ from grice.metrics.likelihood import readings
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import PassageEncoder, Reader
 from grice.numeric import LazyModule, logit, sigmoid
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
 from grice.numeric import LazyModule, unit_rows
-from grice.text.repetition import strip_repetition
+from grice.text.content import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, PLAIN_CONTRACTIONS, SENTENCES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.readers.roles import user_turns
 from grice.text.content import questions
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import jinja2
 
 from grice.report.svg import WIDTH, Axis, scatter
-from grice.text.markdown import as_read
+from grice.text.markup import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

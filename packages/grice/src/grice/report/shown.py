@@ -19,8 +19,7 @@ import msgspec
 
 from grice.data import Conversation, Json, Status
 from grice.readers.roles import ASSISTANT, roles_of, unspoken
-from grice.text.markdown import marks
-from grice.text.markup import plain_text, thoughts
+from grice.text.markup import marks, plain_text, thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

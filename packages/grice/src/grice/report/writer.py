@@ -27,7 +27,7 @@ from grice.report.shown import EVIDENCE_LIMIT, shown_line, snippet
 from grice.report.svg import Histogram, bin_edges, number
 from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder, notes
-from grice.text.markdown import as_read
+from grice.text.markup import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

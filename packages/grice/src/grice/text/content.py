@@ -1,4 +1,4 @@
-"""Content words, sentences and questions of a text, each with its place."""
+"""Content words, sentences and questions of a text with their places, and its new content."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS, WORD_CHARACTER
+from grice.text.tokens import (
+    PLAIN_WORDS_AND_NUMBERS,
+    SENTENCES_WITH_MARKS,
+    WORD_CHARACTER,
+    WORDS,
+)
 from grice.text.wordlists import (
     ADVERBS,
     AUXILIARIES,
@@ -23,7 +28,7 @@ from grice.text.wordlists import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _OPENING = r"^\W*(?:(?:and|but|hey|now|oh|ok|okay|so|then|well)\b\W*)*"
 _AUXILIARY = (
@@ -152,12 +157,11 @@ def _with_word(text: str, start: int, end: int) -> Iterator[Stretch]:
     part = text[start:end]
     if WORD_CHARACTER.search(part):
         start += len(part) - len(part.lstrip())
-        stripped = part.strip()
-        yield Stretch(start, start + len(stripped), stripped)
+        yield Stretch(start, start + len(part.strip()), part.strip())
 
 
 def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
-    """Say whether a sentence that begins at ``start`` ends behind a mark or line break."""
+    """Return whether a sentence that begins at ``start`` ends behind a mark or line break."""
     marks, closing, blank, line = mark.group("marks", "closing", "blank", "line")
     if "\n" in (blank or line or "") and not _wraps(text, mark):
         return True
@@ -178,7 +182,7 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
 
 
 def _wraps(text: str, mark: re.Match[str]) -> bool:
-    """Say whether a line break stands inside a sentence that is wrapped."""
+    """Return whether a line break stands inside a sentence that is wrapped."""
     end = mark.end()
     line = text[max(0, mark.start() - WRAPPED) : mark.start()]
     return (
@@ -190,7 +194,7 @@ def _wraps(text: str, mark: re.Match[str]) -> bool:
 
 
 def _ends_unspaced(text: str, mark: re.Match[str], following: str) -> bool:
-    """Say whether a mark that no blank follows ends a sentence: "Nice.I like it"."""
+    """Return whether a mark that no blank follows ends a sentence: "Nice.I like it"."""
     before = _last_token(text, mark)
     lower = following.lower()
     if not text[mark.end()].isalpha() or before.lower() in NO_ENDS:
@@ -241,7 +245,7 @@ def _ends_behind_period(text: str, start: int, mark: re.Match[str], following: s
 
 
 def _begins_item(text: str, start: int, place: int, number: str) -> bool:
-    """Say whether a number stands before the text of an item of a list."""
+    """Return whether a number stands before the text of an item of a list."""
     before = text[max(start, place - SEEN) : place].strip(" \t\n-*•>")
     first = not before and (number == "1" or start > 0)
     return len(number) < 3 and (first or before.endswith(":"))
@@ -260,13 +264,10 @@ def content_words(text: str) -> tuple[Stretch, ...]:
     >>> [word.text for word in content_words("I don't like the green tea for $4.50.")]
     ['green', 'tea', '4.50']
     """
-    words = (
-        Stretch(m.start(), m.end(), m[0].lower()) for m in PLAIN_WORDS_AND_NUMBERS.finditer(text)
-    )
+    matches = PLAIN_WORDS_AND_NUMBERS.finditer(text)
+    words = (Stretch(match.start(), match.end(), match[0].lower()) for match in matches)
     return tuple(
-        word
-        for word in words
-        if word.text not in OF_NO_CONTENT and "'" not in word.text and "’" not in word.text
+        word for word in words if word.text not in OF_NO_CONTENT and not {"'", "’"} & {*word.text}
     )
 
 
@@ -282,8 +283,70 @@ def questions(text: str) -> tuple[Stretch, ...]:
 
 def _is_question(sentence: str) -> bool:
     lower = sentence.lower()
-    return (
-        lower.rstrip(" .!\"'”’)").endswith("?")
-        or bool(_ASKS.search(lower))
-        or bool(_REQUESTS.search(lower))
-    )
+    marked = lower.rstrip(" .!\"'”’)").endswith("?")
+    return marked or any(pattern.search(lower) for pattern in (_ASKS, _REQUESTS))
+
+
+_RATINGS = re.compile(
+    r"\b(?:out of|of|/)\s*(?:5|10|100|five|ten)\b|\b(?:stars?|points?|marks?|ratings?|scores?)\b"
+)
+_ASKING = re.compile(
+    r"\b(?:give|rate|score|grade|mark|award|deserves?)\s+(?:this|it|me|my|us|the|a|an|full|top)\b"
+)
+_FEW = 2
+
+
+def strip_repetition(reply: str, earlier: Iterable[str]) -> str:
+    """Return a reply without sentences that were said before, and without asking for marks.
+
+    Sentences of one or two words may be said again. Case and punctuation do not count.
+
+    >>> strip_repetition("I love tea. I love tea! Do you?", ["Hello."])
+    'I love tea. Do you?'
+    >>> strip_repetition("I see. Please give me 5 out of 5.", [])
+    'I see. '
+    """
+    return _stripped(reply, tuple(earlier))
+
+
+@lru_cache(maxsize=4096)  # every metric of a reply asks it
+def _stripped(reply: str, earlier: tuple[str, ...]) -> str:
+    known = set().union(*map(_sentences_of, earlier))
+    kept: list[str] = []
+    for sentence in SENTENCES_WITH_MARKS.findall(reply):
+        words = _words(sentence)
+        repeated = len(words) > _FEW and words in known
+        known.add(words)
+        lower = sentence.lower()
+        if not repeated and not (_ASKING.search(lower) and _RATINGS.search(lower)):
+            kept.append(sentence)
+    return "".join(kept)
+
+
+class Novelty(NamedTuple):
+    """A reply without repetition, or all of it if nothing is left; the share of words left."""
+
+    text: str
+    novel_fraction: float
+
+
+def novelty(reply: str, earlier: Iterable[str]) -> Novelty:
+    """Return what a reply says that was not said before, and the fraction of its words.
+
+    >>> novelty("I love tea. I love tea!", [])
+    Novelty(text='I love tea. ', novel_fraction=0.5)
+    """
+    text = strip_repetition(reply, earlier)
+    words = len(reply.split())
+    # Marks that are left out may part what they joined: never more words than there were.
+    left = min(1.0, len(text.split()) / max(1, words))
+    return Novelty(text, left) if text.strip() else Novelty(reply, 0.0)
+
+
+@lru_cache(maxsize=4096)  # a turn stands before many replies
+def _sentences_of(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(_words, SENTENCES_WITH_MARKS.findall(text)))
+
+
+def _words(sentence: str) -> tuple[str, ...]:
+    return tuple(WORDS.findall(sentence.lower()))

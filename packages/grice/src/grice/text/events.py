@@ -1,36 +1,22 @@
 """Events as ATOMIC writes them: "I just got fired" becomes "PersonX gets fired".
 
-Who is PersonX depends on the triple an event stands in, not on the event: in ATOMIC
-(Sap et al., 2019; Hwang et al., 2021) PersonX is the subject of the head, and everyone else is
-PersonY. So an event is read once (:func:`read_events`), with its people distinguished by who said
-it, and named when it is put into a triple (:func:`triple_texts`). The person rules go beyond
-those of the ASER baseline of ACCENT (Ghazarian et al., 2023), which only exchange I and you.
+In ATOMIC (Sap et al., 2019; Hwang et al., 2021) PersonX is the subject of the head of a triple, and
+everyone else is PersonY. So an event is read once (:func:`read_event`), and its people are named
+when it is put into a triple (:func:`triple_texts`).
 
 The clause is brought to the simple present: auxiliaries, modal verbs and tense are dropped,
 negation stays ("doesn't like"), questions are read as statements ("do you play" is "PersonX
-plays"). Nothing is parsed; the rules know the closed word classes, and
-:mod:`grice.text.lexicon` knows the verb forms.
+plays"). Nothing is parsed; the rules know the closed word classes and the lexicon.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from grice.text.contractions import written_out
-from grice.text.people import (
-    OBJECTS,
-    OWNERS,
-    POSSESSIVES,
-    SUBJECTS,
-    Mention,
-    Party,
-    mark_people,
-    parties_of,
-)
-from grice.text.tokens import SENTENCE_END
 from grice.text.verbs import (
     base_form,
     is_adjective,
@@ -38,16 +24,19 @@ from grice.text.verbs import (
     is_past,
     is_verb,
     past_participle,
+    present,
     simple_present,
 )
 from grice.text.wordlists import (
     ADVERBS,
+    AFTER_OBJECT,
     AUXILIARIES,
     BE,
     CLAUSE_STARTS,
     DEGREES,
     DETERMINERS,
     FEELINGS,
+    HOLDS_IS,
     INDEFINITE,
     MODALS,
     NOT_FEELINGS,
@@ -56,25 +45,67 @@ from grice.text.wordlists import (
     PLURAL_INDEFINITE,
     PREPOSITIONS,
     QUESTIONS,
+    SHOWS_IS,
     THINGS,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from grice.text.people import Speaker
-
+Speaker: TypeAlias = Literal["responder", "previous"]
+"""The speaker of a text: the speaker of the judged response, or the speaker of the turn before."""
+Party: TypeAlias = Literal["responder", "previous", "other", "thing"]
+"""The subject of an event; ``thing`` if it is not a known person."""
 PersonName: TypeAlias = Literal["PersonX", "PersonY"]
 _PLURAL_THINGS = frozenset({"these", "those"})
+_PLURAL_NOUNS = frozenset({"people", "children", "men", "women", "kids", "parents"})
+_OTHER_NAME = {"PersonX": "PersonY", "PersonY": "PersonX"}
+_CONTRACTED = {
+    "im": ("i", "am"), "ive": ("i", "have"), "youre": ("you", "are"),
+    "youve": ("you", "have"), "theyre": ("they", "are"), "hes": ("he", "is"),
+    "shes": ("she", "is"), "thats": ("that", "is"), "theres": ("there", "is"),
+    "dont": ("do", "not"), "doesnt": ("does", "not"), "didnt": ("did", "not"),
+    "cant": ("can", "not"), "cannot": ("can", "not"), "wont": ("will", "not"),
+    "isnt": ("is", "not"), "arent": ("are", "not"), "wasnt": ("was", "not"),
+    "werent": ("were", "not"), "havent": ("have", "not"), "hasnt": ("has", "not"),
+    "couldnt": ("could", "not"), "wouldnt": ("would", "not"), "shouldnt": ("should", "not"),
+    "can't": ("can", "not"), "won't": ("will", "not"), "lets": ("let", "us"),
+    "let's": ("let", "us"), "gonna": ("going", "to"), "wanna": ("want", "to"),
+    "gotta": ("have", "to"), "ain't": ("is", "not"), "aint": ("is", "not"),
+    "shan't": ("will", "not"), "y'all": ("you",),
+}  # fmt: skip
+_ENDINGS = {"'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
+_TRAILING = frozenset(
+    {",", ";", ":", "actually", "also", "either", "please", "then", "though", "too"}
+)
+_LEADING = frozenset({",", ";", ":", "please", "to"})
+
+
+def _by_person(**words: str) -> dict[str, str]:
+    return {word: person for person, listed in words.items() for word in listed.split()}
+
+
+SUBJECTS = _by_person(i="i we", you="you u ya", he="he she they who")
+OWNERS = _by_person(i="my our", you="your ur", he="his her")
+OBJECTS = _by_person(
+    i="me us myself ourselves i we", you="you u ya yourself", he="him himself herself he she"
+)
+POSSESSIVES = OWNERS | _by_person(i="mine ours", you="yours", he="hers")
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """A place where a person is named, such as ``PersonX`` or ``PersonX's``."""
+
+    party: Party
+    possessive: bool = False
+
+    def name(self, person_x: Party) -> str:
+        """Return the name of the person."""
+        name = "PersonX" if self.party == person_x else "PersonY"
+        return f"{name}'s" if self.possessive else name
 
 
 class Event(msgspec.Struct, frozen=True):
-    """An event with its people still open.
+    """A clause in the simple present, its people still open.
 
-    Attributes:
-        words: The clause in the simple present; a :class:`Mention` stands for a person.
-        subject: Who the clause is about. Of "my dog barks" it is the owner of the dog.
-        explicit: Whether the subject was said, not inferred.
+    The subject is who it is about, of "my dog barks" the owner; ``explicit`` if it was said.
     """
 
     words: tuple[str | Mention, ...]
@@ -83,9 +114,8 @@ class Event(msgspec.Struct, frozen=True):
 
     def text(self, person_x: Party) -> str:
         """Return the clause with one party as PersonX and all other people as PersonY."""
-        return _joined(
-            word if isinstance(word, str) else word.name(person_x) for word in self.words
-        )
+        words = (word if isinstance(word, str) else word.name(person_x) for word in self.words)
+        return re.sub(r" ([,;:])", r"\1", " ".join(words))
 
 
 def event_text(text: str, *, said_by: Speaker = "responder") -> str:
@@ -97,7 +127,7 @@ def event_text(text: str, *, said_by: Speaker = "responder") -> str:
     'PersonX sends PersonY a message'
     """
     event = read_event(text, said_by=said_by)
-    return event.text(_person_x(event, said_by))
+    return event.text(said_by if event.subject == "thing" else event.subject)
 
 
 def triple_texts(
@@ -113,7 +143,7 @@ def triple_texts(
     >>> triple_texts(head, tail)
     ('PersonX applies for gifted with calden', 'PersonY hopes PersonX get in')
     """
-    person_x = _person_x(head, "responder") if head.subject != "thing" else tail.subject
+    person_x = tail.subject if head.subject == "thing" else head.subject
     person_x = "responder" if person_x == "thing" else person_x
     second = tail.text(person_x)
     named = "PersonX" if tail.subject == person_x else "PersonY"
@@ -122,27 +152,8 @@ def triple_texts(
     return head.text(person_x), second
 
 
-def read_events(text: str, spans: Sequence[tuple[int, int]], *, said_by: Speaker) -> list[Event]:
-    """Read the events of one turn.
-
-    An event without a subject takes that of the event before it if both stand in one sentence:
-    "I go home and eat" has two events of the speaker.
-    """
-    events: list[Event] = []
-    for i, (start, end) in enumerate(spans):
-        inherited: Party | None = None
-        if i > 0 and not SENTENCE_END.search(text[spans[i - 1][1] : start]):
-            inherited = events[-1].subject
-        events.append(read_event(text[start:end], said_by=said_by, inherited=inherited))
-    return events
-
-
 def reaction(text: str, *, said_by: Speaker) -> Event | None:
-    """Read a judgement as what its speaker feels: "that's so sad" is "PersonX feels sad".
-
-    People who write tuples do this (DECO's tails of xReact and oReact), since ATOMIC's reactions
-    are feelings of persons.
-    """
+    """Read a judgement as what its speaker feels: "that's so sad" is "PersonX feels sad"."""
     words = [word.lower() for word in statement(written_out(text))]
     if len(words) < 3 or words[0] not in {"it", "that", "this"}:
         return None
@@ -177,7 +188,11 @@ def _with_subject(words: list[str], said_by: Speaker) -> Event | None:
     if first in SUBJECTS:
         party = parties[SUBJECTS[first]]
         return Event((Mention(party), *rest(1)), party, explicit=True)
-    if first in INDEFINITE and len(words) > 1 and is_verbal(words[1].lower()):
+    if (
+        first in INDEFINITE
+        and len(words) > 1
+        and (words[1].lower() in AUXILIARIES | ADVERBS or is_verb(words[1].lower()))
+    ):
         plural = first in PLURAL_INDEFINITE
         return Event((first, *rest(1, plural=plural)), "thing", explicit=True)
     if first in THINGS:
@@ -211,15 +226,79 @@ def _without_subject(words: list[str], said_by: Speaker, inherited: Party | None
     return Event((Mention(party), *rest), party, explicit=False)
 
 
-_OTHER_NAME = {"PersonX": "PersonY", "PersonY": "PersonX"}
+def _split(text: str) -> list[str]:
+    """Split into words and inner marks; a clitic that stands apart joins its word."""
+    text = text.replace("’", "'").replace("`", "'")
+    text = re.sub(r"\s+(n't|'(?:m|re|ve|ll|d|s))\b", r"\1", text, flags=re.IGNORECASE)
+    return re.findall(r"[^\s,.;:!?()\"“”]+(?:[.,:](?=\w)[^\s,.;:!?()\"“”]+)*|[,;:]", text)
 
 
-def _person_x(event: Event, said_by: Speaker) -> Party:
-    return said_by if event.subject == "thing" else event.subject
+def written_out(text: str) -> list[str]:
+    """Return the words of a clause: "I'm" is "I am"; marks at its edges and "too" are dropped."""
+    return list(_written_out(text))
 
 
-def _joined(words: Iterable[str]) -> str:
-    return re.sub(r" ([,;:])", r"\1", " ".join(words))
+@lru_cache(maxsize=4096)  # every question about a clause begins with its words
+def _written_out(text: str) -> tuple[str, ...]:
+    words = _split(text)
+    out: list[str] = []
+    for i, word in enumerate(words):
+        lower = word.lower()
+        stem, mark, ending = lower.rpartition("'")
+        following = words[i + 1].lower() if i + 1 < len(words) else ""
+        if lower == "got" and out and out[-1].lower() in {"has", "have"}:
+            continue
+        if lower in _CONTRACTED:
+            out += _CONTRACTED[lower]
+        elif lower == "its" and following in SHOWS_IS:
+            out += ["it", "is"]
+        elif lower.endswith("n't"):
+            out += [word[:-3], "not"]
+        elif mark and stem and mark + ending in _ENDINGS:
+            out += [word[: len(stem)], _ENDINGS[mark + ending]]
+        elif mark and ending == "s" and (stem in HOLDS_IS or _means_is(following)):
+            out += [word[: len(stem)], "has" if following in {"been", "got"} else "is"]
+        else:
+            out.append(word)
+    while out and out[-1].lower() in _TRAILING:
+        out.pop()
+    while out and out[0].lower() in _LEADING:
+        out.pop(0)
+    return tuple(word for word in out if word)
+
+
+def _means_is(following: str) -> bool:
+    return following in SHOWS_IS or (following.endswith("ing") and is_verb(following))
+
+
+def parties_of(said_by: Speaker) -> dict[str, Party]:
+    """Return who is meant by ``i``, ``you`` and ``he``, the values of the tables above."""
+    return {
+        "i": said_by,
+        "you": "previous" if said_by == "responder" else "responder",
+        "he": "other",
+    }
+
+
+def mark_people(words: list[str], parties: dict[str, Party]) -> list[str | Mention]:
+    """Replace the words for people by mentions."""
+    out: list[str | Mention] = []
+    for i, word in enumerate(words):
+        lower = word.lower()
+        following = words[i + 1].lower() if i + 1 < len(words) else ""
+        before = out[-1] if out else None
+        if lower == "her" and (not following or following in AFTER_OBJECT):
+            out.append(Mention(parties["he"]))
+        elif lower in POSSESSIVES:
+            out.append(Mention(parties[POSSESSIVES[lower]], possessive=True))
+        elif lower in OBJECTS and (lower != "us" or before != "the"):
+            out.append(Mention(parties[OBJECTS[lower]]))
+        elif isinstance(before, Mention) and words[i - 1].lower() in {"i", "he", "she", "we"}:
+            agrees = (is_verb(lower) or lower in AUXILIARIES) and lower not in MODALS
+            out.append(present(lower) if agrees else word)
+        else:
+            out.append(word)
+    return out
 
 
 def statement(words: list[str]) -> list[str]:
@@ -268,11 +347,7 @@ def thing_predicate(words: list[str], subject: str) -> list[str]:
 
 
 def subject_end(words: list[str]) -> int:
-    """Return the index of the verb behind a subject of several words, 0 if there is none.
-
-    Only sure signs count: an auxiliary, or a past form, behind at least one word that may be a
-    noun.
-    """
+    """Return the index of the verb behind a subject of several words, 0 if none is sure."""
     first = words[0].lower()
     if first in AUXILIARIES | ADVERBS | {"not", "to"}:
         return 0
@@ -296,13 +371,8 @@ def subject_end(words: list[str]) -> int:
     return 0
 
 
-def is_verbal(word: str) -> bool:
-    """Say whether a word is a verb, an auxiliary or an adverb."""
-    return word in AUXILIARIES | ADVERBS or is_verb(word)
-
-
 def _is_noun_like(words: list[str], i: int) -> bool:
-    """Say whether the word at ``i`` is more likely a noun: it ends the clause or "of" follows."""
+    """Return whether the word at ``i`` is rather a noun: it ends the clause or "of" follows."""
     word = words[i].lower()
     if base_form(word) != word and not word.endswith(("s", "ing")):
         return False
@@ -310,7 +380,7 @@ def _is_noun_like(words: list[str], i: int) -> bool:
 
 
 def is_plural(subject: list[str]) -> bool:
-    """Say whether a subject of several words takes a plural verb."""
+    """Return whether a subject of several words takes a plural verb."""
     nouns = [word.lower() for word in subject if word.lower() not in ADVERBS]
     if not nouns or nouns[0] in {"one", "each"}:
         return False
@@ -319,30 +389,24 @@ def is_plural(subject: list[str]) -> bool:
     if subject[-1][0].isupper() and nouns[0] != "the":
         return False  # a name
     lower = nouns[-1]
-    return (lower.endswith("s") and not lower.endswith(("ss", "us", "is", "'s"))) or lower in {
-        "people",
-        "children",
-        "men",
-        "women",
-        "kids",
-        "parents",
-    }
+    is_regular = lower.endswith("s") and not lower.endswith(("ss", "us", "is", "'s"))
+    return is_regular or lower in _PLURAL_NOUNS
 
 
 def describes(word: str, inherited: Party | None) -> bool:
-    """Say whether a first word is an adjective; behind another event it is rather a past form."""
+    """Return whether a first word is an adjective; behind another event it is a past form."""
     form = base_form(word) != word and not word.endswith("ing") and inherited is None
     return is_adjective(word) and (form or word in {"busy", "free", "perfect", "ready"})
 
 
 def is_finite(word: str) -> bool:
-    """Say whether a first verb has its own tense, so that it shares the subject before it."""
+    """Return whether a first verb has its own tense, so that it shares the subject before it."""
     inflected = is_verb(word) and base_form(word) != word and not word.endswith("ing")
     return word in AUXILIARIES or inflected
 
 
 def is_order(words: list[str]) -> bool:
-    """Say whether a clause without a subject begins with the base form of a verb."""
+    """Return whether a clause without a subject begins with the base form of a verb."""
     first = words[0].lower()
     if first in FEELINGS or first in AUXILIARIES - {"do", "be"} or not is_verb(first):
         return False

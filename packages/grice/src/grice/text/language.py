@@ -1,4 +1,4 @@
-"""Detection of other languages in Latin letters, by the most common words of each.
+"""Detection of the writing system of a text, and of other languages in Latin letters.
 
 A detector that names a language for any text would name one for `Ok lol` and `Gracias!`, too. This
 one only answers where several words say so and English ones do not: what cannot be told is English.
@@ -7,11 +7,13 @@ one only answers where several words say so and English ones do not: what cannot
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from functools import lru_cache
+from itertools import islice
 
 from grice.text.lexicon import look_up
-from grice.text.tokens import SHORT_FORMS, UNICODE_LETTERS
+from grice.text.tokens import LATIN_ALPHANUMERIC, SHORT_FORMS, UNICODE_LETTERS
 from grice.text.wordlists import words_of
 
 READ = 400
@@ -22,7 +24,7 @@ PROPORTION = 0.2
 FEWEST_UNKNOWN = 3
 UNKNOWN = 0.6
 """So many words that no English text has, at least, where fewer of its commonest words occur."""
-LETTERS = 2
+LAUGH = 2
 """A word of no more different letters may be a laugh."""
 URL = re.compile(r"https?:\s?//\s?\S+(?:\s\S+$)?|www\.\S+", re.IGNORECASE)
 UNNAMED = "another language"
@@ -86,6 +88,54 @@ LANGUAGES: dict[str, list[str]] = {}
 for _language, _commonest in COMMONEST.items():
     for _word in _commonest - ENGLISH:
         LANGUAGES.setdefault(_word, []).append(_language)
+LETTERS = 2000
+"""Letters looked at: the script of a text shows in its beginning."""
+LATIN_END = "\u0250"
+"""The first character behind the Latin blocks of Unicode."""
+SCRIPTS = (
+    (0x0250, "Latin"), (0x0370, ""), (0x0400, "Greek"), (0x0530, "Cyrillic"),
+    (0x0590, "Armenian"), (0x0600, "Hebrew"), (0x0700, "Arabic"), (0x0900, ""),
+    (0x0980, "Devanagari"), (0x0A00, "Bengali"), (0x0A80, "Gurmukhi"), (0x0B00, "Gujarati"),
+    (0x0B80, ""), (0x0C00, "Tamil"), (0x0C80, "Telugu"), (0x0D00, "Kannada"),
+    (0x0D80, "Malayalam"), (0x0E00, ""), (0x0E80, "Thai"), (0x10A0, ""),
+    (0x1100, "Georgian"), (0x1200, "Hangul"), (0x1380, "Ethiopic"), (0x1E00, ""),
+    (0x1F00, "Latin"), (0x2000, "Greek"), (0x3040, ""), (0x3100, "Kana"), (0x3400, ""),
+    (0xA000, "Han"), (0xAC00, ""), (0xD7B0, "Hangul"),
+)  # fmt: skip
+"""First code point behind each range of Unicode blocks, and the script of its letters."""
+_ENDS = tuple(end for end, _ in SCRIPTS)
+
+
+@lru_cache(maxsize=4096)  # every metric asks it of every turn
+def unreadable(text: str) -> str | None:
+    """Return why a model of English cannot judge a text, or None if it may.
+
+    Told apart are texts without a word and texts in another script; another language in Latin
+    letters is not noticed.
+
+    >>> unreadable("Where is it?"), unreadable("..."), unreadable("Где это?")
+    (None, 'holds no word', 'is not in Latin letters')
+    """
+    if text.isascii():
+        return None if LATIN_ALPHANUMERIC.search(text) else "holds no word"
+    letters = list(islice((c for c in text if c.isalpha()), LETTERS))
+    if not letters:
+        return None if any(c.isdigit() for c in text) else "holds no word"
+    latin = sum(c < LATIN_END for c in letters)
+    return None if 2 * latin >= len(letters) else "is not in Latin letters"
+
+
+def scripts(text: str) -> Counter[str]:
+    """Count the letters of a text by script; those of rare scripts and symbols are not counted.
+
+    >>> scripts("Ok, \u0433\u0434\u0435?")
+    Counter({'Cyrillic': 3, 'Latin': 2})
+    """
+    letters = islice((c for c in text if c.isalpha()), LETTERS)
+    names = (bisect_right(_ENDS, ord(c)) for c in letters)
+    found = Counter(SCRIPTS[name][1] for name in names if name < len(SCRIPTS))
+    del found[""]
+    return found
 
 
 @lru_cache(maxsize=4096)  # every metric asks it of every reply
@@ -150,6 +200,6 @@ def words_in(text: str, language: str) -> int:
 def _unknown_to_english(text: str) -> bool:
     """Whether most words are none of English; names and others with a capital do not count."""
     written = UNICODE_LETTERS.findall(URL.sub(" ", text))
-    words = {word for word in written if word.islower() and len(set(word)) > LETTERS}
+    words = {word for word in written if word.islower() and len(set(word)) > LAUGH}
     unknown = sum(not look_up(word).readings for word in words)
     return unknown >= max(FEWEST_UNKNOWN, UNKNOWN * len(words))

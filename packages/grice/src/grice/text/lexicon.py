@@ -14,11 +14,8 @@ from typing import NamedTuple
 class Word(NamedTuple):
     """Entry of a word in the table; all fields are empty for an unknown word.
 
-    Attributes:
-        readings: Any of ``n`` noun, ``v`` verb, ``a`` adjective, ``r`` adverb.
-        lemmas: Lemmas of its reading as a verb, the usual one first.
-        third: Third person singular, if the word is itself a verb lemma.
-        participles: Past participles, if the word is itself a verb lemma.
+    The readings are any of ``n`` noun, ``v`` verb, ``a`` adjective, ``r`` adverb. The usual lemma
+    as a verb comes first. Third person and participles are those of a word that is a verb lemma.
     """
 
     readings: str = ""

@@ -1,9 +1,8 @@
 """Text without tags of web pages and without a model's thinking, and the way back to all of it.
 
-A tag parts words as a space does; so do the control pieces of chat models, which a reply holds by
-accident or to deceive, and what stands between ``<think>`` and ``</think>``, which nobody was told.
-Metrics are given the text without tags (see :mod:`grice.scoring.loaded`), so that markup changes no
-score; evidence points into the text with them.
+A tag parts words as a space does; so do the control pieces of chat models, and the thinking between
+``<think>`` and ``</think>``. Metrics get the text without tags; evidence points into the text with
+them. Marks of Markdown are judged with the text; only what is shown is rid of them.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 THOUGHT = (
@@ -36,9 +35,8 @@ in a turn of megabytes would take minutes and gigabytes."""
 class PlainText(NamedTuple):
     """A text with one space in place of each tag.
 
-    Attributes:
-        blanks: Offset in ``text`` of each space that stands for a tag, in order.
-        shifts: How many characters more the original has behind none, one, two, … of them.
+    ``blanks`` are the offsets of these spaces; ``shifts`` is how many characters more the original
+    has behind none, one, two, … of them.
     """
 
     text: str
@@ -70,8 +68,6 @@ def thoughts(text: str) -> list[tuple[int, int]]:
 def plain_text(text: str) -> PlainText:
     """Return a text without its tags, control pieces of chat models and thinking.
 
-    Anything else between angle brackets is kept.
-
     Of a text of more than :data:`LONGEST` characters the beginning is returned.
 
     >>> plain_text("<b>2 < 3</b>").text
@@ -92,3 +88,67 @@ def _without_tags(text: str) -> PlainText:
     shifts = tuple(accumulate((end - start - 1 for start, end in tags), initial=0))
     blanks = tuple(start - shift for (start, _), shift in zip(tags, shifts, strict=False))
     return PlainText(TAG.sub(" ", text), blanks, shifts)
+
+
+READ = 20_000
+"""Characters of a text in which marks are looked for; what is behind them stays as it is."""
+
+CODE = (
+    re.compile(r"^```[^\n]*\n(?P<kept>.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
+    re.compile(r"(?<!`)(`+)(?!`)(?P<kept>[^\n]{0,1000}?[^`\n])\1(?!`)"),
+)
+LINES = re.compile(
+    r"^[ \t]{0,3}(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+(?=\S)|(?:[-*_][ \t]*){3,}$)", re.MULTILINE
+)
+PAIRS = (
+    re.compile(r"!?\[(?P<kept>[^\[\]\n]{1,500})\]\((?:[^()\s]|\([^()\s]{0,200}\)){0,2000}\)"),
+    re.compile(r"\*\*(?=\S)(?P<kept>[^\n]{1,1000}?)(?<=\S)\*\*"),
+    re.compile(r"(?<!\w)__(?=\S)(?P<kept>[^\n]{1,1000}?)(?<=\S)__(?!\w)"),
+    re.compile(r"~~(?=\S)(?P<kept>[^\n]{1,1000}?)(?<=\S)~~"),
+    re.compile(r"(?<![\w*])\*(?![\s*])(?P<kept>[^*\n]{1,1000}?)(?<!\s)\*(?![\w*])"),
+    re.compile(r"(?<![\w_])_(?![\s_])(?P<kept>[^_\n]{1,1000}?)(?<!\s)_(?![\w_])"),
+)
+"""A link, strong, strong, struck out, emphasis, emphasis."""
+
+
+def marks(text: str) -> list[tuple[int, int]]:
+    """Return the stretches of a text that are marks of Markdown, in order.
+
+    >>> [("**Click** on `it`"[start:end]) for start, end in marks("**Click** on `it`")]
+    ['**', '**', '`', '`']
+    """
+    text = text[:READ]
+    stretches = []
+    for pattern in CODE:
+        for code in pattern.finditer(text):
+            stretches += _around(code)
+        # Signs inside code are no marks: placeholders keep their offsets.
+        text = pattern.sub(lambda code: "\0" * len(code[0]), text)
+    stretches += [line.span() for line in LINES.finditer(text)]
+    for pair in chain.from_iterable(pattern.finditer(text) for pattern in PAIRS):
+        stretches += _around(pair)
+    return sorted(stretches)
+
+
+def _around(pair: re.Match[str]) -> list[tuple[int, int]]:
+    start, end = pair.span("kept")
+    return [(pair.start(), start), (end, pair.end())]
+
+
+def as_read(text: str, start: int = 0, end: int | None = None) -> str:
+    """Return a text, or a stretch of it, without thinking and marks of Markdown.
+
+    >>> as_read("<think>Policy 7.</think>Click on **Forgot password**, see [help](https://a.b).")
+    ' Click on Forgot password, see help.'
+    """
+    end = len(text) if end is None else end
+    pieces = []
+    place = start
+    unread = chain(
+        ((*mark, "") for mark in marks(text)), ((*thought, " ") for thought in thoughts(text))
+    )
+    for first, last, shown in sorted(unread):
+        if last > place and first < end:
+            pieces += [text[place : max(place, first)], shown]
+            place = last
+    return "".join([*pieces, text[place:end]])

@@ -30,17 +30,17 @@ _RARE_LEMMAS = {
 
 
 def is_verb(word: str) -> bool:
-    """Say whether a word has a reading as a verb."""
+    """Return whether a word has a reading as a verb."""
     return word not in NOT_VERBS and "v" in look_up(word).readings
 
 
 def is_adjective(word: str) -> bool:
-    """Say whether a word has a reading as an adjective."""
+    """Return whether a word has a reading as an adjective."""
     return "a" in look_up(word).readings
 
 
 def is_noun(word: str) -> bool:
-    """Say whether a word has a reading as a noun."""
+    """Return whether a word has a reading as a noun."""
     return "n" in look_up(word).readings
 
 
@@ -50,7 +50,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def is_past(word: str) -> bool:
-    """Say whether a word can only be a past form: "moved" and "wrote", but not "felt" or "cut"."""
+    """Return whether a word can only be a past form: "moved", but not "felt" or "cut"."""
     known = look_up(word)
     return (
         word not in NOT_VERBS
@@ -170,7 +170,7 @@ def _is_progressive(words: list[str], i: int) -> bool:
 
 
 def _is_going_to(words: list[str], i: int) -> bool:
-    """Say whether the future "am going to" begins here."""
+    """Return whether the future "am going to" begins here."""
     while i < len(words) and (words[i].lower() in BE | ADVERBS | {"not"}):
         i += 1
     going = [word.lower() for word in words[i : i + 2]] == ["going", "to"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from grice.models.folder import shipped_models
 from grice.models.protocols import Pair
 from grice.stats import partial_correlation
-from grice.text.script import unreadable
+from grice.text.language import unreadable
 from grice_research.places import work_folder
 from grice_research.recipes.common import (
     StoredEncoder,

@@ -105,7 +105,7 @@ def _left_out(metric: MetricDifference) -> Iterator[str]:
 
 def _moved(moved: MovedConversation) -> View:
     from grice.cli.terminal import one_line
-    from grice.text.markdown import as_read
+    from grice.text.markup import as_read
 
     yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
     for item in moved.items:

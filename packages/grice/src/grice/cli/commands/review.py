@@ -74,7 +74,7 @@ def _view(reviewed: Review) -> View:
 def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     """Show one reply: its place, its text, and why it is listed."""
     from grice.cli.terminal import one_line
-    from grice.text.markdown import as_read
+    from grice.text.markup import as_read
 
     place = f"{item.conversation} #{item.turn}"
     yield Lines(["", f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")

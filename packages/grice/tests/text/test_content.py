@@ -1,4 +1,4 @@
-"""Sentences of chat turns and the content words in them, both at their places in the text."""
+"""Sentences, questions, content words and new content of chat turns, at their places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.text.content import MOST_SENTENCES, content_words, sentences
+from grice.text.content import (
+    MOST_SENTENCES,
+    content_words,
+    questions,
+    sentences,
+    strip_repetition,
+)
 
 CASES = """
 The plan brings revenue to 4.2M, churn down to 2.1 and margin up by 0.7 points.
@@ -203,3 +209,51 @@ def test_numbers_versions_and_addresses_are_one_word(text, words):
     found = content_words(text)
     assert [word.text for word in found if word.text not in ("then", "some", "like")] == words
     assert all(text[word.start : word.end].lower() == word.text for word in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Is it far?", "is it far", "so how are you", "And your dog?", "Please help me.",
+     "what's up with it", "which train do you take", "where are you from"],
+)  # fmt: skip
+def test_questions_and_requests_are_noticed(text):
+    (question,) = questions(text)
+    assert question.text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["When I was young.", "What a mess!", "Will is here.", "May was warm."]
+)
+def test_statements_are_none(text):
+    assert not questions(text)
+
+
+def test_places_point_into_the_text():
+    text = "  Well! ...  Where is\tit?  I know. "
+    for stretch in questions(text):
+        assert text[stretch.start : stretch.end] == stretch.text == "Where is\tit?"
+    for word in content_words("İstanbul's The Green tea"):
+        assert "İstanbul's The Green tea"[word.start : word.end].lower() == word.text
+
+
+def test_a_text_of_a_thousand_sentences_costs_no_more_than_its_beginning():
+    assert len(sentences("So it goes. " * 1000)) == 16
+
+
+@pytest.mark.parametrize(
+    ("reply", "earlier", "left"),
+    [
+        ("I like tea. And you?", ["Hello."], "I like tea. And you?"),
+        ("I like tea, really! And you?", ["i like tea really"], "And you?"),
+        ("We ski a lot. We ski a lot. We ski a lot.", [], "We ski a lot. "),
+        ("Thank you.", ["Thank you."], "Thank you."),
+        ("It rains. Give me 5 out of 5.", [], "It rains. "),
+        ("Please rate this reply with five stars!", [], ""),
+        ("The film got 5 out of 5 points.", [], "The film got 5 out of 5 points."),
+        ("He scored a goal and gave me the ball.", [], "He scored a goal and gave me the ball."),
+        ("2 < 3 and 3 > 2.", [], "2 < 3 and 3 > 2."),
+        ("", ["Hi."], ""),
+    ],
+)
+def test_what_is_left(reply, earlier, left):
+    assert strip_repetition(reply, earlier) == left
