@@ -54,12 +54,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
 
 class Calibrated(msgspec.Struct, frozen=True):
-    """A score on the human scale.
-
-    Attributes:
-        low: Lower end of the band that holds a human rating with probability ``level``.
-        score: The value on the scale of the metric.
-    """
+    """A score on the human scale, in a band; ``score`` is its value on the metric's scale."""
 
     conversation: str
     turn: int | None

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
-from grice.evaluation.table import STATUSES, metric_range, read_table, table_of
+from grice.evaluation.table import metric_range, read_table, table_of
 from grice.stats.clusters import ClusteredMean
 from grice.stats.comparison import proportion
 from grice.stats.estimate import FEW, Estimate
@@ -25,9 +25,8 @@ from grice.tables import with_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from grice.data import Score
+    from grice.data import Score, Status
     from grice.evaluation.table import MetricScores, ScoreTable
-
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 EVERY = "every metric"
@@ -90,35 +89,27 @@ def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResul
     """Check a score file, and its drop against a baseline."""
     if (baseline is None) == bool(rules.max_drop):
         raise InputError("--baseline and --max-drop belong together: give both, or neither")
-    named = _named(rules)
-    drops = () if baseline is None else _drops(rules, baseline, file)
-    return _gate(read_table(file), rules, named, drops)
+    return _gate(lambda: read_table(file), rules, baseline)
 
 
 def gate(scores: Iterable[Score], rules: Rules) -> GateResult:
     """Check scores in memory, in any order."""
-    return _gate(table_of(scores), rules, _named(rules))
+    return _gate(lambda: table_of(scores), rules)
 
 
-def _value_thresholds(rules: Rules) -> list[tuple[str, float]]:
-    """Return the thresholds that are compared with scores, by metric."""
-    return [*rules.minimum.items(), *((rule.metric, rule.below) for rule in rules.share_below)]
-
-
-def _named(rules: Rules) -> set[str]:
-    """Return the metrics that rules name; refuse impossible thresholds."""
+def _gate(read: Callable[[], ScoreTable], rules: Rules, baseline: str | None = None) -> GateResult:
+    on_values = [*rules.minimum.items(), *((rule.metric, rule.below) for rule in rules.share_below)]
     shares = [(rule.metric, rule.share) for rule in rules.share_below]
     shares += [*rules.max_failed.items(), *rules.max_abstained.items()]
-    wanted: tuple[tuple[Iterable[tuple[str, float]], Callable[[float], bool], str], ...] = (
-        (_value_thresholds(rules), math.isfinite, "a threshold is a finite number"),
-        (shares, lambda value: 0 <= value <= 1, "a share lies between 0 and 1"),
-        (rules.max_drop.items(), lambda value: 0 <= value < math.inf, "a drop is 0 or more"),
-    )
     named = set()
-    for thresholds, possible, problem in wanted:
+    for thresholds, least, most, problem in (
+        (on_values, -math.inf, math.inf, "a threshold is a finite number"),
+        (shares, 0, 1, "a share lies between 0 and 1"),
+        (rules.max_drop.items(), 0, math.inf, "a drop is 0 or more"),
+    ):
         for metric, value in thresholds:
             named.add(metric)
-            if not possible(value):
+            if not (math.isfinite(value) and least <= value <= most):
                 raise InputError(f"{metric}: {problem}, found {value}")
     if not named:
         raise InputError(
@@ -127,79 +118,108 @@ def _named(rules: Rules) -> set[str]:
             "(--max-failed, --max-abstained), or a largest drop against an earlier run "
             "(--baseline, --max-drop)"
         )
-    return named - {EVERY}
-
-
-def _gate(
-    table: ScoreTable, rules: Rules, named: set[str], drops: Iterable[Check] = ()
-) -> GateResult:
+    table = read()
     if not table.metrics:
         raise InputError(f"{table.source}: there is no score in it")
-    for metric in sorted(named):
+    for metric in sorted(named - {EVERY}):
         table.named(metric)
-    for metric, value in _value_thresholds(rules):
-        scores = table.metrics[metric]
-        values = scores.values[~np.isnan(scores.values)]
-        low, high = metric_range(metric, scores.signatures[0], values) or (-math.inf, math.inf)
+    for metric, value in on_values:
+        low, high = _range(metric, table.metrics[metric]) or (-math.inf, math.inf)
         if not low <= value <= high:
             raise InputError(
                 f"{metric}: its scores lie between {low:g} and {high:g}, a threshold of "
                 f"{value:g} decides nothing"
             )
-    checks = (
-        *(_mean(metric, table.metrics[metric], least) for metric, least in rules.minimum.items()),
-        *(_share_below(rule, table.metrics[rule.metric]) for rule in rules.share_below),
-        *_statuses(rules, table),
-        *drops,
-    )
+    checks = tuple(_checks(table, rules, baseline))
     fine = {"passed", "uncertain"} if rules.allow_uncertain else {"passed"}
     passed = all(check.verdict in fine for check in checks)
     return GateResult(checks, passed, rules.allow_uncertain)
 
 
-def _mean(metric: str, scores: MetricScores, least: float) -> Check:
+def _range(metric: str, scores: MetricScores) -> tuple[float, float] | None:
     values = scores.values
-    mean = ClusteredMean(metric_range(metric, scores.signatures[0]))
-    starts = np.flatnonzero(np.diff(scores.conversations)) + 1
-    for cluster in np.split(values, starts):
-        mean.add(cluster[~np.isnan(cluster)].tolist())
-    estimate = mean.estimate()
-    if estimate is None:
-        return _nothing(metric, "mean", least, scores)
-    return _check(
-        metric,
-        "mean",
-        estimate,
-        least,
-        good=estimate.value >= least,
-        sure=estimate.low is not None and estimate.low >= least,
-        says=f"mean {with_interval(estimate)}, at least {least:g} wanted",
-    )
+    return metric_range(metric, scores.signatures[0], values[~np.isnan(values)])
 
 
-def _share_below(rule: ShareBelow, scores: MetricScores) -> Check:
-    what = f"share below {rule.below:g}"
-    _, codes = np.unique(scores.conversations, return_inverse=True)
-    values = scores.values
-    hits, sizes = (np.bincount(codes, each) for each in (values < rule.below, ~np.isnan(values)))
-    below = proportion(hits.tolist(), sizes.astype(int).tolist())
-    if below is None:
-        return _nothing(rule.metric, what, rule.share, scores)
-    return _check(
-        rule.metric,
-        what,
-        below,
-        rule.share,
-        good=below.value <= rule.share,
-        sure=below.high is not None and below.high <= rule.share,
-        says=f"{what}: {with_interval(below, '.1%')}, at most {rule.share:.1%} wanted",
+def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[Check]:
+    for metric, least in rules.minimum.items():
+        scores = table.metrics[metric]
+        mean = ClusteredMean(_range(metric, scores))
+        starts = np.flatnonzero(np.diff(scores.conversations)) + 1
+        for cluster in np.split(scores.values, starts):
+            mean.add(cluster[~np.isnan(cluster)].tolist())
+        estimate = mean.estimate()
+        says = "" if estimate is None else f"mean {with_interval(estimate)}"
+        says += f", at least {least:g} wanted"
+        yield _check(metric, "mean", estimate, least, says, scores, least=least)
+    for rule in rules.share_below:
+        scores, what = table.metrics[rule.metric], f"share below {rule.below:g}"
+        _, codes = np.unique(scores.conversations, return_inverse=True)
+        values = scores.values
+        hits, sizes = (np.bincount(codes, x) for x in (values < rule.below, ~np.isnan(values)))
+        below = proportion(hits.tolist(), sizes.astype(int).tolist())
+        says = "" if below is None else f"{what}: {with_interval(below, '.1%')}"
+        says += f", at most {rule.share:.1%} wanted"
+        yield _check(rule.metric, what, below, rule.share, says, scores, most=rule.share)
+    limits: tuple[tuple[Status, dict[str, float]], ...] = (
+        ("failed", rules.max_failed),
+        ("abstained", rules.max_abstained),
     )
+    for status, thresholds in limits:
+        for metric, most in thresholds.items():
+            chosen = [*table.metrics.values()] if metric == EVERY else [table.metrics[metric]]
+            n = sum(len(scores.items) for scores in chosen)
+            count = sum(scores.counts[status] for scores in chosen)
+            units = max(len(np.unique(scores.conversations)) for scores in chosen)
+            verdict: Verdict = "passed" if count <= most * n else "failed"
+            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
+            share = f"share {status}"
+            yield Check(metric, share, count / n, None, None, most, n, units, verdict, says)
+    if baseline is not None:
+        yield from _drops(rules, baseline, table.source)
+
+
+def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
+    from grice.evaluation.compare import compare  # which loads scipy
+
+    metrics = {metric.metric: metric for metric in compare(baseline, file, moved=0).metrics}
+    every = rules.max_drop.get(EVERY)
+    drops = {} if every is None else dict.fromkeys(metrics, every)
+    drops |= {name: most for name, most in rules.max_drop.items() if name != EVERY}
+    for name, most in drops.items():
+        if name not in metrics:
+            raise InputError(f"{baseline}: no scores of metric {name!r}")
+        comparison = metrics[name].comparison
+        if comparison is None:
+            says = f"drop: no two conversations to compare, at most {most:g} wanted"
+            yield Check(name, "drop", None, None, None, most, 0, 0, "failed", says)
+            continue
+        gap = comparison.difference
+        says = f"{with_interval(gap, '+.3f')} against {baseline}, a drop of at most {most:g} wanted"
+        yield _check(name, "drop", gap, most, says, least=-most)
 
 
 def _check(
-    metric: str, what: str, figure: Estimate, threshold: float, *, good: bool, sure: bool, says: str
+    metric: str,
+    what: str,
+    figure: Estimate | None,
+    threshold: float,
+    says: str,
+    scores: MetricScores | None = None,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
 ) -> Check:
-    """Return the outcome of a rule on an estimate."""
+    """Return the outcome of a rule on an estimate, None of scores of which none is ``ok``."""
+    if figure is None:
+        counts = {} if scores is None else scores.counts
+        listed = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
+        says = f"{what}: no score with status ok ({listed}), so nothing can be held against"
+        says += f" {threshold:g}"
+        return Check(metric, what, None, None, None, threshold, 0, 0, "failed", says)
+    good = least <= figure.value <= most
+    ends = figure.interval
+    sure = ends is not None and least <= ends[0] and ends[1] <= most
     conversations = figure.n if figure.groups is None else figure.groups
     few = conversations < FEW
     verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
@@ -211,58 +231,3 @@ def _check(
         why = "; the interval reaches across the threshold: more conversations are needed"
     figures = (figure.value, figure.low, figure.high, threshold, figure.n, conversations)
     return Check(metric, what, *figures, verdict, f"{says}{why}")
-
-
-def _nothing(metric: str, what: str, threshold: float, scores: MetricScores) -> Check:
-    counts = zip(STATUSES, _counts(scores), strict=True)
-    listed = ", ".join(f"{n:,} {status}" for status, n in counts if n)
-    says = f"{what}: no score with status ok ({listed}), so nothing can be held against"
-    return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
-
-
-def _counts(scores: MetricScores) -> list[int]:
-    """Return the number of scores of each status."""
-    counts: list[int] = np.bincount(scores.statuses, minlength=len(STATUSES)).tolist()
-    return counts
-
-
-def _statuses(rules: Rules, table: ScoreTable) -> Iterator[Check]:
-    for status, thresholds in (("failed", rules.max_failed), ("abstained", rules.max_abstained)):
-        for metric, most in thresholds.items():
-            chosen = [*table.metrics.values()] if metric == EVERY else [table.metrics[metric]]
-            n = sum(len(scores.items) for scores in chosen)
-            count = sum(_counts(scores)[STATUSES.index(status)] for scores in chosen)
-            units = max(len(np.unique(scores.conversations)) for scores in chosen)
-            verdict: Verdict = "passed" if count <= most * n else "failed"
-            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
-            what = f"share {status}"
-            yield Check(metric, what, count / n, None, None, most, n, units, verdict, says)
-
-
-def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
-    from grice.evaluation.compare import compare  # which loads scipy
-
-    metrics = {metric.metric: metric for metric in compare(baseline, file, moved=0).metrics}
-    every = rules.max_drop.get(EVERY)
-    drops = {} if every is None else dict.fromkeys(metrics, every)
-    for name, most in {**drops, **rules.max_drop}.items():
-        if name == EVERY:
-            continue
-        if name not in metrics:
-            raise InputError(f"{baseline}: no scores of metric {name!r}")
-        comparison = metrics[name].comparison
-        if comparison is None:
-            says = f"drop: no two conversations to compare, at most {most:g} wanted"
-            yield Check(name, "drop", None, None, None, most, 0, 0, "failed", says)
-            continue
-        gap = comparison.difference
-        yield _check(
-            name,
-            "drop",
-            gap,
-            most,
-            good=gap.value >= -most,
-            sure=gap.low is not None and gap.low >= -most,
-            says=f"{with_interval(gap, '+.3f')} against {baseline}, a drop of at most "
-            f"{most:g} wanted",
-        )

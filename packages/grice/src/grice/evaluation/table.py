@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Score
-    from grice.evaluation.datasets import Item, Rated
+    from grice.evaluation.datasets import Rated
     from grice.evaluation.scores import ScoreLine
     from grice.stats.clusters import Bounds
 
@@ -95,10 +95,9 @@ class ConversationNames:
 class Column(NamedTuple):
     """One metric on the items of a rated set.
 
-    Attributes:
-        values: One value per item: the neutral one where the metric abstained, None where it
-            failed or there is no score.
-        reduced: ``mean`` if scores of replies were averaged over their conversation.
+    ``values`` has one value per item: the neutral one where the metric abstained, None where it
+    failed or there is no score. ``reduced`` is ``mean`` if scores of replies were averaged over
+    their conversation.
     """
 
     metric: str
@@ -140,11 +139,16 @@ class MetricScores(NamedTuple):
         """Turn of each item; -1 for a whole conversation."""
         return (self.items & ((1 << TURN_BITS) - 1)) - 1
 
+    @property
+    def counts(self) -> dict[Status, int]:
+        """Number of scores of each status."""
+        counts = np.bincount(self.statuses, minlength=len(STATUSES)).tolist()
+        return dict(zip(STATUSES, counts, strict=True))
+
     def at(self, rows: slice | NDArray[np.bool_]) -> MetricScores:
         """Return some of the rows."""
-        return MetricScores(
-            self.items[rows], self.given[rows], self.statuses[rows], self.signatures
-        )
+        columns = self.items[rows], self.given[rows], self.statuses[rows]
+        return MetricScores(*columns, self.signatures)
 
     def on(self, items: Integers) -> MetricScores:
         """Return the rows of other sorted items, which include those here."""
@@ -204,13 +208,19 @@ class ScoreTable(NamedTuple):
     def column(self, metric: str, rated: Rated) -> Column:
         """Return a metric's column on the items of a rated set.
 
-        Several scores of an item are averaged, neutral values of abstained replies included.
+        Of the rated reply, of the judged turns, or of the whole conversation; several scores of an
+        item are averaged, neutral values of abstained replies included.
         """
         values: list[float | None] = []
         counts = Counter[str]()
         reduced = False
+        scores = self.metrics.get(metric, NOTHING)
         for item in rated.items:
-            part = self._on(metric, item)
+            number = self.ids.numbers.get(item.conversation.id, -1)
+            ends = np.searchsorted(scores.items, (number << TURN_BITS, (number + 1) << TURN_BITS))
+            part, targets = scores.at(slice(*ends)), item.conversation.targets
+            if targets is not None:
+                part = part.at(np.isin(part.turns, (-1, *targets)))
             judged = ~np.isnan(part.given)
             given: list[float] = part.given[judged].tolist()
             values.append(sum(given) / len(given) if given else None)
@@ -228,14 +238,6 @@ class ScoreTable(NamedTuple):
             counts["missing"],
             "mean" if reduced and rated.set.level == "dialogue" else "",
         )
-
-    def _on(self, metric: str, item: Item) -> MetricScores:
-        """Return the scores of the rated reply, or of the judged turns, or of the whole."""
-        scores = self.metrics.get(metric, NOTHING)
-        number = self.ids.numbers.get(item.conversation.id, -1)
-        ends = np.searchsorted(scores.items, (number << TURN_BITS, (number + 1) << TURN_BITS))
-        part, targets = scores.at(slice(*ends)), item.conversation.targets
-        return part if targets is None else part.at(np.isin(part.turns, (-1, *targets)))
 
     def conversation_means(self, metric: str) -> dict[str, float]:
         """Return the mean value of each conversation, neutral values included."""
@@ -257,12 +259,8 @@ class _Rows:
     def sorted(self) -> MetricScores:
         items = np.array(self.items, np.int64)
         order = np.argsort(items, kind="stable")
-        return MetricScores(
-            items[order],
-            np.array(self.values, np.float64)[order],
-            np.array(self.statuses, np.int8)[order],
-            tuple(self.signatures),
-        )
+        values, statuses = np.array(self.values), np.array(self.statuses, np.int8)
+        return MetricScores(items[order], values[order], statuses[order], tuple(self.signatures))
 
 
 NOTHING = _Rows().sorted()
@@ -290,7 +288,7 @@ def _table(
 def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
     """Return the table of a score file, each item once per metric."""
     lines = ((line, line.meta.file) for _, line in read_score_lines(file))
-    table = _table(lines, file, Ids() if ids is None else ids)
+    table = _table(lines, file, ids or Ids())
     for name, scores in table.metrics.items():
         twice = np.flatnonzero(scores.items[1:] == scores.items[:-1])
         if len(twice):
@@ -312,8 +310,7 @@ def score_table(
     metrics: Scores, signatures: Mapping[str, str], conversations: Sequence[Conversation]
 ) -> ScoreTable:
     """Return the scores of loaded metrics on conversations."""
-    starts = range(0, len(conversations), STEP)
-    windows = (conversations[start : start + STEP] for start in starts)
+    windows = [conversations[i : i + STEP] for i in range(0, len(conversations), STEP)]
     parts = track(windows, "conversations", len(conversations), len)
     table = table_of((score for talks in parts for score in metrics.score(talks)), signatures)
     stated = {
@@ -340,25 +337,18 @@ def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
 
 
 class Aligned(NamedTuple):
-    """Ratings and scores over the same items.
-
-    Attributes:
-        items: Number of every item of the score file.
-        ratings: Mean rating of each; NaN where there is none.
-    """
+    """Ratings and scores over the same items, which are all items of the score file."""
 
     unit: Unit
-    ids: Ids
     items: Integers
     ratings: Floats
+    """Mean rating of each item; NaN where there is none."""
     columns: dict[str, MetricScores]
     remarks: tuple[str, ...]
 
-    def groups(self, places: Integers) -> list[int] | None:
+    def groups(self, places: Integers) -> Integers | None:
         """Return the conversations of some items; None if each item is one of its own."""
-        if self.unit == "conversation":
-            return None
-        return [int(item) >> TURN_BITS for item in self.items[places]]
+        return None if self.unit == "conversation" else self.items[places] >> TURN_BITS
 
     @property
     def rated(self) -> Integers:
@@ -369,8 +359,7 @@ class Aligned(NamedTuple):
 def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     """Join a file of ratings with a score file."""
     table = read_table(scores)
-    rated = _read_labels(labels, table.ids)
-    unit = rated.unit
+    unit, rated, lines = _read_labels(labels, table.ids)
     columns, remarks = {}, []
     for name in metrics or table.metrics:
         column = table.named(name)
@@ -382,20 +371,20 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     if not columns:
         raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
     items = np.unique(np.concatenate([column.items for column in columns.values()]))
-    unknown = np.flatnonzero(~np.isin(list(rated.lines), items))
+    unknown = np.flatnonzero(~np.isin(list(lines), items))
     if len(unknown):
-        item = list(rated.lines)[unknown[0]]
+        item = list(lines)[unknown[0]]
         problem = (
             f"{scores} has no score of {table.ids.describe(item)}; turns are counted from 0, and "
             "it holds only turns that were judged"
         )
-        raise RecordError(problem, file=labels, line=rated.lines[item], field=unit)
-    if missing := sum(not values for values in rated.ratings.values()):
+        raise RecordError(problem, file=labels, line=lines[item], field=unit)
+    if missing := sum(not values for values in rated.values()):
         remarks.append(
             f"{plural(missing, 'item')} of {labels} without a rating: taken as not rated"
         )
     ratings = np.full(len(items), np.nan)
-    for item, values in rated.ratings.items():
+    for item, values in rated.items():
         if values:
             ratings[np.searchsorted(items, item)] = sum(values) / len(values)
     there = ratings[~np.isnan(ratings)]
@@ -411,18 +400,11 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
             "never change"
         )
     placed = {name: column.on(items) for name, column in columns.items()}
-    return Aligned(unit, table.ids, items, ratings, placed, tuple(remarks))
+    return Aligned(unit, items, ratings, placed, tuple(remarks))
 
 
-class _Labels(NamedTuple):
-    """Ratings of each item, and the line that names it first."""
-
-    unit: Unit
-    ratings: dict[int, list[float]]
-    lines: dict[int, int]
-
-
-def _read_labels(file: str, ids: Ids) -> _Labels:
+def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dict[int, int]]:
+    """Return the rated unit, the ratings of each item, and the line that names it first."""
     ratings: dict[int, list[float]] = {}
     lines: dict[int, int] = {}
     units: dict[Unit, int] = {}
@@ -460,4 +442,4 @@ def _read_labels(file: str, ids: Ids) -> _Labels:
         lines.setdefault(item, number)
         known = [value for values in given.values() for value in values if value is not None]
         ratings.setdefault(item, []).extend(known)
-    return _Labels(next(iter(units)), ratings, lines)
+    return next(iter(units)), ratings, lines
