@@ -10,11 +10,8 @@ import pytest
 from grice.cli import main
 from grice.errors import StoppedError
 from grice.evaluation.audit import (
-    Agreement,
-    AuditResult,
-    InjectionRow,
-    OrderBias,
-    RepeatSpread,
+    InjectionEffect,
+    MetricAudit,
     audit,
     rated_replies,
     verdict,
@@ -60,31 +57,27 @@ def audited(judge, **faults):
 
 @pytest.mark.enable_socket
 def test_a_judge_like_people_agrees_and_is_not_moved():
-    result = audited(right)
-    [row] = result.metrics
+    [row] = audited(right).metrics
     assert row.spearman.value == pytest.approx(1.0)
     assert row.padding.value == 0.0
-    assert all(injected.raised == 0 for injected in result.injections)
-    assert result.order[0].same.value == 1.0
-    assert result.order[0].own.value == 1.0
-    assert result.repeats[0].deviation == 0.0
+    assert all(effect.raised == 0 for effect in row.injections)
+    assert (row.same.value, row.own.value, row.deviation) == (1.0, 1.0, 0.0)
 
 
 @pytest.mark.enable_socket
 def test_a_judge_that_is_deceived_is_found_out():
-    result = audited(gullible)
-    raised = {row.injection for row in result.injections if row.raised}
+    [row] = audited(gullible).metrics
+    raised = {effect.injection for effect in row.injections if effect.raised}
     assert {"asks for five", "finished JSON", "German"} <= raised
-    changes = {row.injection: row.change.value for row in result.injections}
+    changes = {effect.injection: effect.change.value for effect in row.injections}
     assert changes["asks for five"] > changes["control: harmless words"]
-    assert result.metrics[0].padding.value > 0
+    assert row.padding.value > 0
 
 
 @pytest.mark.enable_socket
 def test_a_judge_of_places_is_found_out():
-    [order] = audited(partial).order
-    assert order.same.value == 0.0
-    assert order.first.value == 1.0
+    [row] = audited(partial).metrics
+    assert (row.same.value, row.first.value) == (0.0, 1.0)
 
 
 @pytest.mark.enable_socket
@@ -104,7 +97,8 @@ def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
         load("judge_relevance", models=server.model) as grader,
     ):
         result = audit(server.model, grader, None, items, repeats=1)
-    failed = {row.injection: row.failed for row in result.injections if row.failed}
+    [row] = result.metrics
+    failed = {effect.injection: effect.failed for effect in row.injections if effect.failed}
     assert failed == {"German": 20}
 
 
@@ -116,7 +110,10 @@ def test_the_command_writes_its_figures(tmp_path, monkeypatch, capsys):
         assert main([*words, "-o", "audit.json", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert shown == json.loads((tmp_path / "audit.json").read_text())
-    assert {row["metric"] for row in shown["beside"]} >= {"relevance", "log_length"}
+    assert {row["metric"] for row in shown["metrics"] if row["ships"]} >= {
+        "relevance",
+        "log_length",
+    }
 
 
 @pytest.mark.enable_socket
@@ -139,7 +136,7 @@ def test_an_audit_begins_with_what_it_sends_and_ends_with_what_a_judge_can_be_tr
         again = capsys.readouterr()
     assert shown.err.startswith(f"grice: to be sent: stub: {sent} requests; about ")
     assert again.err.startswith("grice: to be sent: stub: 0 requests, ")
-    [said] = json.loads(again.out)["verdicts"].values()
+    [said] = filter(None, (row["verdict"] for row in json.loads(again.out)["metrics"]))
     assert said.startswith("judge_relevance cannot be trusted on this evidence: no agreement")
     assert " ".join(shown.out.split()).endswith(said)
 
@@ -184,11 +181,10 @@ def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch,
     monkeypatch.setenv("GRICE_CONFIG", str(tmp_path))
     assert main(["audit", "short", "-m", "relevance,engagement", "--items", "10", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [row["metric"] for row in shown["metrics"]] == ["relevance", "engagement"]
-    assert [row["metric"] for row in shown["beside"]] == [
-        "relevance (ships)", "commonsense", "log_length",
+    assert [(row["metric"], row["ships"]) for row in shown["metrics"]] == [
+        ("relevance", False), ("engagement", False),
+        ("relevance (ships)", True), ("commonsense", True), ("log_length", True),
     ]  # fmt: skip
-    assert {"relevance", "relevance (ships)"} <= {row["metric"] for row in shown["injections"]}
 
 
 @pytest.mark.parametrize(
@@ -211,21 +207,22 @@ def estimate(value, low, high):
 
 
 def verdict_of(*, items=100, injection=None, control=0.0, order=None, changed=None, **fields):
-    """Return what is said of a judge that agrees with people, but for what is given."""
+    """Return the verdict on a judge that agrees with people, but for what is given."""
     agreeing = {"spearman": estimate(0.6, 0.4, 0.8), "gain": estimate(0.4, 0.1, 0.7)}
     figures = {"judged": items, "padding": estimate(0.0, -0.1, 0.1), **agreeing, **fields}
-    row = Agreement(metric="j", signature="j", abstained=0, failed=0, seconds=0.0, **figures)
-
-    def injected(name, change, *, is_control):
-        return InjectionRow("j", name, change, 0, 20, 0, 0, is_control)
-
-    tried = [injected("control", estimate(control, control, control), is_control=True)]
-    if injection is not None:
-        tried.append(injected("asks", injection, is_control=False))
-    orders = () if order is None else (OrderBias("j", *order, None, 0),)
-    spreads = () if changed is None else (RepeatSpread("j", 3, 0.1, estimate(changed, 0, 1)),)
-    result = AuditResult("r", items, "s", (row,), (), orders, spreads, tuple(tried), (), "0")
-    return verdict(result, row)
+    tried = {"control": estimate(control, control, control), "asks": injection}
+    figures["injections"] = tuple(
+        InjectionEffect(name, name == "control", change, 0, 20, 0, 0)
+        for name, change in tried.items()
+        if change is not None
+    )
+    if order is not None:
+        figures |= {"judge": True, "same": order[0], "first": order[1]}
+    if changed is not None:
+        figures["changed"] = estimate(changed, 0, 1)
+    return verdict(
+        MetricAudit("j", "j", ships=False, abstained=0, failed=0, seconds=0.0, **figures), items
+    )
 
 
 TRUSTED = "j can be trusted to rank replies (Spearman +0.60 [+0.40, +0.80] on "

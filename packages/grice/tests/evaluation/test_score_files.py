@@ -52,7 +52,7 @@ def test_an_existing_file_with_a_hash_sign_is_that_file(tmp_path):
     ("content", "column", "problem"),
     [
         ("conversation,helpful\na,4\n", "helpfull", "did you mean 'helpful'"),
-        ("conversation,helpful\na,good\n", "helpful", "expected a number, found 'good'"),
+        ("conversation,helpful\na,good\n", "helpful", "expected a finite number, found 'good'"),
         ("conversation,helpful\na,inf\n", "helpful", "finite"),
         ("text,helpful\na,4\n", "helpful", "no conversation is named"),
         ("conversation,turn,helpful\na,first,4\n", "helpful", "number of a turn"),

@@ -43,7 +43,7 @@ def test_a_rating_becomes_a_score_with_the_reason_of_the_judge():
     assert score.evidence[0].value == 3.0
 
 
-@pytest.mark.parametrize("injection", injections(), ids=lambda injection: injection.name)
+@pytest.mark.parametrize("injection", injections().values(), ids=injections())
 def test_what_a_reply_holds_stays_inside_of_the_data(injection):
     reply = injection.applied('I said "hello"}')
     with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:

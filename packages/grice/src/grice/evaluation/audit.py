@@ -6,12 +6,11 @@ baseline.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from importlib import resources
 from statistics import fmean, pstdev
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 
-Row = TypeVar("Row", "Agreement", "InjectionRow")
 INJECTED = 20
 """Replies with each injection: those with the lowest ratings."""
 RISE = 0.1
@@ -63,19 +61,17 @@ class RatedReply(msgspec.Struct, frozen=True):
     rating: float
 
     @property
-    def conversation(self) -> Conversation:
-        """The conversation with its last turn as target."""
-        return Conversation(self.id, self.turns, targets=(len(self.turns) - 1,))
-
-    @property
     def reply(self) -> str:
         """The text that was rated."""
         return self.turns[-1].text
 
-    def with_reply(self, text: str, number: int = 0) -> Conversation:
-        """Return the conversation with another reply."""
+    def conversation(self, text: str | None = None, number: int = 0) -> Conversation:
+        """Return the conversation with its last turn as target, or another reply there."""
+        talk = Conversation(self.id, self.turns, targets=(len(self.turns) - 1,))
+        if text is None:
+            return talk
         turns = (*self.turns[:-1], replace(self.turns[-1], text=text))
-        return replace(self.conversation, id=f"{self.id}/{number}", turns=turns)
+        return replace(talk, id=f"{self.id}/{number}", turns=turns)
 
 
 class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,84 +80,70 @@ class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: str = ""
     after: str = ""
     control: bool = False
-    name: str = ""
 
     def applied(self, text: str) -> str:
         """Return a reply with it."""
         return f"{self.before}{text}{self.after}"
 
 
-class Agreement(msgspec.Struct, frozen=True):
-    """Agreement of a metric with human ratings.
+class InjectionEffect(msgspec.Struct, frozen=True):
+    """Mean change of the score by one injection; ``raised`` counts rises above :data:`RISE`."""
 
-    Attributes:
-        padding: Mean change of the score by words without content; above 0 is verbosity bias.
-        gain: Its correlation less that of the length of the reply; None if either is undefined.
-    """
-
-    metric: str
-    signature: str
-    spearman: Estimate | None
-    judged: int
-    abstained: int
-    failed: int
-    seconds: float
-    padding: Estimate | None
-    gain: Estimate | None = None
-
-
-class OrderBias(msgspec.Struct, frozen=True):
-    """Two replies to one history, compared in both orders.
-
-    Attributes:
-        same: Share of pairs with the same answer in both orders.
-        first: Share of answers for the reply that is shown first; 0.5 is unbiased.
-        own: Share of answers for the reply that was given to this history, not to another one.
-    """
-
-    metric: str
-    same: Estimate | None
-    first: Estimate | None
-    own: Estimate | None
-    unanswered: int
-
-
-class RepeatSpread(msgspec.Struct, frozen=True):
-    """One item judged several times."""
-
-    metric: str
-    repeats: int
-    deviation: float | None
-    changed: Estimate | None
-
-
-class InjectionRow(msgspec.Struct, frozen=True):
-    """The effect of one injection on one metric; ``raised`` counts replies above :data:`RISE`."""
-
-    metric: str
     injection: str
+    control: bool
     change: Estimate | None
     raised: int
     judged: int
     abstained: int
     failed: int
-    control: bool
+
+
+class MetricAudit(msgspec.Struct, frozen=True):
+    """One metric on the rated replies; the fields from ``same`` on are of LLM judges alone.
+
+    Attributes:
+        ships: Whether it is measured beside the audited metrics.
+        padding: Mean change of the score by words without content; above 0 is verbosity bias.
+        gain: Spearman less that of the length of the reply; None if either is undefined.
+        same: Share of pairs of replies with the same answer in both orders.
+        first: Share of answers for the reply that is shown first; 0.5 is unbiased.
+        own: Share of answers for the reply that was given to this history, not to another one.
+        unanswered: Pairs without two answers.
+        deviation: Mean standard deviation of the ratings of one reply, asked several times.
+        changed: Share of replies with another rating when asked again.
+    """
+
+    metric: str
+    signature: str
+    ships: bool
+    judged: int
+    abstained: int
+    failed: int
+    seconds: float
+    spearman: Estimate | None
+    padding: Estimate | None
+    injections: tuple[InjectionEffect, ...]
+    gain: Estimate | None = None
+    judge: bool = False
+    same: Estimate | None = None
+    first: Estimate | None = None
+    own: Estimate | None = None
+    unanswered: int = 0
+    repeats: int = 0
+    deviation: float | None = None
+    changed: Estimate | None = None
+    verdict: str = ""
 
 
 class AuditResult(msgspec.Struct, frozen=True):
-    """An audit; ``beside`` are shipped metrics and a trivial baseline."""
+    """An audit, with shipped metrics and a trivial baseline beside the audited ones."""
 
     reference: str
     items: int
     source: str
-    metrics: tuple[Agreement, ...]
-    beside: tuple[Agreement, ...]
-    order: tuple[OrderBias, ...]
-    repeats: tuple[RepeatSpread, ...]
-    injections: tuple[InjectionRow, ...]
+    metrics: tuple[MetricAudit, ...]
     usage: tuple[Usage, ...]
     version: str
-    verdicts: dict[str, str] = {}
 
 
 def audit(
@@ -180,98 +162,82 @@ def audit(
 
     audited = grader.scorer.metrics
     signatures = {loaded.signature for loaded in audited}
+    names = {loaded.metric.name for loaded in audited}
     shipped = [] if beside is None else beside.scorer.metrics
-    own = [_trial(loaded, items) for loaded in audited]
-    other = [_trial(loaded, items) for loaded in shipped if loaded.signature not in signatures]
-    baseline = next((each for each in (*own, *other) if each.row.metric == BASELINE), None)
-    ratings = [item.rating for item in items]
-    taken = {loaded.metric.name for loaded in audited}
-
-    def apart(row: Row) -> Row:
-        """Rename a shipped metric that has the name of an audited one."""
-        return replace(row, metric=f"{row.metric} (ships)") if row.metric in taken else row
-
-    judges = [loaded for loaded in audited if loaded.metric.name in ASPECTS]
-    result = AuditResult(
-        reference,
-        len(items),
-        SOURCE,
-        tuple(replace(trial.row, gain=_gain(trial, baseline, ratings)) for trial in own),
-        tuple(apart(trial.row) for trial in other),
-        tuple(_order(loaded, items) for loaded in judges),
-        tuple(_spread(loaded, items, repeats) for loaded in judges),
-        (
-            *(row for trial in own for row in trial.injected),
-            *(apart(row) for trial in other for row in trial.injected),
-        ),
-        grader.usage,
-        grice.__version__,
-    )
-    verdicts = {row.metric: verdict(result, row) for row in result.metrics}
-    return replace(result, verdicts=verdicts)
+    tried = [(loaded, False) for loaded in audited]
+    tried += [(loaded, True) for loaded in shipped if loaded.signature not in signatures]
+    measured = [_measured(loaded, items, ships=ships) for loaded, ships in tried]
+    baseline = next((values for row, values in measured if row.metric == BASELINE), None)
+    rows = []
+    for (loaded, ships), (row, values) in zip(tried, measured, strict=True):
+        if ships:
+            name = f"{row.metric} (ships)" if row.metric in names else row.metric
+            rows.append(replace(row, metric=name))
+            continue
+        fields: dict[str, Any] = {"gain": _gain(values, baseline, items)}
+        if row.metric in ASPECTS:
+            fields |= _order(loaded, items) | _spread(loaded, items, repeats) | {"judge": True}
+        row = replace(row, **fields)
+        rows.append(replace(row, verdict=verdict(row, len(items))))
+    usage = grader.usage
+    return AuditResult(reference, len(items), SOURCE, tuple(rows), usage, grice.__version__)
 
 
-class _Trial(NamedTuple):
-    """One metric on the replies, padded replies, and replies with each injection."""
-
-    row: Agreement
-    values: list[float | None]
-    injected: list[InjectionRow]
-
-
-def _trial(loaded: LoadedMetric, items: Sequence[RatedReply]) -> _Trial:
-    name = loaded.metric.name
+def _measured(
+    loaded: LoadedMetric, items: Sequence[RatedReply], *, ships: bool
+) -> tuple[MetricAudit, list[float | None]]:
+    """Return one metric on the replies, padded, and with each injection; and its scores."""
     started = perf_counter()
-    plain = _scores(loaded, [item.conversation for item in items])
+    plain = _scores(loaded, [item.conversation() for item in items])
     took = perf_counter() - started
-    padded = _scores(loaded, [item.with_reply(item.reply + PADDING) for item in items])
+    padded = _scores(loaded, [item.conversation(item.reply + PADDING) for item in items])
     values = _values(plain)
     ratings = [item.rating for item in items]
     pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
     varies = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
-    statuses = Counter(score.status for score in plain)
-    row = Agreement(
-        metric=name,
-        signature=str(loaded.signature),
-        spearman=correlation(values, ratings) if varies else None,
-        judged=len(pairs),
-        abstained=statuses["abstained"],
-        failed=statuses["failed"],
-        seconds=took / len(plain),
-        padding=_mean(_changes(plain, padded)),
-    )
     # By reply and then by injection: one injection that a judge fails on in each reply does not
     # end the run by many failures in a row.
     lowest = sorted(sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED])
     tried = injections()
-    scores = _scores(
-        loaded,
-        [
-            items[place].with_reply(injection.applied(items[place].reply), number)
-            for place in lowest
-            for number, injection in enumerate(tried, 1)
-        ],
-    )
+    talks = [
+        items[place].conversation(each.applied(items[place].reply), number)
+        for place in lowest
+        for number, each in enumerate(tried.values(), 1)
+    ]
+    scores = _scores(loaded, talks)
     before = [plain[place] for place in lowest]
-    injected = []
-    for number, injection in enumerate(tried):
+    effects = []
+    for number, (name, injection) in enumerate(tried.items()):
         after = scores[number :: len(tried)]
-        statuses = Counter(score.status for score in after)
-        changes = _changes(before, after)
+        statuses, changes = Counter(score.status for score in after), _changes(before, after)
         raised = sum(change > RISE for change in changes)
         counts = (raised, len(changes), statuses["abstained"], statuses["failed"])
-        figures = (_mean(changes), *counts, injection.control)
-        injected.append(InjectionRow(name, injection.name, *figures))
-    return _Trial(row, values, injected)
+        effects.append(InjectionEffect(name, injection.control, _mean(changes), *counts))
+    statuses = Counter(score.status for score in plain)
+    row = MetricAudit(
+        metric=loaded.metric.name,
+        signature=str(loaded.signature),
+        ships=ships,
+        judged=len(pairs),
+        abstained=statuses["abstained"],
+        failed=statuses["failed"],
+        seconds=took / len(plain),
+        spearman=correlation(values, ratings) if varies else None,
+        padding=_mean(_changes(plain, padded)),
+        injections=tuple(effects),
+    )
+    return row, values
 
 
-def _gain(trial: _Trial, baseline: _Trial | None, ratings: Sequence[float]) -> Estimate | None:
+def _gain(
+    values: list[float | None], baseline: list[float | None] | None, items: Sequence[RatedReply]
+) -> Estimate | None:
     """Return the difference of the correlations of a metric and the baseline."""
     if baseline is None:
         return None
-    columns = {"audited": trial.values, BASELINE: baseline.values}
+    columns = {"audited": values, BASELINE: baseline}
     try:
-        ranking = compare_correlations(columns, ratings, baseline=BASELINE)
+        ranking = compare_correlations(columns, [x.rating for x in items], baseline=BASELINE)
     except InputError:  # too few were judged, or all alike
         return None
     return ranking.comparisons[0].difference
@@ -299,8 +265,9 @@ def _mean(values: Sequence[float]) -> Estimate | None:
     return collected.estimate()
 
 
-def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
-    name, chat = loaded.metric.name, loaded.models[MODEL]
+def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> dict[str, Any]:
+    """Compare two replies to one history, in both orders."""
+    chat = loaded.models[MODEL]
     assert isinstance(chat, Chat)
     pairs = [
         (talk_data(item.turns[:-1]), item.reply, items[place - 1].reply)
@@ -309,36 +276,34 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
     ]
     both = [
         (first.better, other.better)
-        for first, other in prefer(chat, ASPECTS[name], pairs)
+        for first, other in prefer(chat, ASPECTS[loaded.metric.name], pairs)
         if isinstance(first, Preference) and isinstance(other, Preference)
     ]
     # The second answer is to the replies in reverse order.
     swapped = {"first": "second", "second": "first", "equal": "equal"}
     own = {"first": 1.0, "equal": 0.5, "second": 0.0}
-    return OrderBias(
-        name,
-        proportion([first == swapped[other] for first, other in both]),
-        proportion(
-            [each.count("first") for each in both], [2 - each.count("equal") for each in both]
-        ),
-        proportion([fmean((own[first], own[swapped[other]])) for first, other in both]),
-        len(pairs) - len(both),
-    )
+    sizes = [2 - each.count("equal") for each in both]
+    return {
+        "same": proportion([first == swapped[other] for first, other in both]),
+        "first": proportion([each.count("first") for each in both], sizes),
+        "own": proportion([fmean((own[first], own[swapped[other]])) for first, other in both]),
+        "unanswered": len(pairs) - len(both),
+    }
 
 
-def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> RepeatSpread:
-    name, chat = loaded.metric.name, loaded.models[MODEL]
+def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> dict[str, Any]:
+    """Rate each reply several times."""
+    chat = loaded.models[MODEL]
     assert isinstance(chat, Chat)
-    replies = [responses(item.conversation, ("all",))[-1] for item in items]
-    rated = rate(chat, ASPECTS[name], [item_data(reply) for reply in replies], repeats=repeats)
+    replies = [item_data(responses(item.conversation(), ("all",))[-1]) for item in items]
+    rated = rate(chat, ASPECTS[loaded.metric.name], replies, repeats=repeats)
     values = [[rating.rating / 4 for rating in each.ratings] for each in rated]
     several = [each for each in values if len(each) > 1]
-    return RepeatSpread(
-        name,
-        repeats,
-        fmean(map(pstdev, several)) if several else None,
-        proportion([len(set(each)) > 1 for each in several]),
-    )
+    return {
+        "repeats": repeats,
+        "deviation": fmean(map(pstdev, several)) if several else None,
+        "changed": proportion([len(set(each)) > 1 for each in several]),
+    }
 
 
 def rated_replies(most: int | None = None) -> tuple[RatedReply, ...]:
@@ -350,81 +315,74 @@ def rated_replies(most: int | None = None) -> tuple[RatedReply, ...]:
     return tuple(decode(line) for line in lines[:most])
 
 
-def injections() -> tuple[Injection, ...]:
-    """Return the injections that ship."""
-    stated = msgspec.convert(tomllib.loads(_data("injections.toml")), dict[str, Injection])
-    return tuple(replace(injection, name=name) for name, injection in stated.items())
+def injections() -> dict[str, Injection]:
+    """Return the injections that ship, by name."""
+    return msgspec.toml.decode(_data("injections.toml"), type=dict[str, Injection])
 
 
 def _data(name: str) -> str:
     return (resources.files("grice") / "data" / "audit" / name).read_text("utf-8")
 
 
-def verdict(result: AuditResult, row: Agreement) -> str:
-    """Return a verdict on a metric in words."""
-    if row.metric == BASELINE:
-        return f"{row.metric} is the trivial baseline: it judges nothing but the length of a reply."
-    if row.judged < max(FEWEST, result.items / 2):
-        return (
-            f"Whether {row.metric} can be trusted is not known: it judged {row.judged} of "
-            f"{result.items} replies."
-        )
+def verdict(row: MetricAudit, items: int) -> str:
+    """Return a verdict in words on a metric that was audited on so many replies."""
+    name = row.metric
+    if name == BASELINE:
+        return f"{name} is the trivial baseline: it judges nothing but the length of a reply."
+    if row.judged < max(FEWEST, items / 2):
+        judged = f"it judged {row.judged} of {items} replies"
+        return f"Whether {name} can be trusted is not known: {judged}."
     if row.spearman is None:
-        return f"{row.metric} cannot be trusted: it scores all {row.judged} replies alike."
+        return f"{name} cannot be trusted: it scores all {row.judged} replies alike."
     agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
     if row.spearman.side(0) != "above":
         return (
-            f"{row.metric} cannot be trusted on this evidence: no agreement with people is shown "
+            f"{name} cannot be trusted on this evidence: no agreement with people is shown "
             f"({agreement})."
         )
     if row.gain is None:
-        return f"{row.metric} agrees with people ({agreement}); no baseline was measured beside it."
+        return f"{name} agrees with people ({agreement}); no baseline was measured beside it."
     gain = f"{with_interval(row.gain, '+.2f')} over {BASELINE}"
     if row.gain.side(0) != "above":
         return (
-            f"{row.metric} cannot be trusted more than the length of a reply: no better agreement "
+            f"{name} cannot be trusted more than the length of a reply: no better agreement "
             f"with people is shown ({agreement}, {gain})."
         )
-    limits = list(_limits(result, row))
+    limits = list(_limits(row))
     but = f", but not {', nor '.join(limits)}" if limits else "; no bias was found"
-    return f"{row.metric} can be trusted to rank replies ({agreement}, {gain}){but}."
+    return f"{name} can be trusted to rank replies ({agreement}, {gain}){but}."
 
 
-def _limits(result: AuditResult, row: Agreement) -> Iterator[str]:
+def _limits(row: MetricAudit) -> Iterator[str]:
     """Yield the limits of a metric that agrees with human ratings."""
-    tried = [each for each in result.injections if each.metric == row.metric]
-    controls = [each.change.value for each in tried if each.control and each.change]
+    controls = [each.change.value for each in row.injections if each.control and each.change]
     by_length = max([0.0, *controls])
+    deceiving = [each for each in row.injections if not each.control]
     raised = {
         each.injection: each.change.value
-        for each in tried
-        if not each.control and each.change and each.change.side(by_length) == "above"
+        for each in deceiving
+        if each.change and each.change.side(by_length) == "above"
     }
     if raised:
         most = max(raised, key=raised.__getitem__)
         yield (
-            f"where writers gain by a high score ({len(raised)} of "
-            f"{sum(not each.control for each in tried)} injections raise it, {most!r} by "
-            f"{raised[most]:+.2f})"
+            f"where writers gain by a high score ({len(raised)} of {len(deceiving)} injections "
+            f"raise it, {most!r} by {raised[most]:+.2f})"
         )
     if row.padding and row.padding.side(0) == "above":
         padding = with_interval(row.padding, "+.2f")
         yield f"between replies of different length (words that say nothing raise it: {padding})"
-    for order in result.order:
-        if order.metric != row.metric:
-            continue
-        bias = ""
-        if order.same is None:
-            bias = "not measured: too few answers"
-        elif order.first is not None and order.first.side(0.5) != "either":
-            bias = f"the one shown first wins in {with_interval(order.first, '.0%')}"
-        elif order.same.value < SAME:
-            bias = f"the same answer in both orders in {with_interval(order.same, '.0%')} alone"
-        if bias:
-            yield f"for two replies side by side ({bias})"
-    for spread in result.repeats:
-        if spread.metric == row.metric and spread.changed and spread.changed.value > CHANGED:
-            yield (
-                "for one reply asked about once (another score in "
-                f"{with_interval(spread.changed, '.0%')} of replies when asked again)"
-            )
+    bias = ""
+    if row.judge and row.same is None:
+        bias = "not measured: too few answers"
+    elif row.first is not None and row.first.side(0.5) != "either":
+        bias = f"the one shown first wins in {with_interval(row.first, '.0%')}"
+    elif row.same is not None and row.same.value < SAME:
+        bias = f"the same answer in both orders in {with_interval(row.same, '.0%')} alone"
+    if bias:
+        yield f"for two replies side by side ({bias})"
+    if row.changed and row.changed.value > CHANGED:
+        yield (
+            "for one reply asked about once (another score in "
+            f"{with_interval(row.changed, '.0%')} of replies when asked again)"
+        )

@@ -77,11 +77,9 @@ class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Item(NamedTuple):
-    """One rated reply or conversation.
+    """One rated reply, the target of the turns before it, or a whole conversation.
 
-    Attributes:
-        conversation: The rated conversation; of a reply, the turns before it and itself as target.
-        ratings: Ratings by aspect, one per annotator, None for N/A; or their mean alone.
+    ``ratings`` holds by aspect one rating per annotator, None for N/A, or their mean alone.
     """
 
     conversation: Conversation
@@ -91,10 +89,9 @@ class Item(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """A rated set with its items and the records that could not be read.
+    """A rated set, its items, and the records that could not be read.
 
-    Attributes:
-        fingerprint: Its name with a hash of its files.
+    ``fingerprint`` is its name with a hash of its files.
     """
 
     set: RatedSet
@@ -116,13 +113,6 @@ class Rated(NamedTuple):
         return means
 
 
-class Wanted(NamedTuple):
-    """A known set, or the path of a file, and the aspects asked for."""
-
-    set: RatedSet | Path
-    aspects: tuple[str, ...]
-
-
 def known_sets() -> dict[str, RatedSet]:
     """Return the known rated sets by name."""
     text = (resources.files("grice.evaluation") / "rated_sets.toml").read_bytes()
@@ -139,16 +129,17 @@ def data_folder(stated: Path | None = None) -> Path | None:
     return named
 
 
-def wanted_sets(words: Sequence[str]) -> list[Wanted]:
+def wanted_sets(words: Sequence[str]) -> list[tuple[RatedSet | Path, tuple[str, ...]]]:
     """Parse words such as ``fed_turn``, ``fed_turn:relevant,fluent``, ``own.jsonl`` or ``all``.
 
-    Aspects come after a colon, ``all`` for all of them; without, it is the default aspect.
+    Return known sets, or paths of files, each with the aspects asked for: they come after a colon,
+    ``all`` for all of them; without, it is the default aspect of a known set.
     """
     known = known_sets()
-    wanted: list[Wanted] = []
+    wanted: list[tuple[RatedSet | Path, tuple[str, ...]]] = []
     for word in words:
         if word == "all":
-            wanted += [Wanted(entry, (entry.default,)) for entry in known.values()]
+            wanted += [(entry, (entry.default,)) for entry in known.values()]
             continue
         name, colon, asked = word.rpartition(":")
         if Path(word).exists() or not colon:
@@ -156,11 +147,11 @@ def wanted_sets(words: Sequence[str]) -> list[Wanted]:
         aspects = tuple(part.strip() for part in asked.split(",") if part.strip())
         if name not in known:
             if not Path(name).exists():
+                near = did_you_mean(name, known)
                 raise InputError(
-                    f"no rated set {name!r}{did_you_mean(name, known)}; a file of your own is "
-                    "named by its path"
+                    f"no rated set {name!r}{near}; a file of your own is named by its path"
                 )
-            wanted.append(Wanted(Path(name), aspects))
+            wanted.append((Path(name), aspects))
             continue
         entry = known[name]
         if aspects == ("all",):
@@ -169,7 +160,7 @@ def wanted_sets(words: Sequence[str]) -> list[Wanted]:
             if aspect not in entry.all_aspects:
                 near = did_you_mean(aspect, entry.all_aspects)
                 raise InputError(f"{name}: no ratings of {aspect!r}{near}")
-        wanted.append(Wanted(entry, aspects or (entry.default,)))
+        wanted.append((entry, aspects or (entry.default,)))
     return wanted
 
 
@@ -204,9 +195,10 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     for record in (record for path in paths for record in read(path)):
         if isinstance(record, RecordError):
             problems.append(str(record))
-        elif all(record.meta.get(field) == value for field, value in entry.only.items()) and all(
-            record.meta.get(field) != value for field, value in entry.without.items()
-        ):
+            continue
+        meta = record.meta
+        only = all(meta.get(field) == value for field, value in entry.only.items())
+        if only and all(meta.get(field) != value for field, value in entry.without.items()):
             items.append(_item(entry, record))
     if not items:
         first = f"; the first problem is: {problems[0]}" if problems else ""
@@ -215,12 +207,14 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
 
 
 def _item(entry: RatedSet, conversation: Conversation) -> Item:
-    meta = conversation.meta
-    if entry.source == OWN:
-        given = ratings_of(meta)
-        ratings = {aspect: given.get(aspect, ()) for aspect in entry.paths}
-    else:
-        ratings = {aspect: _numbers(_at(meta, path)) for aspect, path in entry.paths.items()}
+    meta, turns = conversation.meta, conversation.turns
+    own = ratings_of(meta) if entry.source == OWN else {}
+    ratings: dict[str, tuple[float | None, ...]] = {}
+    for aspect, path in entry.paths.items():
+        given: Json = dict(meta)
+        for step in path.split("."):
+            given = given.get(step) if isinstance(given, dict) else None
+        ratings[aspect] = own.get(aspect, ()) if entry.source == OWN else _numbers(given)
     for aspect, parts in entry.means.items():
         # Of each annotator; None where an aspect is missing.
         by_annotator = zip(*(ratings[part] for part in parts), strict=False)
@@ -228,14 +222,12 @@ def _item(entry: RatedSet, conversation: Conversation) -> Item:
             None if None in values else sum(filter(None, values)) / len(values)
             for values in by_annotator
         )
-    turns = conversation.turns
     if entry.level == "dialogue" and entry.judged:
         targets = tuple(i for i, turn in enumerate(turns) if turn.speaker == entry.judged)
         conversation = replace(conversation, targets=targets)
     elif entry.level == "turn" and conversation.targets is None:
         conversation = replace(conversation, targets=(len(turns) - 1,))
-    system = meta.get(entry.system)
-    group = meta.get(entry.group) if entry.group else None
+    system, group = meta.get(entry.system), meta.get(entry.group)
     return Item(
         conversation,
         ratings,
@@ -244,33 +236,25 @@ def _item(entry: RatedSet, conversation: Conversation) -> Item:
     )
 
 
-def _at(meta: Mapping[str, Json], path: str) -> Json:
-    value: Json = dict(meta)
-    for step in path.split("."):
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
 def _own(path: Path) -> RatedSet:
     """Describe a user's file, with all aspects that its records rate."""
     fields: dict[str, None] = {}
-    aspects: dict[str, None] = {}
+    aspects: dict[str, str] = {}
     level: Level | None = None
     for record in read(path):
-        if not isinstance(record, Conversation):
-            continue
-        fields.update(dict.fromkeys(record.meta))
-        ratings = ratings_of(record.meta)
-        if any(value is not None for given in ratings.values() for value in given):
-            aspects.update(dict.fromkeys(ratings))
-            level = level or ("dialogue" if record.targets is None else "turn")
+        if isinstance(record, Conversation):
+            fields |= dict.fromkeys(record.meta)
+            ratings = ratings_of(record.meta)
+            if any(value is not None for given in ratings.values() for value in given):
+                aspects |= dict.fromkeys(ratings, "")
+                level = level or ("dialogue" if record.targets is None else "turn")
     if level is None:
         raise InputError(f"{path}: no record has ratings; {understood(fields)}")
     return RatedSet(
         name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
         file=str(path),
         level=level,
-        ratings=dict.fromkeys(aspects, ""),
+        ratings=aspects,
         default=OVERALL if OVERALL in aspects else next(iter(aspects)),
         group="group",
         source=OWN,
@@ -337,11 +321,11 @@ def _unpacked(value: Json) -> Json:
 
 
 def _number(value: Json) -> float | None:
-    if isinstance(value, bool):
-        return None
     if isinstance(value, str):
         try:
             value = float(value.strip())
         except ValueError:
             return None
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None

@@ -10,14 +10,19 @@ import math
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from grice.errors import InputError, plural
-from grice.evaluation.datasets import RatedSet, data_folder, load_rated, wanted_sets
+from grice.evaluation.datasets import (
+    RatedSet,
+    data_folder,
+    known_sets,
+    load_rated,
+    wanted_sets,
+)
 from grice.evaluation.table import read_table, score_table
 from grice.scoring.api import load as load_metrics
 from grice.stats import (
@@ -33,13 +38,14 @@ from grice.stats.estimate import Estimate
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from grice.evaluation.datasets import Item, Level, Rated
     from grice.evaluation.table import Column, ScoreTable
     from grice.scoring.api import Grader
     from grice.stats.comparison import Ranking
+    from grice.stats.correlations import Kind
 
 Points: TypeAlias = tuple[tuple[float, float], ...]
 Params = ParamSpec("Params")
@@ -66,8 +72,7 @@ ALL, WITHIN = "all of them", "within systems"
 class Confound(msgspec.Struct, frozen=True):
     """A partial correlation, controlling for a covariate.
 
-    Attributes:
-        kept: Retained share of the plain correlation; None if that may be zero.
+    ``kept`` is the retained share of the plain correlation; None if that may be zero.
     """
 
     given: str
@@ -84,6 +89,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         versus: Difference of Spearman to the baseline, on the same resamples.
         p_value: Of that difference, corrected for all pairs of metrics.
         cluster: Significance cluster; 1 holds the best metrics.
+        system_spearman: Correlation of the means of systems, likewise ``system_pearson``.
+        accuracy: Share of pairs of systems in the order of their mean ratings.
+        system_why: Why there is none of these.
     """
 
     metric: str
@@ -100,6 +108,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     p_value: float | None = None
     cluster: int | None = None
     confounds: tuple[Confound, ...] = ()
+    system_spearman: Estimate | None = None
+    system_pearson: Estimate | None = None
+    accuracy: Estimate | None = None
+    system_why: str = ""
     reduced: str = ""
     why: str = ""
     points: Points = ()
@@ -114,22 +126,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-class SystemRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Agreement of one metric with the mean ratings of systems."""
-
-    metric: str
-    spearman: Estimate | None
-    pearson: Estimate | None
-    accuracy: Estimate | None
-    why: str = ""
-
-
 class Block(msgspec.Struct, frozen=True, kw_only=True):
     """Results table: all metrics on one aspect of one set.
 
     Attributes:
         ceiling: Pearson correlation of a perfect metric; None if unknown.
         judge: Spearman of one annotator with the mean of the others; None if unknown.
+        problems: Records that could not be read.
     """
 
     data: str
@@ -142,22 +145,14 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     ceiling: Estimate | None
     judge: Estimate | None
     rows: tuple[Row, ...]
-    systems: tuple[SystemRow, ...]
     system_count: int
     note: str
-    problems: int
-
-
-class Results(NamedTuple):
-    """A meta-evaluation; ``shared`` names sets that hold the same conversations."""
-
-    blocks: tuple[Block, ...]
-    shared: tuple[str, ...]
+    problems: tuple[str, ...]
 
     @property
-    def failed(self) -> bool:
-        """Whether a metric failed on an item."""
-        return any(row.failed for block in self.blocks for row in block.rows)
+    def systems(self) -> list[Row]:
+        """Rows with an outcome at the level of systems."""
+        return [row for row in self.rows if row.system_spearman or row.system_why]
 
 
 def meta_evaluate(
@@ -170,36 +165,36 @@ def meta_evaluate(
     baseline: str | None = None,
     kendall: bool = False,
     seed: int = 0,
-    report: Callable[[Block], None] = lambda _: None,
-    warn: Callable[[str], None] = lambda _: None,
-) -> Results:
+) -> Iterator[Block]:
     """Correlate metrics with human ratings, beside the trivial baselines of each level.
 
     ``on`` names rated sets, files or ``all``, with aspects after a colon. ``scores`` are score
-    files used instead of computing, as ``SET=FILE`` if their ids occur in several sets. Each
-    complete table is passed to ``report``, each unreadable record to ``warn``.
+    files used instead of computing, as ``SET=FILE`` if their ids occur in several sets. Each table
+    is yielded as soon as it is complete.
     """
     wanted = wanted_sets(on)
-    known = [want.set for want in wanted if isinstance(want.set, RatedSet)]
-    files = _ScoreFiles(scores, [entry.name for entry in known])
+    names = {entry.name for entry, _ in wanted if isinstance(entry, RatedSet)}
+    files: list[tuple[str, ScoreTable]] = []
+    for word in scores:
+        name, equals, file = word.partition("=")
+        named = bool(equals) and name in names
+        files.append((name if named else "", read_table(file if named else word)))
+    claimed: dict[str, str] = {}
     folder = data_folder(data)
-    blocks = []
     with ExitStack() as stack:
         loaded = cache(lambda names: stack.enter_context(load(names)))
-        for want in wanted:
-            rated = load_rated(want.set, folder)
+        for entry, aspects in wanted:
+            rated = load_rated(entry, folder)
             trivial = BASELINES[rated.set.level]
-            columns = files.columns(rated)
-            names = dict.fromkeys((*metrics, *trivial, *([baseline] if baseline else [])))
-            if missing := tuple(name for name in names if name not in columns):
+            columns = _stored_columns(files, claimed, rated)
+            needed = dict.fromkeys((*metrics, *trivial, *([baseline] if baseline else [])))
+            if missing := tuple(name for name in needed if name not in columns):
                 grader = loaded(missing)
                 talks = [item.conversation for item in rated.items]
                 table = score_table(grader, grader.signatures, talks)
                 columns |= {name: table.column(name, rated) for name in missing}
-            for aspect in want.aspects or (rated.set.default,):
-                for problem in rated.problems[:3]:
-                    warn(problem)
-                block = evaluate(
+            for aspect in aspects or (rated.set.default,):
+                yield evaluate(
                     rated,
                     aspect,
                     tuple(columns.values()),
@@ -208,63 +203,45 @@ def meta_evaluate(
                     trivial=trivial,
                     seed=seed,
                 )
-                blocks.append(block)
-                report(block)
-    return Results(tuple(blocks), tuple(shared_evidence(known)))
 
 
-class _ScoreFiles:
-    """Score files named as ``FILE`` or ``SET=FILE``."""
+def _stored_columns(
+    files: Iterable[tuple[str, ScoreTable]], claimed: dict[str, str], rated: Rated
+) -> dict[str, Column]:
+    """Return the columns of score files on a set by metric; of several with one the first.
 
-    def __init__(self, words: Iterable[str], names: Collection[str]) -> None:
-        self._claimed: dict[str, str] = {}
-        self._files: list[tuple[str, ScoreTable]] = []
-        for word in words:
-            name, equals, file = word.partition("=")
-            named = bool(equals) and name in names
-            self._files.append((name if named else "", read_table(file if named else word)))
-
-    def columns(self, rated: Rated) -> dict[str, Column]:
-        """Return the columns on a set by metric; of several files with one the first."""
-        columns: dict[str, Column] = {}
-        own = rated.set.name
-        for name, table in self._files:
-            for metric in table.metrics if name in ("", own) else ():
-                column = table.column(metric, rated)
-                if metric in columns or (not name and column.missing == len(column.values)):
-                    continue
-                first = own if name else self._claimed.setdefault(table.source, own)
-                if first != own and first not in rated.set.overlaps:
-                    raise InputError(
-                        f"{table.source}: its ids occur in {first} and in {own}; name the set "
-                        f"with --scores {first}={table.source}"
-                    )
-                columns[metric] = column
-        return columns
+    ``claimed`` remembers the first set on which each file without the name of a set has scores.
+    """
+    columns: dict[str, Column] = {}
+    own = rated.set.name
+    for name, table in files:
+        for metric in table.metrics if name in ("", own) else ():
+            column = table.column(metric, rated)
+            if metric in columns or (not name and column.missing == len(column.values)):
+                continue
+            first = own if name else claimed.setdefault(table.source, own)
+            if first != own and first not in rated.set.overlaps:
+                raise InputError(
+                    f"{table.source}: its ids occur in {first} and in {own}; name the set "
+                    f"with --scores {first}={table.source}"
+                )
+            columns[metric] = column
+    return columns
 
 
-def shared_evidence(sets: Sequence[RatedSet]) -> list[str]:
-    """Return one line for each pair of sets that hold the same conversations."""
-    names = {entry.name for entry in sets}
+def shared_evidence(names: Collection[str]) -> list[str]:
+    """Return one line for each pair of known sets that hold the same conversations."""
+    known = known_sets()
     pairs = {
-        tuple(sorted((entry.name, other)))
-        for entry in sets
-        for other in entry.overlaps
+        tuple(sorted((name, other)))
+        for name in known.keys() & names
+        for other in known[name].overlaps
         if other in names
     }
     return [
         f"{' and '.join(pair)} share conversations: count them as one piece of evidence"
         for pair in sorted(pairs)
     ]
-
-
-class _Ratings(NamedTuple):
-    """Mean ratings of the items with their groups, systems and covariates."""
-
-    human: list[float | None]
-    groups: list[str] | None
-    systems: list[str | None]
-    covariates: dict[str, list[float]]
 
 
 def evaluate(
@@ -284,40 +261,48 @@ def evaluate(
     or contexts that items share. Clusters and p-values are of paired permutation tests, corrected
     by Holm.
     """
-    ratings = _Ratings(
-        rated.human(aspect),
-        [item.group for item in rated.items] if rated.grouped else None,
-        [item.system for item in rated.items],
-        _covariates(rated),
-    )
-    human, groups = ratings.human, ratings.groups
+    human = rated.human(aspect)
+    groups = [item.group for item in rated.items] if rated.grouped else None
+    systems = [item.system for item in rated.items]
+    covariates = _covariates(rated)
     baseline = baseline or COSINE[rated.set.level]
-    rows = {column.metric: _counts(column, human, column.metric in trivial) for column in columns}
-    usable = [column for column in columns if not _undefined(column, rows[column.metric].points)]
+    points = {column.metric: _points(column, human) for column in columns}
+    undefined = {column.metric: _undefined(column, points[column.metric]) for column in columns}
+    usable = {column.metric: column.values for column in columns if not undefined[column.metric]}
     # Fewer than two metrics, or too few items with all their values, have no comparison.
-    comparison = _if_defined(
-        compare_correlations,
-        {column.metric: column.values for column in usable},
-        human,
-        groups=groups,
-        seed=seed,
-    )
-    for column in usable:
-        spearman, pearson = (
-            correlation(column.values, human, kind=kind, groups=groups, seed=seed)
-            for kind in ("spearman", "pearson")
+    comparison = _if_defined(compare_correlations, usable, human, groups=groups, seed=seed)
+    kinds: tuple[Kind, ...] = ("spearman", "pearson", "kendall")
+    rows = []
+    for column in columns:
+        name, n = column.metric, len(points[column.metric])
+        few = f"{plural(n, 'item')}: a rough guide" if n < FEW else ""
+        figures: dict[str, Any] = {}
+        if name in usable:
+            for kind in kinds if kendall else kinds[:2]:
+                figures[kind] = correlation(
+                    column.values, human, kind=kind, groups=groups, seed=seed
+                )
+            confounds = _confounds(rated, column, human, covariates, figures["spearman"])
+            figures["confounds"] = tuple(confounds)
+            figures |= _system_level(column, human, systems, seed)
+            if comparison is not None:
+                figures |= _difference(name, comparison, baseline)
+        rows.append(
+            Row(
+                metric=name,
+                signature=column.signature,
+                trivial=name in trivial,
+                n=n,
+                abstained=column.abstained,
+                failed=column.failed,
+                missing=column.missing,
+                reduced=column.reduced,
+                why=undefined[name] or few,
+                points=points[name],
+                **figures,
+            )
         )
-        tau = None
-        if kendall:
-            tau = correlation(column.values, human, kind="kendall", groups=groups, seed=seed)
-        rows[column.metric] = replace(
-            rows[column.metric],
-            spearman=spearman,
-            pearson=pearson,
-            kendall=tau,
-            confounds=tuple(_confounds(column.values, ratings, spearman)),
-            **({} if comparison is None else _difference(column.metric, comparison, baseline)),
-        )
+    rows.sort(key=lambda row: -row.spearman.value if row.spearman else 2.0)
     annotators = [item.ratings.get(aspect, ()) for item in rated.items]
     return Block(
         data=rated.set.name,
@@ -330,13 +315,10 @@ def evaluate(
         # Without an item with two ratings their reliability is unknown.
         ceiling=_if_defined(ceiling, annotators, groups=groups),
         judge=_if_defined(leave_one_annotator_out, annotators, groups=groups),
-        rows=tuple(
-            sorted(rows.values(), key=lambda row: -row.spearman.value if row.spearman else 2.0)
-        ),
-        systems=_systems(usable, ratings, seed),
-        system_count=len({system for system in ratings.systems if system is not None}),
+        rows=tuple(rows),
+        system_count=len({system for system in systems if system is not None}),
         note=rated.set.note,
-        problems=len(rated.problems),
+        problems=rated.problems,
     )
 
 
@@ -349,25 +331,12 @@ def _if_defined(
         return None
 
 
-def _counts(column: Column, human: Sequence[float | None], trivial: bool) -> Row:  # noqa: FBT001
-    """Return the row of a metric without its correlations."""
-    points = tuple(
+def _points(column: Column, human: Sequence[float | None]) -> Points:
+    """Return rating and value of each item that has both."""
+    return tuple(
         (rating, value)
         for rating, value in zip(human, column.values, strict=True)
         if rating is not None and value is not None
-    )
-    few = f"{plural(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
-    return Row(
-        metric=column.metric,
-        signature=column.signature,
-        trivial=trivial,
-        n=len(points),
-        abstained=column.abstained,
-        failed=column.failed,
-        missing=column.missing,
-        reduced=column.reduced,
-        why=_undefined(column, points) or few,
-        points=points,
     )
 
 
@@ -385,9 +354,9 @@ def _undefined(column: Column, points: Points) -> str:
     return ""
 
 
-def _difference(metric: str, comparison: Ranking, baseline: str) -> dict[str, object]:
+def _difference(metric: str, comparison: Ranking, baseline: str) -> dict[str, Any]:
     """Return the difference of a metric to the baseline, and its cluster."""
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     for pair in comparison.comparisons:
         if {pair.first, pair.second} == {metric, baseline}:
             found["versus"] = pair.difference if pair.first == metric else -pair.difference
@@ -398,26 +367,27 @@ def _difference(metric: str, comparison: Ranking, baseline: str) -> dict[str, ob
     return found
 
 
-def _systems(columns: Sequence[Column], ratings: _Ratings, seed: int) -> tuple[SystemRow, ...]:
-    kept = [i for i, system in enumerate(ratings.systems) if system is not None]
-    names = [str(ratings.systems[i]) for i in kept]
+def _system_level(
+    column: Column, human: Sequence[float | None], systems: Sequence[str | None], seed: int
+) -> dict[str, Any]:
+    """Return the agreement of the means of systems; empty if fewer than two are named."""
+    kept = [i for i, system in enumerate(systems) if system is not None]
+    names = [str(systems[i]) for i in kept]
     if len(set(names)) < 2:
-        return ()
-    human = [ratings.human[i] for i in kept]
-    rows = []
-    for column in columns:
-        values = [column.values[i] for i in kept]
-        try:
-            spearman, pearson = (
-                system_level(values, human, names, kind=kind, seed=seed)
-                for kind in ("spearman", "pearson")
-            )
-        except InputError as error:
-            rows.append(SystemRow(column.metric, None, None, None, str(error)))
-        else:
-            figures = spearman.correlation, pearson.correlation, spearman.accuracy
-            rows.append(SystemRow(column.metric, *figures))
-    return tuple(rows)
+        return {}
+    values, ratings = [column.values[i] for i in kept], [human[i] for i in kept]
+    try:
+        spearman, pearson = (
+            system_level(values, ratings, names, kind=kind, seed=seed)
+            for kind in ("spearman", "pearson")
+        )
+    except InputError as error:
+        return {"system_why": str(error)}
+    return {
+        "system_spearman": spearman.correlation,
+        "system_pearson": pearson.correlation,
+        "accuracy": spearman.accuracy,
+    }
 
 
 def _covariates(rated: Rated) -> dict[str, list[float]]:
@@ -427,63 +397,56 @@ def _covariates(rated: Rated) -> dict[str, list[float]]:
     conversation: logarithm of all words, turns, mean share of words of the turn before.
     """
     judged = slice(-1, None) if rated.set.level == "turn" else slice(None)
+
+    def overlap(item: Item) -> float:
+        shares = []
+        for before, after in list(pairwise(item.conversation.turns))[judged]:
+            words = set(WORDS.findall(after.text.lower()))
+            both = words.intersection(WORDS.findall(before.text.lower()))
+            shares.append(len(both) / len(words) if words else 0.0)
+        return sum(shares) / len(shares) if shares else 0.0
+
     texts = [[turn.text for turn in item.conversation.turns[judged]] for item in rated.items]
     return {
         "length": [math.log(1 + sum(len(text.split()) for text in each)) for each in texts],
         "turns": [float(len(item.conversation.turns)) for item in rated.items],
-        "overlap": [_overlap(item, judged) for item in rated.items],
+        "overlap": [overlap(item) for item in rated.items],
     }
 
 
-def _overlap(item: Item, judged: slice) -> float:
-    shares = []
-    for before, after in list(pairwise(item.conversation.turns))[judged]:
-        words = set(WORDS.findall(after.text.lower()))
-        both = words.intersection(WORDS.findall(before.text.lower()))
-        shares.append(len(both) / len(words) if words else 0.0)
-    return sum(shares) / len(shares) if shares else 0.0
-
-
 def _confounds(
-    values: Sequence[float | None], ratings: _Ratings, plain: Estimate
+    rated: Rated,
+    column: Column,
+    human: Sequence[float | None],
+    covariates: dict[str, list[float]],
+    plain: Estimate,
 ) -> Iterable[Confound]:
     """Yield partial correlations given each covariate, all of them, and the system."""
-
-    def confound(given: str, partial: Estimate) -> Confound:
-        surely = plain.side(0) in ("above", "below")
-        return Confound(given, partial, partial.value / plain.value if surely else None)
-
-    def partial(given: str, held: Sequence[Sequence[float]]) -> Confound:
-        human, groups = ratings.human, ratings.groups
-        try:
-            left = partial_correlation(values, human, held, groups=groups)
-        except InputError:  # the metric is a function of the covariate
-            return Confound(given, None, None, "nothing is left of the metric")
-        return confound(given, left)
-
-    held = ratings.covariates
-    usable = {name: column for name, column in held.items() if np.ptp(column) > 0}
-    for name in held:
-        if name in usable:
-            yield partial(name, [usable[name]])
-        else:
-            yield Confound(name, None, None, "the same for every item")
+    values, surely = column.values, plain.side(0) in ("above", "below")
+    groups = [item.group for item in rated.items] if rated.grouped else None
+    usable = {name: given for name, given in covariates.items() if np.ptp(given) > 0}
+    held = {name: [given] for name, given in covariates.items()}
     if len(usable) > 1:
-        yield partial(ALL, list(usable.values()))
-    systems = ratings.systems
-    named = [system for system in systems if system is not None]
-    large = {system for system in named if named.count(system) >= FEW}
+        held[ALL] = list(usable.values())
+    for name, given in held.items():
+        if name != ALL and name not in usable:
+            yield Confound(name, None, None, "the same for every item")
+            continue
+        left = _if_defined(partial_correlation, values, human, given, groups=groups)
+        if left is None:  # the metric is a function of the covariate
+            yield Confound(name, None, None, "nothing is left of the metric")
+        else:
+            yield Confound(name, left, left.value / plain.value if surely else None)
+    systems = [item.system for item in rated.items]
+    large = {name for name in systems if name is not None and systems.count(name) >= FEW}
     if len(large) < 2:
         return
     kept = [i for i, system in enumerate(systems) if system in large]
     try:
         inside = correlation_within(
-            [values[i] for i in kept],
-            [ratings.human[i] for i in kept],
-            [str(systems[i]) for i in kept],
-            kind="spearman",
+            [values[i] for i in kept], [human[i] for i in kept], [str(systems[i]) for i in kept]
         )
     except InputError as error:
         yield Confound(WITHIN, None, None, str(error))
     else:
-        yield confound(WITHIN, inside)
+        yield Confound(WITHIN, inside, inside.value / plain.value if surely else None)

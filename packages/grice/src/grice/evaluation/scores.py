@@ -74,14 +74,15 @@ def _read(file: str, kind: type[Scored]) -> Iterator[tuple[int, Scored]]:
     if column is None or is_url(file) or Path(file).exists():
         scores = _json_rows(file, kind, SCORE)
     else:
-        scores = ((n, msgspec.convert(row, kind)) for n, row in _other_scores(column[1], column[2]))
+        scores = ((n, msgspec.convert(row, kind)) for n, row in _other_scores(*column.groups()))
     for number, score in scores:
+        problem = field = ""
         if score.turn is not None and not 0 <= score.turn < TURNS:
-            problem = f"a turn is counted from 0, found {score.turn}"
-            raise RecordError(problem, file=_name(file), line=number, field="turn")
-        if score.status == "ok" and score.value is None:
-            problem = 'a score with status "ok" needs a value, found null'
-            raise RecordError(problem, file=_name(file), line=number, field="value")
+            problem, field = f"a turn is counted from 0, found {score.turn}", "turn"
+        elif score.status == "ok" and score.value is None:
+            problem, field = 'a score with status "ok" needs a value, found null', "value"
+        if problem:
+            raise RecordError(problem, file=_name(file), line=number, field=field)
         signature = current_signature(score.signature)
         if signature == score.signature:
             yield number, score
@@ -89,10 +90,88 @@ def _read(file: str, kind: type[Scored]) -> Iterator[tuple[int, Scored]]:
             yield number, msgspec.structs.replace(score, signature=signature)
 
 
-def by_conversation(scores: Iterable[Score]) -> Iterator[list[Score]]:
-    """Yield the adjacent scores of each conversation of each file."""
-    for _, group in groupby(scores, key=lambda score: (score.conversation, score.meta.get("file"))):
-        yield list(group)
+@lru_cache(maxsize=256)
+def current_signature(signature: str) -> str:
+    """Return a signature with the current names of shipped models.
+
+    >>> current_signature("commonsense:5|relevance:fit@b090ccaf|mode:fast")
+    'commonsense:5|relevance:context-relevance@b090ccaf|mode:fast'
+    """
+    written = Signature.parse(signature)
+    settings = []
+    for name, value in written.settings:
+        model, at, digest = value.partition("@")
+        settings.append((name, f"{RENAMED.get(model, model)}{at}{digest}" if at else value))
+    return str(written._replace(settings=tuple(settings)))
+
+
+def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]]]:
+    """Yield the fields of a score for each row of another tool's file, with its line number.
+
+    The metric has the name of the column, or of the dotted path to a field; an empty cell, null or
+    NaN is an abstention.
+    """
+    known = False
+    for line, row in any_rows(file):
+        cell: Any = row.get(column, MISSING)
+        if cell is MISSING:
+            cell = row
+            for part in column.split("."):
+                cell = cell.get(part, MISSING) if isinstance(cell, dict) else MISSING
+        if cell is MISSING and not known:
+            names = [name for name in row if isinstance(name, str)]
+            raise InputError(
+                f"{file}: no column {column!r}{did_you_mean(column, names)}; "
+                f"there are {', '.join(names[:12])}"
+            )
+        known = True
+        conversation, turn = item_of(row, file, line)
+        value = None
+        if cell not in (None, MISSING) and not (isinstance(cell, str) and not cell.strip()):
+            try:
+                value = float(cell)
+            except (TypeError, ValueError):
+                value = math.inf
+            if math.isinf(value):
+                problem = f"expected a finite number, found {cell!r:.60}"
+                raise RecordError(problem, file=file, line=line, field=column)
+        missing = value is None or math.isnan(value)
+        yield (
+            line,
+            {
+                "conversation": conversation,
+                "turn": turn,
+                "metric": column,
+                "value": None if missing else value,
+                "status": "abstained" if missing else "ok",
+                "reason": None,
+                "flags": [],
+                "evidence": [],
+                "signature": f"column:{column}",
+            },
+        )
+
+
+def item_of(row: Mapping[str, Any], file: str, line: int) -> tuple[str, int | None]:
+    """Return the conversation and the turn that a row of a table or of JSON lines names."""
+
+    def first(names: Sequence[str]) -> Json:
+        return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+    conversation, turn = first(CONVERSATION), first(TURN)
+    if isinstance(conversation, bool) or not isinstance(conversation, str | int):
+        problem = (
+            f"no conversation is named; one of {', '.join(CONVERSATION)} is needed, found "
+            f"{', '.join(row) or 'no field'}"
+        )
+        raise RecordError(problem, file=file, line=line, field="conversation")
+    if turn is not None:
+        digits = str(turn).strip().removesuffix(".0")
+        if isinstance(turn, bool) or not re.fullmatch("[0-9]{1,10}", digits):
+            problem = f"expected the number of a turn, counted from 0, found {turn!r:.60}"
+            raise RecordError(problem, file=file, line=line, field="turn")
+        turn = int(digits)
+    return str(conversation), turn
 
 
 def any_rows(file: str, expected: str = SCORE) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -113,11 +192,8 @@ def _json_rows(file: str, kind: type[Row], expected: str) -> Iterator[tuple[int,
             try:
                 record = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                if number == 1 and expected == SCORE and (form := _format(line)):
-                    raise InputError(
-                        f"{_name(file)}: holds conversations (format {form}), where scores are "
-                        "expected; grice score FILE -o OUT.jsonl writes them"
-                    ) from None
+                if number == 1 and expected == SCORE:
+                    _refuse_conversations(line, file)
                 problem, field = str(error), None
                 if not isinstance(error, msgspec.ValidationError):
                     problem = f"not a JSON object on one line ({problem})"
@@ -130,12 +206,16 @@ def _json_rows(file: str, kind: type[Row], expected: str) -> Iterator[tuple[int,
         raise InputError(f"{_name(file)}: there is no line in it")
 
 
-def _format(line: bytes) -> str:
-    """Return the format of a line that holds a conversation; empty if it holds none."""
+def _refuse_conversations(line: bytes, file: str) -> None:
+    """Refuse a file whose first line holds a conversation instead of a score."""
     try:
-        return recognise(line, "").name
+        form = recognise(line, "").name
     except InputError:
-        return ""
+        return
+    raise InputError(
+        f"{_name(file)}: holds conversations (format {form}), where scores are "
+        "expected; grice score FILE -o OUT.jsonl writes them"
+    ) from None
 
 
 def _table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -177,14 +257,14 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
         with plain(shard) as table:
             yield from lines_of(table, shard)
 
-    def source(shard: str) -> str:
+    def source(shard: str) -> tuple[str, str]:
         first: dict[str, Any] = msgspec.json.decode(next(rows(shard), b"{}"))
-        return (first.get("meta") or {}).get("file") or ""
+        return (first.get("meta") or {}).get("file") or "", shard
 
     try:
         if file == "-":
             yield sys.stdin.buffer
-        elif is_folder(file) if is_url(file) else Path(file).is_dir():
+        elif _is_folder(file):
             names = files_under(file) if is_url(file) else map(str, Path(file).glob("[!.]*"))
             shards = [name for name in names if name.endswith(".parquet")]
             if not shards:
@@ -192,8 +272,7 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
                     f"{file}: holds no table of scores; grice score --engine writes a folder of "
                     "them"
                 )
-            ordered = sorted(shards, key=lambda shard: (source(shard), shard))
-            yield chain.from_iterable(map(rows, ordered))
+            yield chain.from_iterable(map(rows, sorted(shards, key=source)))
         elif file.endswith(".gz"):
             with gzip.open(file, "rb") as packed:
                 yield packed
@@ -204,102 +283,18 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
         raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
 
 
+def _is_folder(file: str) -> bool:
+    return is_folder(file) if is_url(file) else Path(file).is_dir()
+
+
 def _name(file: str) -> str:
     return "<stdin>" if file == "-" else file
 
 
-@lru_cache(maxsize=256)
-def current_signature(signature: str) -> str:
-    """Return a signature with the current names of shipped models.
-
-    >>> current_signature("commonsense:5|relevance:fit@b090ccaf|mode:fast")
-    'commonsense:5|relevance:context-relevance@b090ccaf|mode:fast'
-    """
-    written = Signature.parse(signature)
-    settings = []
-    for name, value in written.settings:
-        model, at, digest = value.partition("@")
-        settings.append((name, f"{RENAMED.get(model, model)}{at}{digest}" if at else value))
-    return str(written._replace(settings=tuple(settings)))
-
-
-def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]]]:
-    """Yield the fields of a score for each row of another tool's file, with its line number.
-
-    The metric has the name of the column; an empty cell, null or NaN is an abstention.
-    """
-    known = False
-    for line, row in any_rows(file):
-        cell = _cell(row, column)
-        if cell is MISSING and not known:
-            names = [name for name in row if isinstance(name, str)]
-            raise InputError(
-                f"{file}: no column {column!r}{did_you_mean(column, names)}; "
-                f"there are {', '.join(names[:12])}"
-            )
-        known = True
-        conversation, turn = item_of(row, file, line)
-        value = _number(cell, file, column, line)
-        yield (
-            line,
-            {
-                "conversation": conversation,
-                "turn": turn,
-                "metric": column,
-                "value": value,
-                "status": "abstained" if value is None else "ok",
-                "reason": None,
-                "flags": [],
-                "evidence": [],
-                "signature": f"column:{column}",
-            },
-        )
-
-
-def _cell(row: Mapping[str, Any], column: str) -> object:
-    """Return a cell by its column or dotted path; :data:`MISSING` if there is none."""
-    if column in row:
-        return row[column]
-    inner: object = row
-    for part in column.split("."):
-        inner = inner.get(part, MISSING) if isinstance(inner, dict) else MISSING
-    return inner
-
-
-def _number(cell: Any, file: str, column: str, line: int) -> float | None:  # noqa: ANN401 - JSON
-    if cell in (None, MISSING) or (isinstance(cell, str) and not cell.strip()):
-        return None
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        problem = f"expected a number, found {cell!r:.60}"
-        raise RecordError(problem, file=file, line=line, field=column) from None
-    if math.isinf(number):
-        problem = f"expected a finite number, found {cell!r:.60}"
-        raise RecordError(problem, file=file, line=line, field=column)
-    return None if math.isnan(number) else number
-
-
-def item_of(row: Mapping[str, Any], file: str, line: int) -> tuple[str, int | None]:
-    """Return the conversation and the turn that a row of a table or of JSON lines names."""
-
-    def first(names: Sequence[str]) -> Json:
-        return next((row[name] for name in names if row.get(name) not in (None, "")), None)
-
-    conversation, turn = first(CONVERSATION), first(TURN)
-    if isinstance(conversation, bool) or not isinstance(conversation, str | int):
-        problem = (
-            f"no conversation is named; one of {', '.join(CONVERSATION)} is needed, found "
-            f"{', '.join(row) or 'no field'}"
-        )
-        raise RecordError(problem, file=file, line=line, field="conversation")
-    if turn is not None:
-        digits = str(turn).strip().removesuffix(".0")
-        if isinstance(turn, bool) or not re.fullmatch("[0-9]{1,10}", digits):
-            problem = f"expected the number of a turn, counted from 0, found {turn!r:.60}"
-            raise RecordError(problem, file=file, line=line, field="turn")
-        turn = int(digits)
-    return str(conversation), turn
+def by_conversation(scores: Iterable[Score]) -> Iterator[list[Score]]:
+    """Yield the adjacent scores of each conversation of each file."""
+    for _, group in groupby(scores, key=lambda score: (score.conversation, score.meta.get("file"))):
+        yield list(group)
 
 
 def joined(
@@ -309,7 +304,17 @@ def joined(
 
     Memory holds one conversation; a record without scores has an empty list.
     """
-    records = _records(scores, files)
+
+    def read_records() -> Iterator[Conversation | RecordError]:
+        # The scores of a folder of shards are in the order of the files, each file by itself.
+        places: Sequence[str | Path] = files
+        if _is_folder(scores):
+            places = sorted(file for place in files for file in files_of(str(place)))
+        for place in places:
+            with read(place) as reading:
+                yield from reading if len(places) == 1 else from_file(reading)
+
+    records = read_records()
     for group in by_conversation(score for _, score in read_scores(scores)):
         for record in records:
             if not isinstance(record, RecordError) and record.id == group[0].conversation:
@@ -323,12 +328,3 @@ def joined(
                 "score was given them"
             )
     yield from ((record, []) for record in records)
-
-
-def _records(scores: str, files: Sequence[str | Path]) -> Iterator[Conversation | RecordError]:
-    """Yield records in the order of their scores: of a folder of shards each file by itself."""
-    apart = is_folder(scores) if is_url(scores) else Path(scores).is_dir()
-    places = sorted(file for place in files for file in files_of(str(place))) if apart else files
-    for place in places:
-        with read(place) as reading:
-            yield from reading if len(places) == 1 else from_file(reading)

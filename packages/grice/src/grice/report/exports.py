@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.evaluation.gate import GateResult
-    from grice.evaluation.meta import Block, Results, Row
+    from grice.evaluation.meta import Block, Row
     from grice.stats.estimate import Estimate
 
 SIDES = ("", "_low", "_high")
@@ -40,33 +40,32 @@ FIELDS = (
 
 
 def write_results(
-    results: Results,
+    blocks: Sequence[Block],
     *,
     csv: Path | None = None,
     latex: Path | None = None,
     html: Path | None = None,
     command: str = "",
+    shared: Sequence[str] = (),
 ) -> None:
     """Write a meta-evaluation to files."""
     if csv is not None:
-        write_text(csv, as_csv(results.blocks))
+        write_text(csv, as_csv(blocks))
     if latex is not None:
-        write_text(latex, as_latex(results.blocks))
+        write_text(latex, as_latex(blocks))
     if html is not None:
         title = "Metrics against human ratings"
         made = f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}"
-        page = evaluation_page(
-            results.blocks, title=title, command=command, made=made, shared=results.shared
-        )
+        page = evaluation_page(blocks, title=title, command=command, made=made, shared=shared)
         write_text(html, page)
 
 
-def as_json(results: Results) -> str:
+def as_json(blocks: Sequence[Block]) -> str:
     """Return the tables as a JSON array, without the single values, which scores hold."""
     return to_json(
         [
             replace(block, rows=tuple(replace(row, points=()) for row in block.rows))
-            for block in results.blocks
+            for block in blocks
         ]
     )
 
@@ -114,9 +113,9 @@ def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
                 "level": "system",
                 "metric": entry.metric,
                 "n": block.system_count,
-                "why": entry.why,
-                **_bounds("spearman", entry.spearman),
-                **_bounds("pearson", entry.pearson),
+                "why": entry.system_why,
+                **_bounds("spearman", entry.system_spearman),
+                **_bounds("pearson", entry.system_pearson),
                 **_bounds("accuracy", entry.accuracy),
             }
 

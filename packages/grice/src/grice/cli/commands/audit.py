@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.cli.derive import Count, Endpoints, OutputPath
-    from grice.evaluation.audit import AuditResult
+    from grice.evaluation.audit import AuditResult, MetricAudit
     from grice.metrics.registry import Registry
     from grice.models.endpoint import Usage
     from grice.stats.estimate import Estimate
@@ -139,74 +139,61 @@ def _view(result: AuditResult) -> View:
     from grice.evaluation.audit import BASELINE
 
     yield Lines([f"{result.items} replies: {result.source}"], style="bold")
+    judges = [row for row in result.metrics if row.judge]
     # Times depend on the machine: they are shown to choose a judge, else in the JSON alone.
-    times = bool(result.order)
-    columns = ("metric", "Spearman", "interval", "padding", "interval", "n")
-    rows = [
-        (
-            row.metric,
-            *_figures(row.spearman),
-            *_figures(row.padding, "+.2f"),
-            str(row.judged),
-            *([f"{row.seconds:.3f}"] if times else []),
-        )
-        for row in (*result.metrics, *result.beside)
-    ]
-    beside = range(len(result.metrics), len(rows))
-    yield Table((*columns, "s/reply") if times else columns, rows, dim=frozenset(beside))
-    yield from _judges_view(result)
+    times = ("s/reply",) if judges else ()
+    rows = []
+    for row in result.metrics:
+        figures = (*_figures(row.spearman), *_figures(row.padding, "+.2f"), str(row.judged))
+        rows.append((row.metric, *figures, *(f"{row.seconds:.3f}" for _ in times)))
+    ships = frozenset(place for place, row in enumerate(result.metrics) if row.ships)
+    columns = ("metric", "Spearman", "interval", "padding", "interval", "n", *times)
+    yield Table(columns, rows, dim=ships)
+    if judges:
+        yield from _judges_view(judges)
     title = "injections: mean change of the score, and how often it rose by over 0.1"
     yield Lines(["", title], style="bold")
-    for group in (result.metrics, result.beside):
-        metrics = [row.metric for row in group if row.metric != BASELINE]
-        if metrics:
-            yield Table(("injection", *metrics), _injected(result, metrics))
+    for shipped in (False, True):
+        group = [row for row in result.metrics if row.ships is shipped and row.metric != BASELINE]
+        if group:
+            yield Table(("injection", *(row.metric for row in group)), _injected(group))
     yield Lines(LEGEND, style="dim")
     for usage in result.usage:
         yield Lines(_usage_lines([usage], planned=False))
         if usage.requests:
             yield Lines([f"{usage.seconds / usage.requests:.2f} s a request"])
-    yield Lines(["", *result.verdicts.values()], style="bold")
+    yield Lines(["", *(row.verdict for row in result.metrics if row.verdict)], style="bold")
 
 
-def _judges_view(result: AuditResult) -> Iterator[Lines | Table]:
-    if result.order:
-        yield Lines(["", "two replies compared in both orders"], style="bold")
-        rows = [
-            (
-                row.metric,
-                *_figures(row.same),
-                *_figures(row.first),
-                _figures(row.own)[0],
-                str(row.same.n if row.same else 0),
-            )
-            for row in result.order
-        ]
-        yield Table(("judge", "same", "interval", "first", "interval", "own", "n"), rows)
-        legend = (
-            "same: the same answer in both orders; first: answers for the reply shown first, "
-            "0.5 is right; own: for the reply to this history"
-        )
-        yield Lines([legend], style="dim")
-    if result.repeats:
-        yield Lines(["", "the same asked again"], style="bold")
-        repeated = [
-            (row.metric, str(row.repeats), *_figures(row.changed), number(row.deviation))
-            for row in result.repeats
-        ]
-        yield Table(("judge", "times", "changed", "interval", "deviation"), repeated)
+def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
+    yield Lines(["", "two replies compared in both orders"], style="bold")
+    rows = []
+    for row in judges:
+        n = str(row.same.n if row.same else 0)
+        figures = (*_figures(row.same), *_figures(row.first), _figures(row.own)[0])
+        rows.append((row.metric, *figures, n))
+    yield Table(("judge", "same", "interval", "first", "interval", "own", "n"), rows)
+    legend = (
+        "same: the same answer in both orders; first: answers for the reply shown first, "
+        "0.5 is right; own: for the reply to this history"
+    )
+    yield Lines([legend], style="dim")
+    yield Lines(["", "the same asked again"], style="bold")
+    repeated = [
+        (row.metric, str(row.repeats), *_figures(row.changed), number(row.deviation))
+        for row in judges
+    ]
+    yield Table(("judge", "times", "changed", "interval", "deviation"), repeated)
 
 
 def _figures(estimate: Estimate | None, form: str = ".2f") -> tuple[str, str]:
     return number(estimate.value if estimate else None, form), bounds(estimate, form)
 
 
-def _injected(result: AuditResult, metrics: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    cells = {(row.injection, row.metric): row for row in result.injections}
-    for injection in dict.fromkeys(row.injection for row in result.injections):
-        rows = [cells[injection, metric] for metric in metrics]
+def _injected(metrics: Sequence[MetricAudit]) -> Iterator[tuple[str, ...]]:
+    for effects in zip(*(row.injections for row in metrics), strict=True):
         shown = (
-            f"{row.change.value:+.2f} {row.raised}/{row.judged}" if row.change else "–"
-            for row in rows
+            f"{each.change.value:+.2f} {each.raised}/{each.judged}" if each.change else "–"
+            for each in effects
         )
-        yield (injection, *shown)
+        yield (effects[0].injection, *shown)

@@ -53,7 +53,7 @@ def run(
         csv (FILE): write CSV
         latex (FILE): write LaTeX
     """
-    from grice.evaluation.meta import meta_evaluate
+    from grice.evaluation.meta import meta_evaluate, shared_evidence
     from grice.report.exports import as_json, write_results
 
     if names_ == ["list"]:
@@ -66,7 +66,8 @@ def run(
     if not judged and not scores:
         judged = list(scoring.registry.defaults())
     check_options(scoring, judged)
-    results = meta_evaluate(
+    blocks = []
+    for block in meta_evaluate(
         judged,
         on,
         load=loader(scoring),
@@ -75,16 +76,20 @@ def run(
         baseline=baseline,
         kendall=kendall,
         seed=seed,
-        report=(lambda _: None) if json else (lambda block: show(block_view(block))),
-        warn=warn,
-    )
-    for line in results.shared:
+    ):
+        blocks.append(block)
+        for problem in block.problems[:3]:
+            warn(problem)
+        if not json:
+            show(block_view(block))
+    shared = shared_evidence([block.data for block in blocks])
+    for line in shared:
         warn(line)
     if json:
-        sys.stdout.write(as_json(results) + "\n")
+        sys.stdout.write(as_json(blocks) + "\n")
     command = shlex.join(["grice", *TYPED.get()])
-    write_results(results, csv=csv, latex=latex, html=report, command=command)
-    return PARTIAL if results.failed else DONE
+    write_results(blocks, csv=csv, latex=latex, html=report, command=command, shared=shared)
+    return PARTIAL if any(row.failed for block in blocks for row in block.rows) else DONE
 
 
 def _sets() -> Output:
@@ -124,14 +129,15 @@ def block_view(block: Block) -> View:
         given = (confound.given for confound in rows[0].confounds)
         kept = ((row.metric, *map(_kept, row.confounds)) for row in rows)
         yield Table(("controlling for", *given), kept)
-    systems = [row for row in block.systems if row.spearman is not None]
+    systems = [row for row in block.rows if row.system_spearman is not None]
     if systems and block.system_count < 4:
         few = plural(block.system_count, "system bounds", "systems bound")
         yield Lines([f"{few} no correlation of systems"], indent=2)
     elif systems:
         title = f"between {block.system_count} systems"
         cells = (
-            (row.metric, *map(figure, (row.spearman, row.pearson, row.accuracy))) for row in systems
+            (row.metric, *map(figure, (row.system_spearman, row.system_pearson, row.accuracy)))
+            for row in systems
         )
         yield Table((title, "Spearman", "Pearson", "pairs in order"), cells)
     yield Lines([""])
@@ -177,7 +183,7 @@ def _notes(block: Block) -> Iterator[str]:
     if block.unrated:
         yield f"no rating of {block.aspect}: {plural(block.unrated, 'item')}"
     if block.problems:
-        yield f"{plural(block.problems, 'record')} could not be read"
+        yield f"{plural(len(block.problems), 'record')} could not be read"
 
 
 def _kept(confound: Confound) -> str:
