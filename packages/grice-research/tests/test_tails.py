@@ -16,7 +16,7 @@ def models():
 
 
 def read(text, models):
-    (reading,) = read_texts([text], models.encoder.hidden)
+    (reading,) = read_texts([text], models.encoder.hidden_states)
     return reading
 
 

@@ -10,7 +10,7 @@ import pytest
 from grice.cli import main
 from grice.data import Conversation, Span, Turn
 from grice.errors import InputError, ModelFolderError, RecordError
-from grice.models.embedded import Hidden
+from grice.models.embedded import HiddenStates
 from grice.models.protocols import TaggedSpan
 from grice_tasks.cider.find import Link, Wanted, find_links
 from grice_tasks.cider.models import LinkHead, TripletModels, span_vectors
@@ -29,13 +29,13 @@ def states(text):
             offsets.append((at, at + len(word)))
             rows.append(np.random.default_rng(sum(map(ord, word))).normal(size=WIDTH))
         at += len(word) + 1
-    return Hidden(np.array(rows, np.float32).reshape(-1, WIDTH), offsets)
+    return HiddenStates(np.array(rows, np.float32).reshape(-1, WIDTH), offsets)
 
 
 class FakeEncoder:
     identity = "fake"
 
-    def hidden(self, texts):
+    def hidden_states(self, texts):
         return [states(text) for text in texts]
 
     def encode(self, texts):
@@ -154,7 +154,7 @@ def test_a_long_text_is_read_in_windows_and_no_word_is_lost():
     assert len(parts) > 3
     assert all(a[1] == b[0] for a, b in pairwise(parts))
     assert all(b - a <= NEW + 250 for a, b in parts)
-    reading = read_texts([text], FakeEncoder().hidden)[0]
+    reading = read_texts([text], FakeEncoder().hidden_states)[0]
     assert [text[a:b] for a, b in zip(reading.starts, reading.ends, strict=True)] == text.split()
     wanted = states("word300. word301.").states.mean(axis=0)
     vector = reading.vector(locate(text, "word300. word301."))
@@ -166,7 +166,7 @@ def test_a_long_text_is_read_in_windows_and_no_word_is_lost():
 def test_turns_get_the_states_of_the_conversation():
     bus = talk(*BUS)
     joined = join_turns(bus)
-    reading = read_texts([joined.text], FakeEncoder().hidden)[0]
+    reading = read_texts([joined.text], FakeEncoder().hidden_states)[0]
     for (text, hidden), turn in zip(slices(reading, joined), bus.turns, strict=True):
         assert text == turn.text
         assert [text[a:b] for a, b in hidden.offsets] == text.split()
@@ -189,7 +189,7 @@ def test_events_lose_their_subject_marks_and_the_connective_behind_them():
 def test_a_pair_is_judged_alike_among_others(links_file):
     head, encoder = LinkHead(links_file), FakeEncoder()
     text = "I missed the bus. You are late."
-    reading = read_texts([text], encoder.hidden)[0]
+    reading = read_texts([text], encoder.hidden_states)[0]
     spans = ["missed the bus", "late", "tired"]
     sides = span_vectors(reading, layout_of(text), spans, alone=encoder.encode, both=False)
     assert sides.places[2] is None

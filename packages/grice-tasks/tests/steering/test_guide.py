@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
 from grice.errors import InputError, ModelFolderError
-from grice.models.decoding import Sampler
+from grice_tasks.steering.decoding import Sampler
 from grice_tasks.steering.guide import GuidedChoice, load_guide
 from grice_tasks.steering.guide_training import Fitting, Sampling, save_guide, train_guide
 

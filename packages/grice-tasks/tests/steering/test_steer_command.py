@@ -11,8 +11,9 @@ import pytest
 import grice
 import tiny_decoder
 from grice.cli import main
+from grice.models.causal import EmbeddedCausalLM
 from grice.models.loader import ModelLoader
-from grice.models.protocols import SteerableLM
+from grice_tasks.steering.decoding import SteerableLM
 from grice_tasks.steering.guide_training import (
     Fitting,
     Sampling,
@@ -63,7 +64,7 @@ def guide(place):
         ModelLoader(mode="exact", workers=1, cache=None) as models,
         grice.load("names_b", **asked) as grader,
     ):
-        base = models.load(f"file:{place / 'tiny'}", SteerableLM)
+        base = SteerableLM(models.load(f"file:{place / 'tiny'}", EmbeddedCausalLM))
         samples = labelled_samples(talks, base, grader.scorer, sampling)
         trained, report = train_guide(samples, base, ["names_b"], sampling, Fitting())
     save_guide(place / "guide", trained, report, ["made"], seed=0)

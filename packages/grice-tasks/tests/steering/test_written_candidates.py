@@ -6,7 +6,7 @@ import pytest
 
 from grice.data import Conversation, Turn
 from grice.errors import InputError, RecordError
-from grice.models.decoding import Continuation
+from grice_tasks.steering.decoding import Continuation
 from grice_tasks.steering.dialogue import SYSTEM, chat_prompt, with_candidates
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice.models.decoding import Continuation
+from grice_tasks.steering.decoding import Continuation
 from grice_tasks.steering.dialogue import END
 from grice_tasks.steering.guide_training import Labelled
 

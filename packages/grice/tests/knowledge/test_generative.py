@@ -14,7 +14,7 @@ from grice.knowledge.generative import (
 )
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import KnowledgeBase
-from grice.models.cache import Cache, CachedGenerator
+from grice.models.cache import Cache
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import Card, ModelFolder, open_folder
 from grice.models.loader import ModelLoader, read_settings
@@ -209,13 +209,13 @@ def test_what_was_written_is_kept(tmp_path, shipped):
     class Counting(EmbeddedGenerator):
         calls = 0
 
-        def generate(self, prompts, *, count, begin=None):
-            Counting.calls += len(prompts)
-            return super().generate(prompts, count=count, begin=begin)
+        def _generated(self, items, count):
+            Counting.calls += len(items)
+            return super()._generated(items, count)
 
     folder = open_folder("comet")
     cache = Cache(tmp_path)
-    kept = knowledge_of(folder, CachedGenerator(Counting(folder, mode="exact", threads=1), cache))
+    kept = knowledge_of(folder, Counting(folder, mode="exact", threads=1, cache=cache))
     asked = list(HEADS), ["xWant"] * len(HEADS)
     assert kept.tails(*asked, 3) == kept.tails(*asked, 3) == shipped.tails(*asked, 3)
     assert Counting.calls == len(HEADS)

@@ -136,14 +136,13 @@ def test_knowledge_moves_the_scores_it_touches_and_no_others(grice, workplace, t
     own("my.tsv", sings, (*new, "a dream"))
 
     encoded = []
-    for name in ("encode", "hidden"):
-        real = getattr(EmbeddedEncoder, name)
+    real = EmbeddedEncoder._forward
 
-        def watched(self, texts, real=real):
-            encoded.extend(texts)
-            return real(self, texts)
+    def watched(self, texts, use):
+        encoded.extend(texts)
+        return real(self, texts, use)
 
-        monkeypatch.setattr(EmbeddedEncoder, name, watched)
+    monkeypatch.setattr(EmbeddedEncoder, "_forward", watched)
     assert grice(*score, *given, "-o", "after.jsonl")[0] == 0
     assert set(encoded) <= {"he sings"}, "heads of your own at most; nothing that was said"
 

@@ -40,8 +40,8 @@ from grice.metrics.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.models.cache import Cache, CachedEncoder
-from grice.models.embedded import EmbeddedEncoder, Hidden
+from grice.models.cache import Cache
+from grice.models.embedded import EmbeddedEncoder, HiddenStates
 from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
@@ -202,7 +202,7 @@ def states(*values):
 def test_a_word_is_as_odd_as_its_worst_token():
     text = "Rex's skateboarding, no."
     offsets = [(0, 0), (0, 3), (3, 4), (4, 5), (6, 11), (11, 19), (19, 20), (21, 23), (23, 24)]
-    hidden = Hidden(states(9, 0, 1, 2, -1, 4, 8, -2, 5, 9), [*offsets, (0, 0)])
+    hidden = HiddenStates(states(9, 0, 1, 2, -1, 4, 8, -2, 5, 9), [*offsets, (0, 0)])
     found = detector().judge(text, hidden)
     assert found.words == (("rex's", 2.0), ("skateboarding", 4.0), ("no", -2.0))
     soft, worst, mean, above, most = found.whole
@@ -216,7 +216,7 @@ def test_a_word_is_as_odd_as_its_worst_token():
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_text_without_a_token_has_no_odd_word(count):
-    assert detector().judge("", Hidden(states(*[1.0] * count), [(0, 0)] * count)) == NOTHING
+    assert detector().judge("", HiddenStates(states(*[1.0] * count), [(0, 0)] * count)) == NOTHING
 
 
 def test_words_of_other_turns_are_counted_apart():
@@ -282,31 +282,23 @@ def test_context_free_features_do_not_depend_on_the_order_of_turns():
     np.testing.assert_allclose(features[ALONE:], worst, atol=1e-6)
 
 
-class CountingEngine:
+class CountingEncoder(EmbeddedEncoder):
     """Counts the texts that an encoder reads."""
 
-    def __init__(self, engine):
-        self.identity, self.engine, self.asked = engine.identity, engine, []
-
-    def hidden(self, texts):
+    def _forward(self, texts, use):
         self.asked += texts
-        return self.engine.hidden(texts)
-
-    def encode(self, texts):
-        self.asked += texts
-        return self.engine.encode(texts)
+        return super()._forward(texts, use)
 
 
 @pytest.fixture(scope="module")
-def engine():
-    encoder = open_folder(open_folder("coherence").card.encoder)
-    return CountingEngine(EmbeddedEncoder(encoder, mode="exact", threads=1))
+def encoder():
+    return CountingEncoder(open_folder("encoder"), mode="exact", threads=1)
 
 
-def head_of(engine, folder=None):
+def head_of(encoder, folder=None):
     folder, cache = folder or open_folder("coherence"), Cache(None)
-    encoder = CachedEncoder(engine, cache)
-    return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder, cache), encoder
+    encoder._cache, encoder._hooks, encoder.asked = cache, [], []
+    return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder, cache)
 
 
 def talk(count):
@@ -314,24 +306,23 @@ def talk(count):
     return Dialogue(speakers, tuple(f"It was fine on day {i}." for i in range(count)))
 
 
-def test_hidden_states_that_others_ask_for_are_used(engine):
-    head, encoder = head_of(engine)
-    engine.asked.clear()
-    encoder.hidden(["hello there"])
+def test_hidden_states_that_others_ask_for_are_used(encoder):
+    head = head_of(encoder)
+    encoder.hidden_states(["hello there"])
     head.read([Dialogue(tuple("aba"), ("hello there", "goodbye", "hello there"))])
-    assert engine.asked == ["hello there", "goodbye"]
+    assert encoder.asked == ["hello there", "goodbye"]
 
 
-def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(engine):
-    head, _ = head_of(engine)
+def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(encoder):
+    head = head_of(encoder)
     [alone] = head.read([talk(7)])
-    assert head_of(engine)[0].read([talk(12), talk(7)])[1] == alone
+    assert head_of(encoder).read([talk(12), talk(7)])[1] == alone
     assert len(alone[1]) == 7
     assert head.read([Dialogue((), ())]) == [(0.5, ())]
 
 
-def test_a_long_conversation_is_read_in_stretches(engine):
-    head, _ = head_of(engine)
+def test_a_long_conversation_is_read_in_stretches(encoder):
+    head = head_of(encoder)
     long = talk(400)
     [(_, turns)] = head.read([long])
     [(_, first)] = head.read([Dialogue(long.speakers[:300], long.texts[:300])])
@@ -346,15 +337,15 @@ def test_a_long_conversation_is_read_in_stretches(engine):
     ("My dog loves to {} in the park.", ("play", "announce")),
     ("We had a lovely dinner last {}.", ("night", "triangle")),
 ])  # fmt: skip
-def test_a_word_from_elsewhere_is_odd(engine, text, word):
+def test_a_word_from_elsewhere_is_odd(encoder, text, word):
     folder = open_folder("coherence")
     settings = read_settings(folder, DialogueSettings)
     shipped = ReplacedTokenDetector(
         Mlp.load(folder.file("misfits.npz")), settings.reach, settings.sharpness, "shipped"
     )
     texts = [text.format(each) for each in word]
-    read = zip(texts, engine.hidden(texts), strict=True)
-    whole, broken = (shipped.judge(each, hidden) for each, (hidden, _) in read)
+    read = zip(texts, encoder.hidden_states(texts), strict=True)
+    whole, broken = (shipped.judge(each, hidden) for each, hidden in read)
     assert broken.whole[0] > whole.whole[0]
     assert max(broken.words, key=lambda scored: scored[1])[0] == word[1]
 
@@ -362,7 +353,7 @@ def test_a_word_from_elsewhere_is_odd(engine, text, word):
 @pytest.mark.parametrize(
     ("settings", "missing"), [({}, "decay"), ({"decay": 0.6, "reach": 1}, "sharpness")]
 )
-def test_a_model_without_settings_is_refused(engine, settings, missing):
+def test_a_model_without_settings_is_refused(encoder, settings, missing):
     folder = open_folder("coherence")
     with pytest.raises(ModelFolderError, match=missing):
-        head_of(engine, replace(folder, card=replace(folder.card, settings=settings)))
+        head_of(encoder, replace(folder, card=replace(folder.card, settings=settings)))

@@ -6,12 +6,7 @@ import pytest
 
 from grice.errors import InputError, ModelFolderError
 from grice.models.loader import ModelLoader
-from grice.models.protocols import (
-    CausalGenerator,
-    CausalLM,
-    Segment,
-    TextScorer,
-)
+from grice.models.protocols import CausalLM, PromptPart, TextScorer
 from tiny_decoder import write
 
 
@@ -37,56 +32,56 @@ def test_it_scores_texts(model):
     assert isinstance(model, TextScorer)
 
 
-def passage(*texts):
-    return [Segment(text, scored=True) for text in texts]
+def prompt(*texts):
+    return [PromptPart(text, target=True) for text in texts]
 
 
 def test_all_turns_of_a_conversation_are_scored_in_one_reading(model):
-    whole = model.token_scores([passage("A:", " i eat", " bread", " happy tired")])[0]
+    whole = model.token_scores([prompt("A:", " i eat", " bread", " happy tired")])[0]
     (alone,) = model.token_scores(
-        [[*passage("A: i eat bread")[:1], Segment(" happy", scored=True)]]
+        [[*prompt("A: i eat bread")[:1], PromptPart(" happy", target=True)]]
     )
     assert [len(tokens) for tokens in whole] == [1, 2, 1, 2]
     assert whole[3][0].log_probability == pytest.approx(alone[1][0].log_probability, abs=1e-5)
 
 
-def test_offsets_are_those_of_the_segment(model):
+def test_offsets_are_those_of_the_part(model):
     text = " i  bread"
-    (tokens,) = model.token_scores([[Segment("A:"), Segment(text, scored=True)]])[0]
+    (tokens,) = model.token_scores([[PromptPart("A:"), PromptPart(text, target=True)]])[0]
     assert [text[token.start : token.end] for token in tokens] == ["i", "bread"]
 
 
-def test_a_passage_of_any_length_is_read_in_windows(model):
+def test_a_prompt_of_any_length_is_read_in_windows(model):
     words = ["i", "eat", "bread", "sleep", "happy"] * 40
-    tokens = [token for (token,) in model.token_scores([passage(*words)])[0][1:]]
+    tokens = [token for (token,) in model.token_scores([prompt(*words)])[0][1:]]
     assert len(tokens) == len(words) - 1
     # Windows overlap by half: before the last token stands at least half a window.
-    end = model.token_scores([passage(*words[-40:])])[0][-1][0]
+    end = model.token_scores([prompt(*words[-40:])])[0][-1][0]
     assert tokens[-1].log_probability == pytest.approx(end.log_probability, abs=0.5)
 
 
-def test_of_a_scored_segment_the_beginning_is_read_and_of_another_the_end(model):
+def test_of_a_target_the_beginning_is_read_and_of_another_part_the_end(model):
     long = "bread " * 30
-    assert len(model.token_scores([passage("i", long)])[0][1]) == 20
-    cut = [Segment("eat " * 30 + "i sleep"), Segment("bread", scored=True)]
-    short = [Segment("eat " * 18 + "i sleep"), Segment("bread", scored=True)]
+    assert len(model.token_scores([prompt("i", long)])[0][1]) == 20
+    cut = [PromptPart("eat " * 30 + "i sleep"), PromptPart("bread", target=True)]
+    short = [PromptPart("eat " * 18 + "i sleep"), PromptPart("bread", target=True)]
     assert model.token_scores([cut]) == model.token_scores([short])
 
 
 def test_what_was_read_is_not_read_again(folder, tmp_path):
-    readings = [passage("i", " eat", " bread")]
+    readings = [prompt("i", " eat", " bread")]
     first = ModelLoader(mode="exact", workers=1, cache=tmp_path)
     scores = first.load(f"file:{folder}").token_scores(readings)
     first.close()
     second = ModelLoader(mode="exact", workers=1, cache=tmp_path)
     model = second.load(f"file:{folder}")
-    model._engine = None  # nothing is left to compute with
+    model.engine = None  # nothing is left to compute with
     assert model.token_scores(readings) == scores
     second.close()
 
 
-def test_a_passage_without_tokens_has_no_scores(model):
-    assert model.token_scores([[], passage(""), passage("i"), [Segment("i eat")]]) == [
+def test_a_prompt_without_tokens_has_no_scores(model):
+    assert model.token_scores([[], prompt(""), prompt("i"), [PromptPart("i eat")]]) == [
         [],
         [[]],
         [[]],
@@ -133,37 +128,3 @@ def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
     folder = write(tmp_path / "model", max_tokens=4)
     with pytest.raises(ModelFolderError, match="found 4"):
         models.load(f"file:{folder}")
-
-
-def test_alternatives_differ_from_their_first_token_on_and_the_likeliest_comes_first(model):
-    (texts,) = model.alternatives(["i eat"], count=4, max_tokens=4, stop="~")
-    begun = [text.text.split()[0] for text in texts]
-    assert len(set(begun)) == len(begun) >= 3
-    scores = [text.log_probability for text in texts]
-    assert scores == sorted(scores, reverse=True)
-    assert isinstance(model, CausalGenerator)
-
-
-def test_alternatives_of_a_prompt_do_not_depend_on_other_prompts(model, folder):
-    prompts = ["i eat", "A : i sleep", "", "happy"]
-    together = model.alternatives(prompts, count=3, max_tokens=4, stop="~")
-    assert together[2] == ()
-    with ModelLoader(mode="exact", workers=2, cache=None) as others:
-        other = others.load(f"file:{folder}", CausalGenerator)
-        backwards = other.alternatives(prompts[::-1], count=3, max_tokens=4, stop="~")
-    assert backwards[::-1] == together
-
-
-def test_a_text_ends_before_what_stops_it(model):
-    (whole,) = model.alternatives(["i eat"], count=6, max_tokens=6, stop="~")
-    last = whole[0].text.split()[-1]
-    (cut,) = model.alternatives(["i eat"], count=6, max_tokens=6, stop=last)
-    assert any(last in text.text for text in whole)
-    assert cut
-    assert not any(last in text.text for text in cut)
-
-
-@pytest.mark.parametrize("asked", [{"count": 0}, {"max_tokens": 0}, {"max_tokens": 30}])
-def test_texts_that_cannot_be_written_are_refused(model, asked):
-    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
-        model.alternatives(["i eat"], **{"count": 2, **asked})

@@ -13,7 +13,7 @@ from grice.models.conversion import convert, convert_states
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
-from grice.models.protocols import Segment
+from grice.models.protocols import PromptPart
 from grice.scoring.api import Scorer
 from grice.scoring.loaded import load_metric
 
@@ -169,7 +169,7 @@ def test_powers_of_two_scale_the_states(folder, models):
         models.load(states_of(folder, name, [exponent] * HIDDEN))
         for name, exponent in (("plain", 0), ("doubled", 1))
     )
-    passage = [Segment("A:"), Segment(" a red bird", scored=True)]
+    passage = [PromptPart("A:"), PromptPart(" a red bird", target=True)]
     ((plain_mean,),), ((doubled_mean,),) = (
         plain.mean_states([passage]),
         doubled.mean_states([passage]),
@@ -179,7 +179,9 @@ def test_powers_of_two_scale_the_states(folder, models):
 
 def test_segments_without_tokens_have_a_state_of_zeros(folder, models):
     model = models.load(states_of(folder, "again", [0] * HIDDEN))
-    empty, full = model.mean_states([[Segment("", scored=True), Segment("bread", scored=True)]])[0]
+    empty, full = model.mean_states(
+        [[PromptPart("", target=True), PromptPart("bread", target=True)]]
+    )[0]
     assert not empty.any()
     assert full.any()
     assert model.mean_states([]) == []

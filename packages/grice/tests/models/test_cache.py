@@ -10,49 +10,42 @@ import numpy as np
 import pytest
 
 from grice.models import cache as cache_module
-from grice.models.cache import FILE, Cache, CachedEncoder, CachedSpanTagger, cache_files
-from grice.models.embedded import Hidden
-from grice.models.protocols import TaggedSpan
+from grice.models.cache import FILE, Cache, cache_files
 
 
-class CountingEncoder:
+class Counting:
     """Encodes a text as its length and counts the texts."""
 
-    identity = "counting"
-
     def __init__(self):
-        self.asked = []
+        self.identity, self.asked = "counting", []
 
     def encode(self, texts):
         self.asked += texts
         return [np.array([len(text), 0.5], np.float32) for text in texts]
 
-    def hidden(self, texts):
-        empty = Hidden(np.zeros((0, 2), np.float32), [])
-        return [(empty, vector) for vector in self.encode(texts)]
+    def cached(self, cache, texts):
+        return cache.cached_arrays(self.identity, texts, self.encode, np.float16)
 
 
 @pytest.fixture
 def counting():
-    return CountingEncoder()
+    return Counting()
 
 
 def encoded(encoder, folder, texts):
     """Return the vectors of texts by a cache in a folder, opened and closed."""
     cache = Cache(folder)
-    vectors = CachedEncoder(encoder, cache).encode(texts)
+    vectors = encoder.cached(cache, texts)
     cache.close()
     return vectors
 
 
 def test_each_distinct_text_is_encoded_once(counting):
-    encoder = CachedEncoder(counting, Cache(None))
-    first = encoder.encode(["a", "bb", "a", "ccc"])
-    second = encoder.encode(["ccc", "dddd", "a"])
-    encoder.hidden(["eeeee"])
-    third = encoder.encode(["eeeee"])  # its vector came with the hidden states
-    assert counting.asked == ["a", "bb", "ccc", "dddd", "eeeee"]
-    assert [vector[0] for vector in first + second + third] == [1, 2, 1, 3, 3, 4, 1, 5]
+    cache = Cache(None)
+    first = counting.cached(cache, ["a", "bb", "a", "ccc"])
+    second = counting.cached(cache, ["ccc", "dddd", "a"])
+    assert counting.asked == ["a", "bb", "ccc", "dddd"]
+    assert [vector[0] for vector in first + second] == [1, 2, 1, 3, 3, 4, 1]
     assert all(vector.dtype == np.float32 for vector in first + second)
 
 
@@ -67,19 +60,8 @@ def test_answers_stay_for_the_next_run_of_the_same_model(counting, tmp_path):
 
 def test_odd_texts_have_keys_of_their_own(counting):
     texts = ["?", "\ud800", "\udfff", "", "\x00", "é", "e\u0301"]
-    CachedEncoder(counting, Cache(None)).encode(texts)
+    counting.cached(Cache(None), texts)
     assert counting.asked == texts
-
-
-def test_spans_come_back_as_they_were():
-    class Tagger:
-        identity = "tagger"
-
-        def tag(self, texts):
-            return [(TaggedSpan(0, len(text), "event", 0.25),) for text in texts]
-
-    tagger = CachedSpanTagger(Tagger(), Cache(None))
-    assert tagger.tag(["abc"]) == tagger.tag(["abc"]) == [(TaggedSpan(0, 3, "event", 0.25),)]
 
 
 def test_an_unusable_cache_is_left_out_with_a_warning(counting, tmp_path):
@@ -90,12 +72,12 @@ def test_an_unusable_cache_is_left_out_with_a_warning(counting, tmp_path):
 
 
 def test_a_cache_that_breaks_during_a_run_costs_no_answer(counting, tmp_path):
-    encoder = CachedEncoder(counting, Cache(tmp_path))
-    encoder.encode(["a"])
+    cache = Cache(tmp_path)
+    counting.cached(cache, ["a"])
     with sqlite3.connect(tmp_path / FILE) as other:
         other.execute("DROP TABLE answers")
     with pytest.warns(UserWarning, match="left out"):
-        assert encoder.encode(["a", "bb"])[1][0] == 2
+        assert counting.cached(cache, ["a", "bb"])[1][0] == 2
 
 
 def test_a_cache_that_has_grown_too_large_starts_empty(counting, tmp_path, monkeypatch):

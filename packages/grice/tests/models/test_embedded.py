@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from grice.errors import ModelFolderError
+from grice.models.cache import Cache
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder, shipped_models
 
@@ -92,19 +93,29 @@ def test_truncation_is_exact_at_the_limit(encoder):
 
 def test_hidden_states_carry_offsets_into_the_text(encoder):
     text = "Ünïted we stood, 😀 together."
-    (hidden, vector), (nothing, zeros) = encoder.hidden([text, " "])
+    hidden, nothing = encoder.hidden_states([text, " "])
     assert hidden.states.shape == (len(hidden.offsets), encoder.dimensions)
     assert hidden.offsets[0] == hidden.offsets[-1] == (0, 0)
     pieces = [text[start:end] for start, end in hidden.offsets[1:-1]]
     assert "".join(pieces) == text.replace(" ", "")
-    assert np.array_equal(vector, encoder.encode([text])[0])
     assert nothing.states.shape == (0, encoder.dimensions)
-    assert not zeros.any()
+
+
+def test_vectors_come_with_hidden_states_and_hooks_see_these():
+    seen = []
+    folder, text = open_folder("encoder"), "A cat sleeps."
+    cached = EmbeddedEncoder(folder, mode="exact", threads=1, cache=Cache(None))
+    cached.add_forward_hook(lambda texts, states: seen.extend(zip(texts, states, strict=True)))
+    (hidden,) = cached.hidden_states([text])
+    assert [(read, states is hidden) for read, states in seen] == [(text, True)]
+    cached._engine = None
+    plain = EmbeddedEncoder(folder, mode="exact", threads=1)
+    assert np.array_equal(cached.encode([text])[0], plain.encode([text])[0])
 
 
 def test_offsets_of_a_long_text_point_at_its_end(encoder):
     text = "first words that are cut off. " * 500 + "the very end"
-    hidden, _ = encoder.hidden([text])[0]
+    (hidden,) = encoder.hidden_states([text])
     start, end = hidden.offsets[-2]
     assert text[start:end] == "end"
     assert end == len(text)

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from grice.errors import ModelError, ModelFolderError
 from grice.models.download import make_model
 from grice.models.loader import ModelLoader
-from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, Segment
+from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, PromptPart
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "i", "eat", "bread", "sleep", "you", "run", "late"]
 PAIRS = [
@@ -23,7 +23,11 @@ PAIRS = [
     Pair(("i",), "late you eat bread"),
 ]
 TEXTS = ["i eat bread", "you sleep late", "run"]
-PASSAGE = [Segment("A:"), Segment(" read a bad bread", scored=True), Segment(" a", scored=True)]
+PASSAGE = [
+    PromptPart("A:"),
+    PromptPart(" read a bad bread", target=True),
+    PromptPart(" a", target=True),
+]
 
 
 def folder(source, target, kind, **settings):

@@ -34,7 +34,7 @@ def test_weights_come_back_from_int8_within_half_a_step(tmp_path):
     weight = draw.standard_normal((300, 4)).astype(np.float32)
     weight[:, 2] = 0  # an output that reads nothing has no step
     network = Mlp([(weight, draw.standard_normal(4))])
-    network.save_int8(tmp_path / "small.npz")
+    network.save(tmp_path / "small.npz", int8=True)
     network.save(tmp_path / "plain.npz")
     ((restored, bias),) = Mlp.load(tmp_path / "small.npz").layers
     steps = np.abs(weight).max(axis=0) / 127

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from grice.errors import ModelFolderError
+from grice.models.cache import Cache
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import Card, ModelFolder, open_folder
 from grice.models.loader import read_settings
 from grice.models.mlp import Mlp
-from grice.models.protocols import SpanTagger
 from grice.models.spans import (
     CHARACTERS,
     WINDOWS,
@@ -67,7 +67,7 @@ def shipped():
     return SpanHead(
         read_settings(folder, SpanSettings),
         folder.path,
-        lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
+        encoder.hidden_states,
         "events",
     )
 
@@ -188,8 +188,11 @@ def test_a_text_s_spans_have_the_same_bits_in_every_batch(shipped):
     assert together[::-1] == shipped.tag(texts[::-1])
 
 
-def test_a_head_is_a_span_tagger(head):
-    assert isinstance(head, SpanTagger)
+def test_spans_come_from_the_cache_as_they_were(folder):
+    head = SpanHead(stated(SETTINGS), folder, by_character, "invented", Cache(None))
+    first = head.tag(["B I . ? I"])
+    head._hidden_states = None
+    assert head.tag(["B I . ? I"]) == first
 
 
 @pytest.mark.parametrize(

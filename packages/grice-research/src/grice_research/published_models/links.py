@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import ModelFolderError
-from grice.models.cache import CachedEncoder
+from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import Settings, model_type
 from grice_research.published_models.readers import TextClassifier
 from grice_tasks.cider.files import cider_schema
@@ -102,5 +102,5 @@ def published_links(
         loader.dependency(folder, relations, TextClassifier, "labels"),
         loader.dependency(folder, entailment, TextClassifier, "labels"),
     )
-    encoder = loader.encoder_of(events, CachedEncoder)
+    encoder = loader.encoder_of(events, EmbeddedEncoder)
     return TripletModels(links, 0.0, encoder, tagger=event_tagger(events))

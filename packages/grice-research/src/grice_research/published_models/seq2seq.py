@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from grice.models.cache import Cache
-    from grice.models.embedded import Mode
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
+    from grice.models.loader import Mode, ModelLoader
 
 ROWS = 64
 """Texts that are continued at once, over all prompts and beams."""

@@ -274,7 +274,7 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels
     answers = TaskAnswers({}, {}, {}, {})
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
-        readings = read_texts([cider.text(name) for name in block], models.encoder.hidden)
+        readings = read_texts([cider.text(name) for name in block], models.encoder.hidden_states)
         for name, reading in zip(block, readings, strict=True):
             _answer(
                 name,

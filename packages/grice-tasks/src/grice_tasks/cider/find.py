@@ -114,7 +114,7 @@ def find_links(
     remaining = iter(records)
     while block := list(islice(remaining, BLOCK)):
         texts = [join_turns(item) for item in block if not isinstance(item, RecordError)]
-        readings = iter(read_texts([text.text for text in texts], models.encoder.hidden))
+        readings = iter(read_texts([text.text for text in texts], models.encoder.hidden_states))
         joined = iter(texts)
         for item in block:
             if isinstance(item, RecordError):

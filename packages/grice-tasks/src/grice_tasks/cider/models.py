@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, ModelFolderError
-from grice.models.cache import CachedEncoder
+from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import Settings, model_type, read_settings
 from grice.models.products import single_threaded
 from grice.models.spans import SpanHead, SpanSettings
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.embedded import Hidden
+    from grice.models.embedded import HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-    from grice.models.protocols import SpanTagger
     from grice_tasks.cider.files import Place
     from grice_tasks.cider.reading import Layout, TextReading
 
@@ -134,7 +133,7 @@ class Links(Protocol):
         """Return the numbers of each pair, shape ``(pairs, 3, relations)``."""
 
 
-Tagger: TypeAlias = "Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], SpanTagger]"
+Tagger: TypeAlias = "Callable[[Callable[[Sequence[str]], Sequence[HiddenStates]]], SpanHead]"
 """Gives a tagger of events for token states."""
 
 
@@ -143,7 +142,7 @@ class TripletModels(NamedTuple):
 
     links: Links
     level: float  # log odds from which on a triplet counts as entailed
-    encoder: CachedEncoder
+    encoder: EmbeddedEncoder
     levels: tuple[float, ...] = ()  # of each relation, that few pairs of everyday talk are above
     tagger: Tagger | None = None
     nouns: Nouns = Nouns()
@@ -168,7 +167,7 @@ def triplet_heads(
             f"{folder.path / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
             f"per relation, are needed"
         )
-    encoder = loader.encoder_of(folder, CachedEncoder)
+    encoder = loader.encoder_of(folder, EmbeddedEncoder)
     lines: list[str] = []  # words of each kind of noun, in the order of the fields
     if "nouns.txt" in folder.card.files:
         lines = folder.file("nouns.txt").read_text("utf-8").splitlines()

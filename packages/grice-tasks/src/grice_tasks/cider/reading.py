@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.embedded import Hidden
+    from grice.models.embedded import HiddenStates
     from grice_tasks.cider.files import Place
 
     Array: TypeAlias = NDArray[np.float32]
@@ -54,7 +54,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def read_texts(
-    texts: Sequence[str], hidden: Callable[[Sequence[str]], Sequence[Hidden]]
+    texts: Sequence[str], hidden: Callable[[Sequence[str]], Sequence[HiddenStates]]
 ) -> list[TextReading]:
     """Return each text's token states, as :class:`TextReading` says."""
     parts = [

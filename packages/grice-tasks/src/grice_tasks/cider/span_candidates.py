@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Span
-from grice.models.embedded import Hidden
+from grice.models.embedded import HiddenStates
 from grice.text.lexicon import look_up
 from grice.text.wordlists import (
     ADVERBS,
@@ -316,7 +316,7 @@ def join_turns(conversation: Conversation) -> Joined:
     return Joined(" ".join(turn.text for turn in conversation.turns), tuple(starts))
 
 
-def slices(reading: TextReading, joined: Joined) -> list[tuple[str, Hidden]]:
+def slices(reading: TextReading, joined: Joined) -> list[tuple[str, HiddenStates]]:
     """Return text and token states of each turn, out of those of the conversation."""
     bounds = [*joined.starts, len(joined.text) + 1]
     turns = []
@@ -324,7 +324,9 @@ def slices(reading: TextReading, joined: Joined) -> list[tuple[str, Hidden]]:
         first, last = reading.tokens((start, end - 1))
         places = zip(reading.starts[first:last], reading.ends[first:last], strict=True)
         offsets = [(int(a) - start, int(b) - start) for a, b in places]
-        turns.append((joined.text[start : end - 1], Hidden(reading.states[first:last], offsets)))
+        turns.append(
+            (joined.text[start : end - 1], HiddenStates(reading.states[first:last], offsets))
+        )
     return turns
 
 

@@ -48,7 +48,7 @@ class TokenLikeness:
         for start in range(0, len(facts), BATCH):
             part = facts[start : start + BATCH]
             texts = [fact.replace(";", "") for fact in part]
-            for fact, (hidden, _) in zip(part, self._encoder.hidden(texts), strict=True):
+            for fact, hidden in zip(part, self._encoder.hidden_states(texts), strict=True):
                 worded = [i for i, (first, last) in enumerate(hidden.offsets) if last > first]
                 states = hidden.states[worded]
                 lengths = np.linalg.norm(states, axis=1, keepdims=True)

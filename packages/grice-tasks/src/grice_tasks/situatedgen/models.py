@@ -11,7 +11,7 @@ import numpy as np
 
 from grice.errors import ModelFolderError
 from grice.knowledge.plausibility import Bilinear
-from grice.models.cache import CachedEncoder
+from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import NoSettings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder
@@ -169,7 +169,7 @@ class ContrastModels(NamedTuple):
 
     judge: ContrastHead
     folder: ModelFolder
-    encoder: CachedEncoder
+    encoder: EmbeddedEncoder
 
     def recomposer(self, tagger: ContextTagger) -> Recomposer:
         """Return the embedded baseline."""
@@ -205,11 +205,11 @@ def open_models(models: ModelLoader) -> SituatedModels:
 @model_type("context-tagger", task="places and times", protocol=ContextModels, settings=NoSettings)
 def context_tagger(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContextModels:
     """Open the tagger and the finder of clauses."""
-    encoder = loader.encoder_of(folder, CachedEncoder)
+    encoder = loader.encoder_of(folder, EmbeddedEncoder)
     identity = f"{folder.identity}/{encoder.identity}"
     return ContextModels(
-        ContextTagger(folder.path, encoder.hidden, identity),
-        ClauseFinder(folder.path, encoder.hidden, identity),
+        ContextTagger(folder.path, encoder.hidden_states, identity),
+        ClauseFinder(folder.path, encoder.hidden_states, identity),
     )
 
 
@@ -218,7 +218,7 @@ def context_tagger(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> C
 )
 def contrast_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
-    encoder = loader.encoder_of(folder, CachedEncoder)
+    encoder = loader.encoder_of(folder, EmbeddedEncoder)
     return ContrastModels(ContrastHead(folder, encoder), folder, encoder)
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.data import Conversation
-    from grice.models.protocols import SteerableLM
     from grice.tables import View
+    from grice_tasks.steering.decoding import SteerableLM
     from grice_tasks.steering.dialogue import Answer, Reply
     from grice_tasks.steering.guide import Guide
 
@@ -81,11 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def open_base(arguments: argparse.Namespace, reference: str, stack: ExitStack) -> SteerableLM:
     """Return a language model that can be steered, which is closed by the stack."""
-    from grice.models.protocols import SteerableLM
+    from grice.models.causal import EmbeddedCausalLM
+    from grice_tasks.steering.decoding import SteerableLM
 
     models = models_as_asked(arguments)
     stack.callback(models.close)
-    return models.load(reference, SteerableLM)
+    return SteerableLM(models.load(reference, EmbeddedCausalLM))
 
 
 def _open_guide(arguments: argparse.Namespace, base: SteerableLM) -> Guide:

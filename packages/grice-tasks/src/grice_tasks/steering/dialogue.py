@@ -17,9 +17,8 @@ from grice_tasks.steering.guide import GuidedChoice, check_strength, likeliest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.models.decoding import TokenSelector
-    from grice.models.protocols import SteerableLM
     from grice.scoring.api import Scorer
+    from grice_tasks.steering.decoding import SteerableLM, TokenSelector
     from grice_tasks.steering.guide import Guide
 
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, ModelFolderError
-from grice.models.decoding import sample_token
 from grice.models.folder import open_folder
 from grice.models.loader import Settings, read_settings
 from grice.models.mlp import Mlp, quantized
 from grice.models.products import single_threaded
+from grice_tasks.steering.decoding import sample_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.protocols import SteerableLM, Vector
+    from grice.models.protocols import Vector
+    from grice_tasks.steering.decoding import SteerableLM
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -95,7 +96,7 @@ class Guide:
         vectors = self.space.vectors
         with single_threaded():
             sums = np.append(vectors[list(before)].sum(axis=0), np.float32(len(before)))
-            output = self._network.together(self.space.features(logits[None], sums[None]))
+            output = self._network.forward_joint(self.space.features(logits[None], sums[None]))
             odds = np.asarray(output[:, :-1] @ vectors.T + output[:, -1:], np.float32)
             estimate = -np.logaddexp(np.float32(0), -odds)[0]
         adjusted += np.float32(strength) * estimate.astype(np.float32)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.models.folder import CardValue
-    from grice.models.protocols import SteerableLM
     from grice.scoring.api import Scorer
+    from grice_tasks.steering.decoding import SteerableLM
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -417,7 +417,7 @@ class _Adam:
 
 def _auc(network: Mlp, positions: Positions, space: TokenSpace) -> dict[str, float]:
     """Return the area under the ROC curve by how much is written; a part of one label has none."""
-    odds = _log_odds(network.together(positions.features), positions, space)
+    odds = _log_odds(network.forward_joint(positions.features), positions, space)
     areas = {}
     for name, start in PARTS.items():
         rows = (positions.written >= start) & (positions.written < start + 1 / 3)

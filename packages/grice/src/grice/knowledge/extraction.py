@@ -22,7 +22,6 @@ from grice.knowledge.events import MAX_EVENTS, EventMention, Place, carrying_wor
 from grice.knowledge.schema import RELATIONS
 from grice.models.loader import Settings, encoder_reference, model_type
 from grice.models.products import Columns
-from grice.models.protocols import SpanTagger
 from grice.numeric import sigmoid
 from grice.text.events import Mention, triple_texts
 from grice.text.language import unreadable
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import TaggedSpan
+    from grice.models.spans import SpanHead
     from grice.text.events import Event, PersonName, Speaker
 
     Array: TypeAlias = NDArray[np.float32]
@@ -167,9 +167,7 @@ class ExtractorSettings(Settings, frozen=True):
 class TripleExtractor:
     """Extracts triples of events from replies."""
 
-    def __init__(
-        self, folder: ModelFolder, settings: ExtractorSettings, tagger: SpanTagger
-    ) -> None:
+    def __init__(self, folder: ModelFolder, settings: ExtractorSettings, tagger: SpanHead) -> None:
         self.identity = f"{folder.identity}/{tagger.identity}"
         self.least = settings.least
         self._tagger = tagger
@@ -248,7 +246,7 @@ class TripleExtractor:
 
 
 def mentions_in(
-    exchanges: Sequence[Exchange], tagger: SpanTagger, kinds: Sequence[TripleKind]
+    exchanges: Sequence[Exchange], tagger: SpanHead, kinds: Sequence[TripleKind]
 ) -> list[tuple[list[EventMention], bool]]:
     """Return the events of each turn before and reply, and whether some were left out.
 
@@ -617,5 +615,7 @@ def extractor(
     folder: ModelFolder, settings: ExtractorSettings, loader: ModelLoader
 ) -> TripleExtractor:
     """Open an extractor with the tagger that finds its events."""
-    tagger = loader.dependency(folder, encoder_reference(folder.card), SpanTagger, "events")
+    from grice.models.spans import SpanHead
+
+    tagger = loader.dependency(folder, encoder_reference(folder.card), SpanHead, "events")
     return TripleExtractor(folder, settings, tagger)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from grice.data import Triple
     from grice.knowledge.schema import Relation, Schema
-    from grice.models.cache import CachedGenerator
     from grice.models.embedded import EmbeddedGenerator
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
@@ -68,7 +67,7 @@ class GenerativeKnowledge:
         self,
         folder: ModelFolder,
         settings: GenerativeSettings,
-        generator: CachedGenerator | EmbeddedGenerator,
+        generator: EmbeddedGenerator,
     ) -> None:
         self.identity = generator.identity
         self._source = folder.card.name
@@ -215,9 +214,9 @@ def generative_knowledge(
     folder: ModelFolder, settings: GenerativeSettings, loader: ModelLoader
 ) -> GenerativeKnowledge:
     """Open a generator with a cache."""
-    # Here, not above: the rules of wording need no engine.
-    from grice.models.cache import CachedGenerator
     from grice.models.embedded import EmbeddedGenerator
 
-    generator = EmbeddedGenerator(folder, mode=loader.mode, threads=loader.workers)
-    return GenerativeKnowledge(folder, settings, CachedGenerator(generator, loader.cache))
+    generator = EmbeddedGenerator(
+        folder, mode=loader.mode, threads=loader.workers, cache=loader.cache
+    )
+    return GenerativeKnowledge(folder, settings, generator)

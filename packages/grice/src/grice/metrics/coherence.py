@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Turn
-    from grice.models.cache import Cache, CachedEncoder
-    from grice.models.embedded import Hidden
+    from grice.models.cache import Cache
+    from grice.models.embedded import EmbeddedEncoder, HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
@@ -353,7 +353,11 @@ class DialogueHead:
     """
 
     def __init__(
-        self, folder: ModelFolder, settings: DialogueSettings, encoder: CachedEncoder, cache: Cache
+        self,
+        folder: ModelFolder,
+        settings: DialogueSettings,
+        encoder: EmbeddedEncoder,
+        cache: Cache,
     ) -> None:
         from grice.models.mlp import Mlp
 
@@ -366,7 +370,7 @@ class DialogueHead:
             settings.sharpness,
             f"{folder.identity}/misfits+{encoder.identity}",
         )
-        encoder.read_along(self._keep)
+        encoder.add_forward_hook(self._keep)
         with np.load(folder.file("head.npz"), allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
         if arrays.get("whole", np.zeros(0)).shape != (WHOLE + 1,):
@@ -408,7 +412,7 @@ class DialogueHead:
             matrix = np.stack([next(vectors) for _ in own])
             beside = flaw_features([next(replaced) for _ in own], speakers, own)
             outputs, numbers = self.turn_outputs(matrix, speakers, own)
-            alone = self._alone.together(matrix * np.float32(np.sqrt(matrix.shape[1])))
+            alone = self._alone.forward_joint(matrix * np.float32(np.sqrt(matrix.shape[1])))
             whole = dialogue_features(outputs, numbers, beside, alone, speakers)
             log_odds = whole @ self._whole[:-1] + self._whole[-1]
             with single_threaded():
@@ -438,7 +442,7 @@ class DialogueHead:
                 blocks = turn_blocks(places[part], own_turns(speakers[part]))
                 read = np.concatenate([blocks, given], axis=1)
                 kept = slice(start - low, end - low)
-                each = [net.together(read)[kept] for net in self._nets]
+                each = [net.forward_joint(read)[kept] for net in self._nets]
                 outputs.append(np.mean(each, axis=0, dtype=np.float32))
                 numbers.append(given[kept])
         return np.concatenate(outputs), np.concatenate(numbers)
@@ -449,16 +453,16 @@ class DialogueHead:
 
     def _replaced_tokens(self, texts: Sequence[str]) -> list[ReplacedTokens]:
         def detect(missing: list[str]) -> list[ReplacedTokens]:
-            blocks = (missing[start : start + STATES] for start in range(0, len(missing), STATES))
-            return [
-                self._detector.judge(text, hidden)
-                for block in blocks
-                for text, hidden in zip(block, self._encoder.states(block), strict=True)
-            ]
+            found: list[ReplacedTokens] = []
+            for start in range(0, len(missing), STATES):
+                block = missing[start : start + STATES]
+                states = self._encoder.hidden_states(block, hooks=False)
+                found += map(self._detector.judge, block, states)
+            return found
 
         return self._cache.cached(self._detector.identity, texts, detect, ReplacedTokens)
 
-    def _keep(self, texts: Sequence[str], states: Sequence[Hidden]) -> None:
+    def _keep(self, texts: Sequence[str], states: Sequence[HiddenStates]) -> None:
         """Detect replaced tokens by states that others asked for, so that they serve twice."""
         from grice.models.cache import cache_key
 
@@ -476,7 +480,7 @@ def thread_head(
     folder: ModelFolder, settings: DialogueSettings, loader: ModelLoader
 ) -> DialogueHead:
     """Open the networks of a model."""
-    from grice.models.cache import CachedEncoder
+    from grice.models.embedded import EmbeddedEncoder
 
-    encoder = loader.encoder_of(folder, CachedEncoder)
+    encoder = loader.encoder_of(folder, EmbeddedEncoder)
     return DialogueHead(folder, settings, encoder, loader.cache)

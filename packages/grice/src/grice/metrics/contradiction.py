@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.data import Evidence, Response
-    from grice.models.cache import Cache, CachedEncoder
-    from grice.models.embedded import Hidden
+    from grice.models.cache import Cache
+    from grice.models.embedded import EmbeddedEncoder, HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
@@ -270,7 +270,7 @@ class Tokens(NamedTuple):
     negates: Array
 
 
-def tokens(text: str, hidden: Hidden) -> Tokens:
+def tokens(text: str, hidden: HiddenStates) -> Tokens:
     """Return the first tokens of a sentence that stand for text."""
     inner = [i for i, (start, end) in enumerate(hidden.offsets) if end > start][:MOST]
     low = text.lower()
@@ -300,21 +300,21 @@ class _Network(NamedTuple):
             self._compared(after, softmax(alike) @ before),
             self._compared(before, softmax(np.ascontiguousarray(alike.T)) @ after),
         ]
-        return float(self.decide.together(np.concatenate(pooled)[None])[0, 0])
+        return float(self.decide.forward_joint(np.concatenate(pooled)[None])[0, 0])
 
     def _projected(self, own: Tokens, other: Tokens) -> Array:
         shared = frozenset(other.words)
         flags = np.array([word in shared for word in own.words], np.float32)
-        states = np.tanh(self.project.together(own.states))
+        states = np.tanh(self.project.forward_joint(own.states))
         return np.column_stack([states, flags, own.negates])
 
     def _attended(self, own: Array) -> Array:
-        return np.maximum(self.attend.together(own), 0)
+        return np.maximum(self.attend.forward_joint(own), 0)
 
     def _compared(self, own: Array, other: Array) -> Array:
         a, b = own[:, :-FLAGS], other[:, :-FLAGS]
         both = [a, b, np.abs(a - b), a * b, own[:, -FLAGS:], other[:, -FLAGS:]]
-        compared = np.maximum(self.compare.together(np.concatenate(both, axis=1)), 0)
+        compared = np.maximum(self.compare.forward_joint(np.concatenate(both, axis=1)), 0)
         return np.concatenate([compared.mean(axis=0), compared.max(axis=0)])
 
 
@@ -322,7 +322,11 @@ class DecomposableAttention:
     """The probability that a sentence contradicts what was said before."""
 
     def __init__(
-        self, folder: ModelFolder, settings: AttentionSettings, encoder: CachedEncoder, cache: Cache
+        self,
+        folder: ModelFolder,
+        settings: AttentionSettings,
+        encoder: EmbeddedEncoder,
+        cache: Cache,
     ) -> None:
         from grice.models.mlp import Mlp
 
@@ -349,7 +353,7 @@ class DecomposableAttention:
         for start in range(0, len(pairs), PORTION):
             part = pairs[start : start + PORTION]
             texts = list(dict.fromkeys(text for pair in part for text in pair))
-            hidden = self._encoder.hidden(texts)
+            hidden = self._encoder.hidden_states(texts)
             read = {text: tokens(text, own) for text, own in zip(texts, hidden, strict=True)}
             values += [self._probability(read[left], read[right]) for left, right in part]
         return values
@@ -371,7 +375,7 @@ def decomposable_attention(
     folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader
 ) -> DecomposableAttention:
     """Open the networks and their encoder."""
-    from grice.models.cache import CachedEncoder
+    from grice.models.embedded import EmbeddedEncoder
 
-    encoder = loader.encoder_of(folder, CachedEncoder)
+    encoder = loader.encoder_of(folder, EmbeddedEncoder)
     return DecomposableAttention(folder, settings, encoder, loader.cache)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from grice.data import FeatureEvidence, Judgement, Span
 from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import CausalLM, Segment
+from grice.models.protocols import CausalLM, PromptPart
 from grice.numeric import LazyModule, sigmoid
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.data import Response
-    from grice.models.protocols import Passage, TokenScore
+    from grice.models.protocols import Prompt, TokenScore
 else:
     np = LazyModule("numpy")
 
@@ -41,18 +41,18 @@ class Reading(NamedTuple):
         """Return the numbers of the scored replies in the order of their turns."""
         return [self.replies[turn] for turn in sorted(self.replies)]
 
-    def passage(self, first: str, rest: str = "") -> Passage:
+    def prompt(self, first: str, rest: str = "") -> Prompt:
         """Return the turns as lines of speakers A, B, …; those of replies are scored."""
         names = {first: "A"}
         segments = []
         for place, (speaker, text) in enumerate(self.turns):
             name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
             line = f" {text.strip()}"
-            segments.append(Segment(f"{name}:"))
+            segments.append(PromptPart(f"{name}:"))
             if place in self.replies:
-                segments += [Segment(line + rest, scored=True), Segment("\n"[len(rest) :])]
+                segments += [PromptPart(line + rest, target=True), PromptPart("\n"[len(rest) :])]
             else:
-                segments.append(Segment(f"{line}\n"))
+                segments.append(PromptPart(f"{line}\n"))
         return segments
 
 
@@ -140,8 +140,8 @@ def _token_scores(
     """Return the tokens of each reply; replies of one key share the reading of a history."""
     read = list(readings(responses, key))
     scores: list[list[TokenScore]] = [[] for _ in responses]
-    passages = [reading.passage(first=reading.turns[0][0]) for reading in read]
-    for reading, segments in zip(read, model.token_scores(passages), strict=True):
+    prompts = [reading.prompt(first=reading.turns[0][0]) for reading in read]
+    for reading, segments in zip(read, model.token_scores(prompts), strict=True):
         for number, tokens in zip(reading.numbers(), segments, strict=True):
             scores[number] = tokens
     return scores

@@ -10,7 +10,7 @@ from grice.metrics.common import score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.metrics.likelihood import readings
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import PassageEncoder, Reader
+from grice.models.protocols import PromptEncoder, Reader
 from grice.numeric import LazyModule, logit, sigmoid
 from grice.text.language import unreadable
 
@@ -133,7 +133,7 @@ class FlawSettings(Settings, frozen=True):
 class FlawHeads:
     """A small network over the mean state of a reply, with an output per flaw."""
 
-    def __init__(self, folder: ModelFolder, settings: FlawSettings, reader: PassageEncoder) -> None:
+    def __init__(self, folder: ModelFolder, settings: FlawSettings, reader: PromptEncoder) -> None:
         from grice.models.mlp import Mlp
 
         self.identity = f"{folder.identity}/{reader.identity}"
@@ -156,18 +156,17 @@ class FlawHeads:
         return self._reader.truncated(texts)
 
 
-def reply_states(reader: PassageEncoder, responses: Sequence[Response]) -> Array:
+def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
     """Return the mean state of each reply after its history, shape ``(replies, dimensions)``.
 
     A conversation is read once for all replies of a speaker, who is called A in it.
     """
     read = list(readings(responses, key=lambda response: response.speaker))
     states = np.zeros((len(responses), reader.dimensions), np.float32)
-    passages = [
-        reading.passage(first=responses[reading.numbers()[0]].speaker, rest="\n")
-        for reading in read
+    prompts = [
+        reading.prompt(first=responses[reading.numbers()[0]].speaker, rest="\n") for reading in read
     ]
-    for reading, vectors in zip(read, reader.mean_states(passages), strict=True):
+    for reading, vectors in zip(read, reader.mean_states(prompts), strict=True):
         states[reading.numbers()] = vectors
     return states
 
@@ -175,5 +174,5 @@ def reply_states(reader: PassageEncoder, responses: Sequence[Response]) -> Array
 @model_type("flaw-heads", task="flaws", protocol=FlawModel, settings=FlawSettings)
 def flaw_heads(folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
     """Open the heads and their language model."""
-    reader = loader.dependency(folder, settings.base, PassageEncoder, "states")
+    reader = loader.dependency(folder, settings.base, PromptEncoder, "states")
     return FlawHeads(folder, settings, reader)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from grice.models.embedded import Hidden
+    from grice.models.embedded import HiddenStates
     from grice.models.mlp import Mlp
     from grice.numeric import Array
 
@@ -358,8 +358,8 @@ class Towers:
             whole[ago:] += np.float32(self.decay**ago) * vectors[:-ago]
         whole = unit_rows(whole)
         read = np.concatenate([vectors, whole, before], axis=1) * scale
-        asked = unit_rows(whole * scale + self.left.together(read))
-        answered = unit_rows(vectors * scale + self.right.together(vectors * scale))
+        asked = unit_rows(whole * scale + self.left.forward_joint(read))
+        answered = unit_rows(vectors * scale + self.right.forward_joint(vectors * scale))
         fits: Array = asked @ answered.T
         return fits
 
@@ -443,7 +443,7 @@ class ReplacedTokenDetector:
         self.identity = identity
         self._network, self._reach, self._sharpness = network, reach, sharpness
 
-    def judge(self, text: str, hidden: Hidden) -> ReplacedTokens:
+    def judge(self, text: str, hidden: HiddenStates) -> ReplacedTokens:
         """Return how well the words of a text belong there."""
         odds = self.odds(hidden.states)
         if not len(odds):

@@ -11,23 +11,16 @@ import sqlite3
 import threading
 import warnings
 import zlib
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
-
-from grice.models.protocols import Generated, TaggedSpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
-
-    from grice.models.embedded import EmbeddedEncoder, EmbeddedGenerator, Hidden
-    from grice.models.protocols import SpanTagger, Vector
-
-    ForwardHook: TypeAlias = Callable[[Sequence[str], Sequence[Hidden]], None]
 
 FILE = "answers-2.sqlite"
 """The number is the version of the layout: ``answers.sqlite`` had no checksums."""
@@ -193,95 +186,3 @@ def _with_table(connection: sqlite3.Connection) -> sqlite3.Connection:
     with connection:
         connection.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB UNIQUE, value BLOB)")
     return connection
-
-
-class CachedEncoder:
-    """An encoder with a cache of its sentence vectors (float16)."""
-
-    def __init__(self, encoder: EmbeddedEncoder, cache: Cache) -> None:
-        self.identity = encoder.identity
-        self._encoder = encoder
-        self._cache = cache
-        self._hooks: list[ForwardHook] = []
-
-    def read_along(self, hook: ForwardHook) -> None:
-        """Call a hook with all hidden states that are computed: they are too large to store."""
-        self._hooks.append(hook)
-
-    def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector per text; see :class:`~grice.models.protocols.Encoder`."""
-        return self._cache.cached_arrays(self.identity, texts, self._encoder.encode, np.float16)
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
-        return self._encoder.truncated(texts)
-
-    def hidden(self, texts: Sequence[str]) -> list[Hidden]:
-        """Return the hidden states of each text, and call the hooks with them."""
-        states = self.states(texts)
-        for hook in self._hooks:
-            hook(texts, states)
-        return states
-
-    def states(self, texts: Sequence[str]) -> list[Hidden]:
-        """Return the hidden states of each text, and store the vectors that come with them."""
-        answers = self._encoder.hidden(texts)
-        self._cache.put(
-            {
-                cache_key(self.identity, text): vector.astype(np.float16).tobytes()
-                for text, (_, vector) in zip(texts, answers, strict=True)
-            }
-        )
-        return [hidden for hidden, _ in answers]
-
-
-class CachedSpanTagger:
-    """A span tagger with a cache."""
-
-    def __init__(self, tagger: SpanTagger, cache: Cache) -> None:
-        self.identity = tagger.identity
-        self._tagger = tagger
-        self._cache = cache
-
-    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
-        """Return the spans of each text."""
-        form = tuple[TaggedSpan, ...]
-        return self._cache.cached(self.identity, texts, self._tagger.tag, form)
-
-
-class CachedGenerator:
-    """A generator with a cache of texts and log probabilities."""
-
-    def __init__(self, generator: EmbeddedGenerator, cache: Cache) -> None:
-        self.identity = generator.identity
-        self._generator = generator
-        self._cache = cache
-
-    def generate(
-        self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
-    ) -> list[tuple[Generated, ...]]:
-        """Return texts per prompt; see :class:`~grice.models.embedded.EmbeddedGenerator`."""
-
-        def compute(items: list[tuple[str, str]]) -> list[tuple[Generated, ...]]:
-            prompts, starts = zip(*items, strict=True)
-            return self._generator.generate(prompts, count=count, begin=_given(starts))
-
-        items = list(zip(prompts, begin or [""] * len(prompts), strict=True))
-        identity = f"{self.identity}/generate {count}"
-        return self._cache.cached(identity, items, compute, tuple[Generated, ...])
-
-    def log_probabilities(
-        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
-    ) -> list[float]:
-        """Return one number per text; see :class:`~grice.models.protocols.TextScorer`."""
-
-        def compute(items: list[tuple[str, str, str]]) -> list[float]:
-            prompts, texts, starts = zip(*items, strict=True)
-            return self._generator.log_probabilities(prompts, texts, begin=_given(starts))
-
-        items = list(zip(prompts, texts, begin or [""] * len(prompts), strict=True))
-        return self._cache.cached(f"{self.identity}/score", items, compute, float)
-
-
-def _given(starts: Sequence[str]) -> list[str] | None:
-    return list(starts) if any(starts) else None

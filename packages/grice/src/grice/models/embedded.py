@@ -12,7 +12,7 @@ batch holds only texts of one such width.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import ctranslate2
 import numpy as np
@@ -26,7 +26,7 @@ from grice.models.batching import (
     padded,
     run_batches,
 )
-from grice.models.cache import CachedEncoder
+from grice.models.cache import cache_key
 from grice.models.loader import NoSettings, Settings, model_type, read_settings
 from grice.models.protocols import Encoder, Generated, TextScorer
 from grice.models.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
@@ -36,65 +36,60 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
+    from grice.models.loader import Mode, ModelLoader
     from grice.models.protocols import Vector
 
-Mode: TypeAlias = Literal["exact", "fast"]
+    Offsets: TypeAlias = list[tuple[int, int]]
+    ForwardHook: TypeAlias = Callable[[Sequence[str], Sequence["HiddenStates"]], None]
+
 Answer = TypeVar("Answer")
 
 BEAMS = 64
 """Most texts that a generator continues at once."""
+_COMPUTE = {"exact": "float32", "fast": "int8"}
 
 
-class Hidden(NamedTuple):
-    """States of one text's tokens, with the characters each token covers.
+class HiddenStates(NamedTuple):
+    """Hidden states of one text's tokens, with the characters each token covers.
 
     Attributes:
         states: Shape ``(tokens, dimensions)``, float32.
-        offsets: ``(start, end)`` in the text per token; ``(0, 0)`` for tokens that stand for
-            no text.
+        offsets: ``(start, end)`` in the text per token; ``(0, 0)`` for special tokens.
     """
 
     states: NDArray[np.float32]
-    offsets: list[tuple[int, int]]
+    offsets: Offsets
 
 
 class EncoderSettings(Settings, frozen=True):
-    """Settings of type ``encoder``: how much it reads, and the length of its vectors.
-
-    ``arithmetic`` is that of both modes where the weights are stored in it.
-    """
+    """Settings of type ``encoder``; ``arithmetic`` of the weights replaces that of the mode."""
 
     max_tokens: int
     dimensions: int
     arithmetic: str = ""
 
 
-class GeneratorSettings(Settings, frozen=True):
-    """Of a model with an encoder-decoder; see :class:`EmbeddedGenerator`."""
-
-    max_tokens: int
-    max_prompt_tokens: int | None = None
-    max_scored_tokens: int | None = None
-    arithmetic: str = ""
-
-
 class EmbeddedEncoder:
-    """An encoder from a model of type ``encoder``.
+    """An encoder of texts, with a cache of its sentence vectors (float16).
 
     A text longer than the model reads keeps its end, the part nearest to what comes next.
     """
 
-    def __init__(self, folder: ModelFolder, *, mode: Mode, threads: int) -> None:
+    def __init__(
+        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache | None = None
+    ) -> None:
+        settings = read_settings(folder, EncoderSettings)
+        arithmetic = settings.arithmetic or _COMPUTE[mode]
         engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
         self.identity = f"{folder.identity}/{mode}/{engine}"
-        settings = read_settings(folder, EncoderSettings)
+        self.dimensions = settings.dimensions
         self._tokenizer = open_tokenizer(folder)
         self._max_tokens = settings.max_tokens
-        self.dimensions = settings.dimensions
         self._threads = threads
-        arithmetic = settings.arithmetic or _COMPUTE[mode]
+        self._cache = cache
+        self._hooks: list[ForwardHook] = []
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
             str(folder.path),
@@ -104,18 +99,31 @@ class EmbeddedEncoder:
             intra_threads=1,
         )
 
+    def add_forward_hook(self, hook: ForwardHook) -> None:
+        """Call a hook with all hidden states that are computed: they are too large to cache."""
+        self._hooks.append(hook)
+
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector of half precision per text; zeros for a text without a word."""
-        return self._run(texts, lambda states, _: _pool(states), self._nothing)
+        if self._cache is None:
+            return self._vectors(texts)
+        return self._cache.cached_arrays(self.identity, texts, self._vectors, np.float16)
 
-    def hidden(self, texts: Sequence[str]) -> list[tuple[Hidden, Vector]]:
-        """Return the token states of each text, and the vector :meth:`encode` gives for it."""
-        empty = Hidden(np.zeros((0, self.dimensions), np.float32), [])
-        return self._run(
-            texts,
-            lambda states, offsets: (Hidden(states.copy(), offsets), _pool(states)),
-            lambda: (empty, self._nothing()),
+    def hidden_states(self, texts: Sequence[str], *, hooks: bool = True) -> list[HiddenStates]:
+        """Return the hidden states of each text, and cache the vectors that come with them."""
+        answers = self._forward(
+            texts, lambda states, offsets: (HiddenStates(states.copy(), offsets), _pool(states))
         )
+        if self._cache is not None:
+            vectors = {
+                cache_key(self.identity, text): vector.astype(np.float16).tobytes()
+                for text, (_, vector) in zip(texts, answers, strict=True)
+            }
+            self._cache.put(vectors)
+        hidden = [states for states, _ in answers]
+        for hook in self._hooks if hooks else ():
+            hook(texts, hidden)
+        return hidden
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it holds more tokens than the model reads."""
@@ -130,17 +138,15 @@ class EmbeddedEncoder:
             for text in texts
         ]
 
-    def _nothing(self) -> Vector:
-        return np.zeros(self.dimensions, np.float32)
+    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
+        return self._forward(texts, lambda states, _: _pool(states))
 
-    def _run(
-        self,
-        texts: Sequence[str],
-        use: Callable[[NDArray[np.float32], list[tuple[int, int]]], Answer],
-        nothing: Callable[[], Answer],
+    def _forward(
+        self, texts: Sequence[str], use: Callable[[NDArray[np.float32], Offsets], Answer]
     ) -> list[Answer]:
+        """Return a function of the states and offsets of each text's tokens."""
         tokens = self._tokenize(texts)
-        answers: list[Answer | None] = [None] * len(texts)
+        answers = [use(np.zeros((0, self.dimensions), np.float32), [])] * len(texts)
 
         def compute(batch: list[int]) -> None:
             rows = [tokens[i][0] for i in batch]
@@ -149,7 +155,7 @@ class EmbeddedEncoder:
 
         lengths = [len(ids) for ids, _ in tokens]
         run_batches(compute, batches_by_width(lengths, self._max_batch_tokens), self._threads)
-        return [nothing() if answer is None else answer for answer in answers]
+        return answers
 
     def _states(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Return the states of the tokens of each row; the rows are of one width when padded."""
@@ -160,13 +166,13 @@ class EmbeddedEncoder:
         states = np.asarray(self._engine.forward_batch(*given).last_hidden_state)
         return [state[:length] for state, length in zip(states, lengths, strict=True)]
 
-    def _tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+    def _tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], Offsets]]:
         room = self._max_tokens - 2
         skipped = [max(0, len(text) - room * CHARACTERS) for text in texts]
         encodings = self._tokenizer.encode_batch(
             [tokenizable(text[skip:]) for text, skip in zip(texts, skipped, strict=True)]
         )
-        tokens: list[tuple[list[int], list[tuple[int, int]]]] = []
+        tokens: list[tuple[list[int], Offsets]] = []
         for encoding, skip in zip(encodings, skipped, strict=True):
             ids, offsets = encoding.ids, encoding.offsets
             if len(ids) == 2:  # [CLS] and [SEP] alone: no word at all
@@ -177,19 +183,46 @@ class EmbeddedEncoder:
         return tokens
 
 
-class EmbeddedGenerator:
-    """An encoder-decoder from a model of type ``generator``, with beam search."""
+def _pool(states: NDArray[np.float32]) -> Vector:
+    """Return the unit vector of the mean state, rounded as the cache stores it."""
+    if not len(states):
+        return np.zeros(states.shape[1], np.float32)
+    mean = states.mean(axis=0)
+    vector: Vector = (mean / np.linalg.norm(mean)).astype(np.float16).astype(np.float32)
+    return vector
 
-    def __init__(self, folder: ModelFolder, *, mode: Mode, threads: int) -> None:
+
+@model_type("encoder", task="sentence vectors", protocol=Encoder, settings=NoSettings)
+def encoder(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> EmbeddedEncoder:
+    """Open an encoder with a cache."""
+    return EmbeddedEncoder(folder, mode=loader.mode, threads=loader.workers, cache=loader.cache)
+
+
+class GeneratorSettings(Settings, frozen=True):
+    """Settings of an encoder-decoder; see :class:`EncoderSettings`."""
+
+    max_tokens: int
+    max_prompt_tokens: int | None = None
+    max_scored_tokens: int | None = None
+    arithmetic: str = ""
+
+
+class EmbeddedGenerator:
+    """An encoder-decoder with beam search, and a cache of texts and log probabilities.
+
+    ``begin`` is the token that each text begins with, such as that of a relation.
+    """
+
+    def __init__(
+        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache | None = None
+    ) -> None:
         self.identity = f"{folder.identity}/{mode}/ct2-{ctranslate2.__version__}"
-        settings = read_settings(folder, GeneratorSettings)
-        arithmetic = settings.arithmetic or _COMPUTE[mode]
+        self._settings = read_settings(folder, GeneratorSettings)
+        arithmetic = self._settings.arithmetic or _COMPUTE[mode]
         self._tokenizer = open_tokenizer(folder)
-        self._max_tokens = settings.max_tokens
-        self._max_prompt = settings.max_prompt_tokens
-        self._max_scored = settings.max_scored_tokens
         self._alone = arithmetic != "int8"
         self._threads = threads
+        self._cache = cache
         self._engine = ctranslate2.Translator(
             str(folder.path),
             device="cpu",
@@ -202,20 +235,56 @@ class EmbeddedGenerator:
         self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
     ) -> list[tuple[Generated, ...]]:
         """Return the ``count`` most probable texts per prompt, by beam search of that width."""
-        if not prompts:
-            return []
-        sources = self._sources(prompts)
-        starts = _starts(begin, len(prompts))
-        lengths = list(map(len, sources))
-        written: list[tuple[Generated, ...]] = [()] * len(prompts)
+        items = list(zip(prompts, _starts(begin, len(prompts)), strict=True))
+
+        def compute(items: Sequence[tuple[str, str]]) -> list[tuple[Generated, ...]]:
+            return self._generated(items, count)
+
+        if self._cache is None:
+            return compute(items)
+        identity = f"{self.identity}/generate {count}"
+        return self._cache.cached(identity, items, compute, tuple[Generated, ...])
+
+    def log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[float]:
+        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
+
+        The end of the text is one of its tokens.
+        """
+        if len(prompts) != len(texts):
+            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
+        items = list(zip(prompts, texts, _starts(begin, len(prompts)), strict=True))
+
+        def compute(items: Sequence[tuple[str, str, str]]) -> list[float]:
+            scored = self._token_log_probabilities(items)
+            return [float(np.mean([value for _, value in tokens])) for tokens in scored]
+
+        if self._cache is None:
+            return compute(items)
+        return self._cache.cached(f"{self.identity}/score", items, compute, float)
+
+    def piece_log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str]
+    ) -> list[list[tuple[str, float]]]:
+        """Return the tokens of each text, its end included, each with its log probability."""
+        return self._token_log_probabilities(
+            [(prompt, text, "") for prompt, text in zip(prompts, texts, strict=True)]
+        )
+
+    def _generated(
+        self, items: Sequence[tuple[str, str]], count: int
+    ) -> list[tuple[Generated, ...]]:
+        sources = [self._source(prompt) for prompt, _ in items]
+        written: list[tuple[Generated, ...]] = [()] * len(items)
 
         def compute(batch: list[int]) -> None:
             results = self._engine.translate_batch(
                 [sources[i] for i in batch],
-                target_prefix=[starts[i] for i in batch],
+                target_prefix=[[items[i][1]] if items[i][1] else [] for i in batch],
                 beam_size=count,
                 num_hypotheses=count,
-                max_decoding_length=self._max_tokens,
+                max_decoding_length=self._settings.max_tokens,
                 return_scores=True,
             )
             for i, result in zip(batch, results, strict=True):
@@ -225,29 +294,21 @@ class EmbeddedGenerator:
                 )
 
         # Padding changes the last bits of attention: a batch holds what is equally long.
-        batches = [part for group in groups(lengths) for part in self._split(group, BEAMS)]
+        same_length = groups([len(source) for source in sources])
+        batches = [part for group in same_length for part in self._split(group, BEAMS)]
         run_batches(compute, batches, self._threads)
         return written
 
-    def log_probabilities(
-        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
-    ) -> list[float]:
-        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
-
-        The end of the text is one of its tokens.
-        """
-        scored = self.piece_log_probabilities(prompts, texts, begin=begin)
-        return [float(np.mean([value for _, value in pieces])) for pieces in scored]
-
-    def piece_log_probabilities(
-        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    def _token_log_probabilities(
+        self, items: Sequence[tuple[str, str, str]]
     ) -> list[list[tuple[str, float]]]:
-        """Return the pieces of each text, its end included, each with its log probability.
+        """Return the tokens of each text with their log probabilities.
 
         The bits of a text depend on that text and its prompt alone.
         """
-        sources, targets = self._read(prompts, texts, begin)
-        scored: list[list[tuple[str, float]]] = [[] for _ in texts]
+        sources = [self._source(prompt) for prompt, _, _ in items]
+        targets = [self._target(text, start) for _, text, start in items]
+        scored: list[list[tuple[str, float]]] = [[] for _ in items]
 
         def compute(batch: list[int]) -> None:
             # The engine pads to the longest target: one of the full width keeps that the same.
@@ -276,63 +337,28 @@ class EmbeddedGenerator:
         size = 1 if self._alone else max(1, most)
         return [group[start : start + size] for start in range(0, len(group), size)]
 
-    def _read(
-        self, prompts: Sequence[str], texts: Sequence[str], begin: Sequence[str] | None
-    ) -> tuple[list[list[str]], list[list[str]]]:
-        if len(prompts) != len(texts):
-            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
-        pieces = [
-            self._tokenizer.encode(
-                beginning(text, self._max_scored), add_special_tokens=False
-            ).tokens
-            for text in texts
-        ]
-        starts = _starts(begin, len(prompts))
-        targets = [
-            [*start, *text[: self._max_scored]] for start, text in zip(starts, pieces, strict=True)
-        ]
-        return self._sources(prompts), targets
+    def _source(self, prompt: str) -> list[str]:
+        room = self._settings.max_prompt_tokens
+        tokens = self._tokenizer.encode(beginning(prompt, room)).tokens
+        return tokens if room is None or len(tokens) <= room else [*tokens[: room - 1], tokens[-1]]
 
-    def _sources(self, prompts: Sequence[str]) -> list[list[str]]:
-        room = self._max_prompt
-        tokens = (self._tokenizer.encode(beginning(prompt, room)).tokens for prompt in prompts)
-        if room is None:
-            return list(tokens)
-        return [ids if len(ids) <= room else [*ids[: room - 1], ids[-1]] for ids in tokens]
+    def _target(self, text: str, start: str) -> list[str]:
+        room = self._settings.max_scored_tokens
+        encoding = self._tokenizer.encode(beginning(text, room), add_special_tokens=False)
+        return [*([start] if start else ()), *encoding.tokens[:room]]
 
     def _decode(self, tokens: list[str]) -> str:
         ids = [self._tokenizer.token_to_id(token) for token in tokens]
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
-@model_type("encoder", task="sentence vectors", protocol=Encoder, settings=NoSettings)
-def encoder(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> CachedEncoder:
-    """Open an encoder whose answers are kept."""
-    engine = EmbeddedEncoder(folder, mode=loader.mode, threads=loader.workers)
-    return CachedEncoder(engine, loader.cache)
+def _starts(begin: Sequence[str] | None, count: int) -> Sequence[str]:
+    if begin is not None and len(begin) != count:
+        raise InputError(f"{count} prompts and {len(begin)} beginnings: as many are needed")
+    return [""] * count if begin is None else begin
 
 
 @model_type("generator", task="likelihood", protocol=TextScorer, settings=NoSettings)
 def generator(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> EmbeddedGenerator:
-    """Open an encoder-decoder."""
-    return EmbeddedGenerator(folder, mode=loader.mode, threads=loader.workers)
-
-
-_COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}
-
-
-def _starts(begin: Sequence[str] | None, count: int) -> list[list[str]]:
-    if begin is not None and len(begin) != count:
-        raise InputError(f"{count} prompts and {len(begin)} beginnings: as many are needed")
-    return [[] for _ in range(count)] if begin is None else [[piece] for piece in begin]
-
-
-def _pool(states: NDArray[np.float32]) -> Vector:
-    """Return the unit vector of the mean state, rounded to half precision.
-
-    Half precision halves the store of kept vectors; rounding always, not only when a vector is
-    kept, makes a kept vector equal to a fresh one.
-    """
-    mean = states.mean(axis=0)
-    vector: Vector = (mean / np.linalg.norm(mean)).astype(np.float16).astype(np.float32)
-    return vector
+    """Open an encoder-decoder with a cache."""
+    return EmbeddedGenerator(folder, mode=loader.mode, threads=loader.workers, cache=loader.cache)

@@ -27,7 +27,7 @@ import math
 import os
 import re
 from importlib import metadata
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -39,11 +39,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from grice.models.embedded import Mode
     from grice.models.endpoint import ClientOptions, RequestCounter, Usage
     from grice.models.folder import Card, CardValue, ModelFolder
 
     Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
+
+Mode: TypeAlias = Literal["exact", "fast"]
+"""Arithmetic: float32 or int8."""
 
 TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 """Entry point groups of other packages."""
@@ -74,7 +76,6 @@ MODEL_TYPES = {
     "transformers-lm": "grice.models.pretrained:transformers_causal_lm",
     "transformers-nli": "grice.models.pretrained:transformers_nli",
     "triple-head": "grice.knowledge.plausibility:triple_head",
-    "word-encoder": "grice.models.word_vectors:word_encoder",
 }
 
 SCHEMES = {

@@ -47,22 +47,17 @@ class Mlp:
                 layers.append((weight, arrays[f"bias_{i}"]))
             return cls(layers)
 
-    def save(self, path: Path) -> None:
-        """Write the layers as half-precision arrays, which :meth:`load` reads back."""
-        arrays = {}
-        for i, (weight, bias) in enumerate(self.layers):
-            arrays[f"weight_{i}"] = weight.astype(np.float16)
-            arrays[f"bias_{i}"] = bias.astype(np.float32)
-        np.savez_compressed(path, allow_pickle=False, **arrays)
+    def save(self, path: Path, *, int8: bool = False) -> None:
+        """Write the layers for :meth:`load`, weights as float16 or int8 (half the size).
 
-    def save_int8(self, path: Path) -> None:
-        """Write the weights as int8, -127 to 127, with a scale per output.
-
-        Half the size of :meth:`save`; a weight is off by at most half a step.
+        An int8 weight is off by at most half a step of its output.
         """
-        arrays: dict[str, Array | NDArray[np.int8]] = {}
+        arrays: dict[str, Array | NDArray[np.float16] | NDArray[np.int8]] = {}
         for i, (weight, bias) in enumerate(self.layers):
-            arrays[f"weight_{i}"], arrays[f"scale_{i}"] = quantized(weight)
+            if int8:
+                arrays[f"weight_{i}"], arrays[f"scale_{i}"] = quantized(weight)
+            else:
+                arrays[f"weight_{i}"] = weight.astype(np.float16)
             arrays[f"bias_{i}"] = bias.astype(np.float32)
         np.savez_compressed(path, allow_pickle=False, **arrays)
 
@@ -77,7 +72,7 @@ class Mlp:
                 features = np.maximum(features, 0)
         return features
 
-    def together(self, features: Array) -> Array:
+    def forward_joint(self, features: Array) -> Array:
         """Return the outputs of rows that always come together, such as the tokens of a text.
 
         In half the time of calling, but the bits of a row depend on all of them.

@@ -17,8 +17,7 @@ import numpy as np
 
 from grice.errors import ModelError, ModelFolderError, os_reason
 from grice.models.batching import run_apart
-from grice.models.causal import MIN_TOKENS, CausalSettings
-from grice.models.decoding import WindowedLM
+from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.download import copy_files
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import CausalLM, Encoder, PairClassifier
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
 
     from grice.models.cache import Cache
-    from grice.models.decoding import Tokens
+    from grice.models.causal import Tokens
     from grice.models.folder import CardValue, ModelFolder
     from grice.models.loader import ModelLoader, ModelType
     from grice.models.protocols import Pair, Vector

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from grice.models.decoding import Continuation, TokenSelector
 
     Vector: TypeAlias = NDArray[np.float32]
 
@@ -37,19 +35,19 @@ class TaggedSpan(NamedTuple):
     confidence: float
 
 
-class Segment(NamedTuple):
-    """A part of the text for a language model: context, or a target span (``scored``)."""
+class PromptPart(NamedTuple):
+    """A part of a prompt: context, or a target span."""
 
     text: str
-    scored: bool = False
+    target: bool = False
 
 
-Passage: TypeAlias = "Sequence[Segment]"
+Prompt: TypeAlias = "Sequence[PromptPart]"
 """Context and target spans, read at once."""
 
 
 class TokenScore(NamedTuple):
-    """Log probability (nats) of the token ``text[start:end]`` of a segment."""
+    """Log probability (nats) of the token ``text[start:end]`` of a target span."""
 
     start: int
     end: int
@@ -117,17 +115,6 @@ class PairClassifier(Reader, Protocol):
 
 
 @runtime_checkable
-class SpanTagger(Protocol):
-    """Tagger of spans."""
-
-    identity: str
-
-    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
-        """Return the spans of each text in order of their start, without overlap."""
-        ...
-
-
-@runtime_checkable
 class TextScorer(Protocol):
     """Likelihood of texts after prompts."""
 
@@ -142,79 +129,19 @@ class TextScorer(Protocol):
 class CausalLM(Reader, TextScorer, Protocol):
     """Causal language model."""
 
-    def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
-        """Return for each passage the tokens of each of its scored segments."""
+    def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
+        """Return for each prompt the tokens of each of its target spans."""
         ...
 
 
 @runtime_checkable
-class CausalGenerator(CausalLM, Protocol):
-    """Causal language model that generates text."""
-
-    def alternatives(
-        self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
-    ) -> list[tuple[Generated, ...]]:
-        """Return ``count`` continuations that begin with the most probable first tokens.
-
-        Each is continued greedily. The log probability of a text is that of its first token.
-        """
-        ...
-
-
-@runtime_checkable
-class SteerableLM(CausalGenerator, Protocol):
-    """Causal language model with access to the logits of every step."""
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        """The token of each id."""
-        ...
-
-    def decode(
-        self,
-        prompts: Sequence[str],
-        selectors: Sequence[TokenSelector],
-        *,
-        stop: str = "\n",
-        max_tokens: int = 64,
-    ) -> list[Continuation]:
-        """Return continuations whose tokens are selected, by one selector per prompt."""
-        ...
-
-    def sample(
-        self,
-        prompts: Sequence[str],
-        *,
-        count: int,
-        seed: int,
-        temperature: float = 1.0,
-        stop: str = "\n",
-        max_tokens: int = 64,
-    ) -> list[tuple[Continuation, ...]]:
-        """Return ``count`` samples per prompt; those of a prompt depend on no other prompt."""
-        ...
-
-    def read_logits(
-        self,
-        prompts: Sequence[str],
-        texts: Sequence[str],
-        use: Callable[[NDArray[np.float32], list[int]], Answer],
-    ) -> list[Answer]:
-        """Return ``use(logits, ids)`` for each text after its prompt.
-
-        ``logits`` are those before each token, shape ``(tokens, vocabulary)``.
-        """
-        ...
-
-
-@runtime_checkable
-class PassageEncoder(Reader, Protocol):
-    """Vectors of segments that depend on the text before them."""
+class PromptEncoder(Reader, Protocol):
+    """Vectors of spans that depend on the text before them."""
 
     dimensions: int
 
-    def mean_states(self, passages: Sequence[Passage]) -> list[list[Vector]]:
-        """Return for each passage the mean hidden state of each of its scored segments."""
+    def mean_states(self, prompts: Sequence[Prompt]) -> list[list[Vector]]:
+        """Return for each prompt the mean hidden state of each of its target spans."""
         ...
 
 

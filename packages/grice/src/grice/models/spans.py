@@ -2,7 +2,7 @@
 
 A token is outside every span, begins one or continues one. The network reads the states of a
 token and its neighbours; a linear chain (Lafferty et al., 2001) picks the best sequence of tags
-and says how probable each span is.
+and gives the probability of each span.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from grice.errors import ModelFolderError
 from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
-from grice.models.protocols import SpanTagger, TaggedSpan
+from grice.models.protocols import TaggedSpan
 from grice.text.tokens import cut_places
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.models.cache import CachedSpanTagger
+    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
@@ -44,7 +44,7 @@ CHARACTERS = 600
 of it is lost to the encoder's limit."""
 
 WINDOWS = 512
-"""Stretches read at once: their states take some 20 MB for texts of common length. While these are
+"""Windows read at once: their states take some 20 MB for texts of common length. While these are
 decoded the next ones are read, which needs the engine and hardly the interpreter."""
 
 ALWAYS_READ = 200
@@ -68,22 +68,55 @@ class SpanSettings(Settings, frozen=True):
     transitions: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS**2, max_length=TAGS**2)]
 
 
+class _Window(NamedTuple):
+    """A part of a text that is tagged at once."""
+
+    text: int
+    start: int
+    content: str
+
+    def cut(self, most: int) -> list[_Window]:
+        """Cut at ends of sentences or words into windows of at most ``most`` characters."""
+        return [
+            _Window(self.text, self.start + a, self.content[a:b])
+            for a, b in pairwise(cut_places(self.content, most, most))
+            if self.content[a:b].strip()
+        ]
+
+    def was_truncated(self, offsets: Offsets) -> bool:
+        """Return whether the encoder left out the beginning of a long window."""
+        if len(self.content) <= ALWAYS_READ:
+            return False
+        first = min((start for start, end in offsets if end > start), default=0)
+        return bool(self.content[:first].strip())
+
+
+class _TokenStates(NamedTuple):
+    """A window with the states of the tokens that stand for some of its text."""
+
+    window: _Window
+    states: Array
+    offsets: Offsets
+
+
 class SpanHead:
-    """Finds labelled spans, each by the tokens around it.
+    """Tagger of spans, each by the tokens around it, with a cache.
 
     A span's borders are borders of words. A text that is blank has no spans. A text longer than
-    :data:`CHARACTERS` is tagged in pieces; a span never crosses from one piece to the next.
+    :data:`CHARACTERS` is tagged in windows; a span never crosses from one window to the next.
     """
 
     def __init__(
         self,
         settings: SpanSettings,
         folder: Path,
-        hidden: Callable[[Sequence[str]], Sequence[State]],
+        hidden_states: Callable[[Sequence[str]], Sequence[State]],
         identity: str,
+        cache: Cache | None = None,
     ) -> None:
         self.identity = identity
-        self._hidden = hidden
+        self._hidden_states = hidden_states
+        self._cache = cache
         self._network = Mlp.load(folder / "head.npz")
         self._label = settings.label
         self._reach = settings.reach
@@ -101,19 +134,33 @@ class SpanHead:
         The confidence of a span is its probability under the chain: that exactly these
         characters are a span, whatever the rest of the text is.
         """
+        if self._cache is None:
+            return self._tagged(texts)
+        form = tuple[TaggedSpan, ...]
+        return self._cache.cached(self.identity, texts, self._tagged, form)
+
+    def _tagged(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
         tagged: list[list[TaggedSpan]] = [[] for _ in texts]
-        windows = [
-            _Window(i, start, text[start:end])
-            for i, text in enumerate(texts)
-            for start, end in _cut(text, CHARACTERS)
-        ]
+        whole = (_Window(i, 0, text) for i, text in enumerate(texts))
+        windows = [window for text in whole for window in text.cut(CHARACTERS)]
         windows.sort(key=lambda window: len(window.content))
-        for part, answers in self._ahead(windows):
-            for spans, window in self._tagged(part, answers, windows):
-                tagged[window.text] += spans
+        for block, answers in self._read_ahead(windows):
+            read = []
+            for window, (states, offsets) in zip(block, answers, strict=True):
+                if window.was_truncated(offsets):
+                    windows += window.cut(-(-len(window.content) // 2))
+                    continue
+                inner = [i for i, (start, end) in enumerate(offsets) if end > start]
+                if inner:
+                    read.append(_TokenStates(window, states[inner], [offsets[i] for i in inner]))
+            read.sort(key=lambda each: -len(each.states))
+            for each, spans in zip(read, self._spans(read) if read else (), strict=True):
+                tagged[each.window.text] += spans
         return [tuple(sorted(spans)) for spans in tagged]
 
-    def _ahead(self, windows: list[_Window]) -> Iterator[tuple[list[_Window], Sequence[State]]]:
+    def _read_ahead(
+        self, windows: list[_Window]
+    ) -> Iterator[tuple[list[_Window], Sequence[State]]]:
         """Take windows from the end with their states; the next ones are already computed."""
         with ThreadPoolExecutor(1) as thread:
             waiting: list[tuple[list[_Window], Future[Sequence[State]]]] = []
@@ -122,51 +169,34 @@ class SpanHead:
                     block = windows[-WINDOWS:]
                     del windows[-WINDOWS:]
                     texts = [window.content for window in block]
-                    waiting.append((block, thread.submit(self._hidden, texts)))
+                    waiting.append((block, thread.submit(self._hidden_states, texts)))
                 if len(waiting) > 1 or not windows:
                     block, answers = waiting.pop(0)
                     yield block, answers.result()
 
-    def _tagged(
-        self, block: Sequence[_Window], answers: Sequence[State], unread: list[_Window]
-    ) -> Iterator[tuple[list[TaggedSpan], _Window]]:
-        """Yield the spans of each window; halves of those that were not read whole are left."""
-        read = []
-        for window, (states, offsets) in zip(block, answers, strict=True):
-            if _is_unread(window, offsets):
-                unread += window.halves()
-                continue
-            inner = [i for i, (start, end) in enumerate(offsets) if end > start]
-            if inner:
-                read.append(_Read(window, states[inner], [offsets[i] for i in inner]))
-        if read:
-            read.sort(key=lambda stretch: -len(stretch.states))
-            yield from zip(self._spans(read), (stretch.window for stretch in read), strict=True)
-
-    def _spans(self, read: Sequence[_Read]) -> list[list[TaggedSpan]]:
+    def _spans(self, read: Sequence[_TokenStates]) -> list[list[TaggedSpan]]:
         """Return the spans of windows, the longest first; each has a token or more."""
-        lengths = np.array([len(stretch.states) for stretch in read])
+        lengths = np.array([len(each.states) for each in read])
         emissions = np.zeros((len(read), lengths[0], TAGS), np.float32)
         starts = np.ones((len(read), lengths[0]), np.bool_)
-        for row, stretch in enumerate(read):
-            tokens = neighbourhood(stretch.states, self._reach)
-            emissions[row, : len(tokens)] = self._network.together(tokens)
-            starts[row, : len(tokens)] = word_starts(stretch.window.content, stretch.places)
+        for row, each in enumerate(read):
+            tokens = neighbourhood(each.states, self._reach)
+            emissions[row, : len(tokens)] = self._network.forward_joint(tokens)
+            starts[row, : len(tokens)] = word_starts(each.window.content, each.offsets)
         weights = _weights_into(self._transitions, starts)
         chain = _Chain(emissions, self._start, weights, lengths)
+        paths = best_paths(emissions, self._start, weights, lengths)
         return [
             [
                 TaggedSpan(
-                    stretch.window.start + stretch.places[first][0],
-                    stretch.window.start + stretch.places[last][1],
+                    each.window.start + each.offsets[first][0],
+                    each.window.start + each.offsets[last][1],
                     self._label,
                     chain.probability(row, first, last),
                 )
                 for first, last in _runs(path)
             ]
-            for row, (stretch, path) in enumerate(
-                zip(read, best_paths(emissions, self._start, weights, lengths), strict=True)
-            )
+            for row, (each, path) in enumerate(zip(read, paths, strict=True))
         ]
 
 
@@ -176,31 +206,23 @@ class _Chain:
     def __init__(
         self, emissions: Array, start: Array, weights: Array, lengths: NDArray[np.int64]
     ) -> None:
-        self._emissions = emissions
-        self._start = start
-        self._weights = weights
-        self._lengths = lengths
-        self._live = _live(lengths, emissions.shape[1])
-        self._forward = np.empty(emissions.shape, np.float64)
-        self._backward = np.zeros(emissions.shape, np.float64)
-        self._add_up()
-
-    def _add_up(self) -> None:
-        """Sum in logarithms over all paths up to each tag, and behind it."""
-        emissions, weights = self._emissions, self._weights
-        forward, backward = self._forward, self._backward
-        forward[:, 0] = self._start + emissions[:, 0]
+        self._emissions, self._weights, self._lengths = emissions, weights, lengths
+        # Sums in logarithms over all paths up to each tag, and behind it.
+        self._forward = forward = np.empty(emissions.shape, np.float64)
+        self._backward = backward = np.zeros(emissions.shape, np.float64)
+        counts = _text_counts(lengths, emissions.shape[1])
+        forward[:, 0] = start + emissions[:, 0]
         for i in range(1, emissions.shape[1]):
-            live = slice(self._live[i])
+            live = slice(counts[i])
             into = forward[live, i - 1, :, None] + weights[live, i]
             forward[live, i] = _log_sum(into.swapaxes(1, 2)) + emissions[live, i]
         for i in range(emissions.shape[1] - 1, 0, -1):
-            live = slice(self._live[i])
+            live = slice(counts[i])
             onward = weights[live, i] + emissions[live, i, None] + backward[live, i, None]
             backward[live, i - 1] = _log_sum(onward)
 
     def probability(self, row: int, first: int, last: int) -> float:
-        """Return how probable it is that exactly these tokens of a text are a span."""
+        """Return the probability that exactly these tokens of a text are a span."""
         emissions, weights = self._emissions[row], self._weights[row]
         end = self._lengths[row]
         score = self._forward[row, first, BEGIN]
@@ -218,8 +240,8 @@ class _Chain:
 def best_paths(
     emissions: Array, start: Array | Sums, weights: Array, lengths: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return the most probable sequence of tags of each text."""
-    counts = _live(lengths, emissions.shape[1])
+    """Return the most probable sequence of tags of each text, the longest text first."""
+    counts = _text_counts(lengths, emissions.shape[1])
     score = start + emissions[:, 0]
     back = np.zeros(emissions.shape, np.int64)
     for i in range(1, emissions.shape[1]):
@@ -237,31 +259,10 @@ def best_paths(
     return [row[:length].tolist() for row, length in zip(tags, lengths, strict=True)]
 
 
-def _live(lengths: NDArray[np.int64], tokens: int) -> list[int]:
-    """Return of how many texts there is a token in each place; the longest stand first."""
+def _text_counts(lengths: NDArray[np.int64], tokens: int) -> list[int]:
+    """Return the number of texts that have a token at each place."""
     counts: list[int] = (lengths[:, None] > np.arange(tokens)).sum(axis=0).tolist()
     return counts
-
-
-class _Read(NamedTuple):
-    """A window with the states of the tokens that stand for some of its text."""
-
-    window: _Window
-    states: Array
-    places: Offsets
-
-
-class _Window(NamedTuple):
-    """A stretch of a text that is tagged at once."""
-
-    text: int
-    start: int
-    content: str
-
-    def halves(self) -> list[_Window]:
-        """Cut the window near its middle."""
-        cuts = _cut(self.content, -(-len(self.content) // 2))
-        return [_Window(self.text, self.start + a, self.content[a:b]) for a, b in cuts]
 
 
 def neighbourhood(states: Array, reach: int) -> Array:
@@ -274,7 +275,7 @@ def neighbourhood(states: Array, reach: int) -> Array:
 
 
 def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
-    """Say of each token whether a word or a mark starts with it, rather than goes on."""
+    """Return for each token whether a word or a mark starts with it."""
     starts = []
     end_before = -1
     for start, end in offsets:
@@ -282,19 +283,6 @@ def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
         starts.append(not inside)
         end_before = end
     return starts
-
-
-def _cut(text: str, most: int) -> list[tuple[int, int]]:
-    """Cut a text into stretches of at most ``most`` characters, between sentences or words."""
-    return [(a, b) for a, b in pairwise(cut_places(text, most, most)) if text[a:b].strip()]
-
-
-def _is_unread(window: _Window, offsets: Offsets) -> bool:
-    """Say whether the encoder left out the beginning of a long window."""
-    if len(window.content) <= ALWAYS_READ:
-        return False
-    first = min((start for start, end in offsets if end > start), default=0)
-    return bool(window.content[:first].strip())
 
 
 def _weights_into(transitions: Array, starts: NDArray[np.bool_]) -> Array:
@@ -325,12 +313,11 @@ def _runs(path: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-@model_type("span-head", task="events", protocol=SpanTagger, settings=SpanSettings)
-def span_head(folder: ModelFolder, settings: SpanSettings, loader: ModelLoader) -> CachedSpanTagger:
-    """Open a tagger whose answers are kept."""
-    # Here, not above: what is kept there reads spans.
-    from grice.models.cache import CachedEncoder, CachedSpanTagger
+@model_type("span-head", task="events", protocol=SpanHead, settings=SpanSettings)
+def span_head(folder: ModelFolder, settings: SpanSettings, loader: ModelLoader) -> SpanHead:
+    """Open a tagger with its encoder."""
+    from grice.models.embedded import EmbeddedEncoder
 
-    encoder = loader.encoder_of(folder, CachedEncoder)
+    encoder = loader.encoder_of(folder, EmbeddedEncoder)
     identity = f"{folder.identity}/{encoder.identity}"
-    return CachedSpanTagger(SpanHead(settings, folder.path, encoder.hidden, identity), loader.cache)
+    return SpanHead(settings, folder.path, encoder.hidden_states, identity, loader.cache)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from grice.data import Json
-    from grice.models.embedded import Mode
     from grice.models.endpoint import ClientOptions, Usage
+    from grice.models.loader import Mode
     from grice.scoring.blended import Blend
     from grice.scoring.loaded import LoadedMetric, ScoreColumn
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.metrics.registry import Registry
-    from grice.models.embedded import Mode
+    from grice.models.loader import Mode
 
     Scores: TypeAlias = Mapping[str, Sequence[Score]]
 

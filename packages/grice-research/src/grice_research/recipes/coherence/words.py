@@ -29,7 +29,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from grice.metrics.turn_features import ReplacedTokenDetector
-from grice.models.embedded import Hidden
+from grice.models.embedded import HiddenStates
 from grice.models.mlp import Mlp
 from grice.models.spans import neighbourhood
 from grice.perturb.deam import base, exchanged, placeholder
@@ -248,7 +248,7 @@ def states() -> None:
         if not path.exists():
             part = drawn[start : start + SHARD]
             before_states, became = (
-                [hidden for hidden, _ in encoder.hidden([getattr(way, name) for way, _ in part])]
+                encoder.hidden_states([getattr(way, name) for way, _ in part])
                 for name in ("original", "text")
             )
             path.write_bytes(pickle.dumps([
@@ -275,7 +275,7 @@ def _exchanged(made: dict[str, list[Any]], *, held: bool) -> Iterator[Exchanged]
                         if max(len(exchange.text), len(exchange.original)) < LONGEST)  # fmt: skip
 
 
-def _labels(exchange: Exchanged, hidden: Hidden) -> NDArray[np.float32]:
+def _labels(exchange: Exchanged, hidden: HiddenStates) -> NDArray[np.float32]:
     return np.array(
         [
             end > start and any(start < last and end > first for first, last in exchange.spans)
@@ -341,7 +341,7 @@ def _join(states: Sequence[dict[str, torch.Tensor]]) -> None:
         states
     )
     shift = np.mean([state["last.bias"].numpy() for state in states], axis=0)
-    Mlp([(first, bias), (last, shift)]).save_int8(WORK / "misfits.npz")
+    Mlp([(first, bias), (last, shift)]).save(WORK / "misfits.npz", int8=True)
     sharpness = float(np.mean([state["sharpness"].exp().item() for state in states]))
     (WORK / "misfits.json").write_text(json.dumps({"sharpness": round(sharpness, 4)}), "utf-8")
 
@@ -358,7 +358,7 @@ def judge() -> None:
     judged = {}
     for start in range(0, len(texts), AT_ONCE):
         part = texts[start : start + AT_ONCE]
-        for text, (hidden, _) in zip(part, encoder.hidden(part), strict=True):
+        for text, hidden in zip(part, encoder.hidden_states(part), strict=True):
             judged[text] = head.judge(text, hidden)
     (WORK / "misfits.pickle").write_bytes(pickle.dumps(judged))
     print(f"{len(judged):,} turns")

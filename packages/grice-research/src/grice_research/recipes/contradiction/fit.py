@@ -24,7 +24,7 @@ from torch import nn
 from torch.nn import functional
 
 from grice.metrics.contradiction import FLAGS, MOST, tokens
-from grice.models.cache import CachedEncoder
+from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
@@ -233,7 +233,7 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
     """Read the states of all sentences with the encoder that ships."""
     texts = list(dict.fromkeys(text for row in rows for text in (row.premise, row.hypothesis)))
     models = ModelLoader(mode="fast", workers=threads, cache=None)
-    encoder = models.load("builtin:encoder", CachedEncoder)
+    encoder = models.load("builtin:encoder", EmbeddedEncoder)
     dimensions = len(encoder.encode(texts[:1])[0])
     states = np.zeros((len(texts), MOST, dimensions), np.float16)
     words = np.zeros((len(texts), MOST), np.int64)
@@ -242,7 +242,9 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
     known: dict[str, int] = {}
     for start in range(0, len(texts), PORTION):
         part = texts[start : start + PORTION]
-        for i, (text, hidden) in enumerate(zip(part, encoder.hidden(part), strict=True), start):
+        for i, (text, hidden) in enumerate(
+            zip(part, encoder.hidden_states(part), strict=True), start
+        ):
             own = tokens(text, hidden)
             count = len(own.words)
             states[i, :count], negates[i, :count] = own.states, own.negates
@@ -304,7 +306,7 @@ class Attention(nn.Module):
     def save(self, folder: Path, number: int) -> None:
         """Write the parts as the product reads them."""
         for name in PARTS:
-            Mlp(layers_of(getattr(self, name))).save_int8(folder / f"{name}-{number}.npz")
+            Mlp(layers_of(getattr(self, name))).save(folder / f"{name}-{number}.npz", int8=True)
 
 
 def _softmax(scores: torch.Tensor, real: torch.Tensor) -> torch.Tensor:

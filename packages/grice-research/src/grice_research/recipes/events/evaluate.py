@@ -63,7 +63,7 @@ def shipped_head() -> SpanHead:
     return SpanHead(
         read_settings(folder, SpanSettings),
         folder.path,
-        lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
+        encoder.hidden_states,
         folder.identity,
     )
 

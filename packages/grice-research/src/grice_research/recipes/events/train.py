@@ -95,7 +95,7 @@ def write_states() -> None:
     states, tagged, meta = [], [], []
     for begin in range(0, len(rows), 512):
         block = rows[begin : begin + 512]
-        hidden = encoder.hidden([row.text for row, _ in block])
+        hidden = encoder.hidden_states([row.text for row, _ in block])
         for (row, form), (hidden_states, _) in zip(block, hidden, strict=True):
             if not hidden_states.offsets:
                 continue

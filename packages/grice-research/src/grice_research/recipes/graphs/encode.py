@@ -43,8 +43,10 @@ def main() -> None:
         states = {
             text: (hidden.states.astype(np.float16), hidden.offsets)
             for start in range(0, len(texts), 512)
-            for text, (hidden, _) in zip(
-                texts[start : start + 512], engine.hidden(texts[start : start + 512]), strict=True
+            for text, hidden in zip(
+                texts[start : start + 512],
+                engine.hidden_states(texts[start : start + 512]),
+                strict=True,
             )
         }
         (WORK / "states.pkl").write_bytes(pickle.dumps(states))

@@ -153,7 +153,7 @@ def write_best(data: Path) -> None:
     folder = shipped_models()["encoder"].parent / "relevance"
     folder.mkdir(exist_ok=True)
     for file in FILES:  # half the room of half precision, and no area changes by 0.0001
-        Mlp.load(WORK / f"seed{best}" / file).save_int8(folder / file)
+        Mlp.load(WORK / f"seed{best}" / file).save(folder / file, int8=True)
     facts = {**FACTS, "kind": "fluent-pair-head"}
     # The weights of the parts are those of ``stack.py``.
     write_card(folder, facts, _training(), {**SETTINGS, "parts": PARTS}, files=FILES)

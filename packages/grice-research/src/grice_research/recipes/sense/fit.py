@@ -27,7 +27,7 @@ from grice.metrics.sensibleness import reply_states
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
-from grice.models.protocols import PassageEncoder
+from grice.models.protocols import PromptEncoder
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import Steps, parser_of
 from grice_research.recipes.sense.sources import (
@@ -112,7 +112,7 @@ def read_items(data: Path, *, chatbots: bool) -> list[Item]:
     return items + (chatbot_items(data) if chatbots else [])
 
 
-def states_of(reader: PassageEncoder, responses: Sequence[Response]) -> Array:
+def states_of(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
     """Return the states of replies; those of each portion are kept before the next is read."""
     portions = [
         reply_states(reader, responses[start : start + PORTION])
@@ -178,10 +178,10 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots
     """Fit the heads on states of all readings, in order, and write the model."""
     nets, mean, scale = nets_of(states, items)
     for seed, net in zip(SEEDS, nets, strict=True):
-        alone = right(averaged([net], mean, scale).together(states), items)
+        alone = right(averaged([net], mean, scale).forward_joint(states), items)
         print(json.dumps({"seed": seed, "right": round(float(np.mean(alone["all"])), 3)}))
     network = averaged(nets, mean, scale)
-    kinds = right(network.together(states), items)
+    kinds = right(network.forward_joint(states), items)
     out.mkdir(parents=True, exist_ok=True)
     network.save(out / "head.npz")
     command = f"python -m grice_research.recipes.sense.fit --base {base} --name {out.name}"
@@ -223,7 +223,7 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     items = read_items(given.data, chatbots=given.chatbots)
     models = ModelLoader(mode="fast", workers=given.threads, cache=work_folder("sensibleness"))
-    reader = models.load(given.base, PassageEncoder)
+    reader = models.load(given.base, PromptEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]
     states = states_of(reader, responses)
     models.close()

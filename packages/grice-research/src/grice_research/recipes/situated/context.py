@@ -103,7 +103,7 @@ def strategyqa_id(place: int, row: Row) -> str:
 
 def hidden(texts: list[str]) -> list[Any]:
     """Return token states and offsets of texts."""
-    return [tuple(states) for states, _ in _encoder().hidden(texts)]
+    return [tuple(states) for states in _encoder().hidden_states(texts)]
 
 
 _encoder = cache(exact_encoder)

@@ -58,7 +58,7 @@ def read(talks: list[Conversation], out: Path) -> None:
     rows = []
     for talk in talks:
         joined = join_turns(talk)
-        reading = read_texts([joined.text], lambda ts: [h for h, _ in encoder.hidden(ts)])[0]
+        reading = read_texts([joined.text], encoder.hidden_states)[0]
         held = dict(slices(reading, joined))
         span_candidates = find_candidates(
             joined, lambda ts, held=held: [tagger.tag([t])[0] if t in held else () for t in ts]

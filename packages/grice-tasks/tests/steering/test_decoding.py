@@ -1,4 +1,4 @@
-"""Texts whose tokens a function chooses, and texts that are drawn."""
+"""Texts whose tokens a function selects, samples, and alternatives."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import pytest
 
 import tiny_decoder
 from grice.errors import InputError
-from grice.models.decoding import Continuation, Sampler, sample_token
+from grice.models.causal import EmbeddedCausalLM
 from grice.models.loader import ModelLoader
-from grice.models.protocols import SteerableLM
+from grice_tasks.steering.decoding import Continuation, Sampler, SteerableLM, sample_token
 
 PROMPTS = ["i eat", "A : i sleep", "happy"]
+
+
+def opened(folder, models):
+    return SteerableLM(models.load(f"file:{folder}", EmbeddedCausalLM))
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +28,10 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(folder):
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        yield models.load(f"file:{folder}", SteerableLM)
+        yield opened(folder, models)
 
 
-def likeliest(logits, before):
+def greedy(logits, before):
     return int(logits.argmax())
 
 
@@ -36,13 +40,7 @@ def third_word(logits):
     return 3 + int(np.argsort(-logits[3:])[2])
 
 
-def test_the_likeliest_token_each_time_is_what_the_model_writes(model):
-    chosen = model.decode(PROMPTS, [likeliest] * 3, stop="~", max_tokens=6)
-    written = model.alternatives(PROMPTS, count=1, stop="~", max_tokens=6)
-    assert [each.text for each in chosen] == [texts[0].text for texts in written]
-
-
-def test_whatever_is_chosen_the_logits_are_those_behind_it(model):
+def test_selectors_see_the_logits_that_are_read_back(model):
     seen = []
 
     def third(logits, before):
@@ -67,27 +65,27 @@ def test_a_text_ends_with_the_token_that_stops_it(model):
 
 
 def test_a_prompt_without_a_token_is_not_continued(model):
-    assert model.decode([""], [likeliest], max_tokens=4) == [Continuation("", 0, ended=False)]
+    assert model.decode([""], [greedy], max_tokens=4) == [Continuation("", 0, ended=False)]
     (size,) = model.read_logits([""], ["eat"], lambda logits, ids: logits.shape)
     assert size == (0, len(model.vocabulary))
 
 
-def test_what_is_drawn_depends_on_seed_and_prompt_alone(model, folder):
+def test_samples_depend_on_seed_and_prompt_alone(model, folder):
     asked = {"count": 3, "temperature": 1.5, "stop": "~", "max_tokens": 5}
     first = model.sample(PROMPTS, seed=1, **asked)
     with ModelLoader(mode="exact", workers=2, cache=None) as others:
-        other = others.load(f"file:{folder}", SteerableLM)
+        other = opened(folder, others)
         assert other.sample(PROMPTS[::-1], seed=1, **asked)[::-1] == first
         assert other.sample(PROMPTS, seed=2, **asked) != first
     assert len({reply.text for replies in first for reply in replies}) > 3
 
 
-def test_what_was_drawn_is_not_drawn_again(folder, tmp_path):
+def test_samples_are_cached(folder, tmp_path):
     asked = {"count": 2, "seed": 0, "stop": "~", "max_tokens": 4}
     with ModelLoader(mode="exact", workers=1, cache=tmp_path) as models:
-        first = models.load(f"file:{folder}", SteerableLM).sample(PROMPTS, **asked)
+        first = opened(folder, models).sample(PROMPTS, **asked)
     with ModelLoader(mode="exact", workers=1, cache=tmp_path) as models:
-        again = models.load(f"file:{folder}", SteerableLM)
+        again = opened(folder, models)
         again.decode = None
         assert again.sample(PROMPTS, **asked) == first
 
@@ -97,22 +95,17 @@ def test_tokens_are_drawn_by_their_probability():
     choose = Sampler(1.0, [0])
     counts = np.bincount([choose(logits, ()) for _ in range(4000)], minlength=3) / 4000
     assert counts == pytest.approx([0.7, 0.2, 0.1], abs=0.03)
-    assert [sample_token(logits, number) for number in (0.0, 0.69, 0.71, 0.91, 1.0)] == [
-        0,
-        0,
-        1,
-        2,
-        2,
-    ]
+    quantiles = [sample_token(logits, number) for number in (0.0, 0.69, 0.71, 0.91, 1.0)]
+    assert quantiles == [0, 0, 1, 2, 2]
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
-def test_a_temperature_that_means_nothing_is_refused(model, temperature):
+def test_an_impossible_temperature_is_refused(model, temperature):
     with pytest.raises(InputError, match="a temperature is above 0"):
         model.sample(["i eat"], count=1, seed=0, temperature=temperature, max_tokens=4)
 
 
-@pytest.mark.parametrize("asked", [{"max_tokens": 0}, {"max_tokens": 30}])
-def test_texts_that_cannot_be_written_are_refused(model, asked):
-    with pytest.raises(InputError, match="of 1 to 20 tokens"):
-        model.decode(["i eat"], [likeliest], **asked)
+@pytest.mark.parametrize("asked", [{"count": 0}, {"max_tokens": 0}, {"max_tokens": 30}])
+def test_an_impossible_number_of_texts_or_tokens_is_refused(model, asked):
+    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
+        model.sample(["i eat"], seed=0, **{"count": 2, **asked})
