@@ -296,9 +296,9 @@ def encoder():
 
 
 def head_of(encoder, folder=None):
-    folder, cache = folder or open_folder("coherence"), Cache(None)
-    encoder._cache, encoder._hooks, encoder.asked = cache, [], []
-    return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder, cache)
+    folder = folder or open_folder("coherence")
+    encoder.cache, encoder._hooks, encoder.asked = Cache(None), [], []
+    return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder)
 
 
 def talk(count):

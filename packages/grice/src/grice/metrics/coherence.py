@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Turn
-    from grice.models.cache import Cache
     from grice.models.embedded import EmbeddedEncoder, HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
@@ -353,16 +352,12 @@ class DialogueHead:
     """
 
     def __init__(
-        self,
-        folder: ModelFolder,
-        settings: DialogueSettings,
-        encoder: EmbeddedEncoder,
-        cache: Cache,
+        self, folder: ModelFolder, settings: DialogueSettings, encoder: EmbeddedEncoder
     ) -> None:
         from grice.models.mlp import Mlp
 
         self.identity = f"{folder.identity}+{encoder.identity}"
-        self._encoder, self._cache = encoder, cache
+        self._encoder, self._cache = encoder, encoder.cache
         self._bigrams = Bigrams.load(folder.file("bigrams.npz"))
         self._detector = ReplacedTokenDetector(
             Mlp.load(folder.file("misfits.npz")),
@@ -483,4 +478,4 @@ def thread_head(
     from grice.models.embedded import EmbeddedEncoder
 
     encoder = loader.encoder_of(folder, EmbeddedEncoder)
-    return DialogueHead(folder, settings, encoder, loader.cache)
+    return DialogueHead(folder, settings, encoder)

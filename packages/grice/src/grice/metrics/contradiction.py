@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grice.data import Evidence, Response
-    from grice.models.cache import Cache
     from grice.models.embedded import EmbeddedEncoder, HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
@@ -322,17 +321,13 @@ class DecomposableAttention:
     """The probability that a sentence contradicts what was said before."""
 
     def __init__(
-        self,
-        folder: ModelFolder,
-        settings: AttentionSettings,
-        encoder: EmbeddedEncoder,
-        cache: Cache,
+        self, folder: ModelFolder, settings: AttentionSettings, encoder: EmbeddedEncoder
     ) -> None:
         from grice.models.mlp import Mlp
 
         self.identity = f"{folder.identity}/{encoder.identity}"
         self._encoder = encoder
-        self._cache = cache
+        self._cache = encoder.cache
         self._networks = [
             _Network(*(Mlp.load(folder.file(f"{part}-{i}.npz")) for part in _Network._fields))
             for i in range(settings.networks)
@@ -378,4 +373,4 @@ def decomposable_attention(
     from grice.models.embedded import EmbeddedEncoder
 
     encoder = loader.encoder_of(folder, EmbeddedEncoder)
-    return DecomposableAttention(folder, settings, encoder, loader.cache)
+    return DecomposableAttention(folder, settings, encoder)

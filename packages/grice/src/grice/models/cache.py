@@ -135,6 +135,24 @@ class Cache:
         self._connection = _temporary()
 
 
+class NoCache(Cache):
+    """A cache that stores nothing."""
+
+    def __init__(self) -> None:
+        """Open no file."""
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return nothing."""
+        del keys
+        return {}
+
+    def put(self, answers: Mapping[bytes, bytes]) -> None:
+        """Store nothing."""
+
+
+NO_CACHE = NoCache()
+
+
 def cache_files(folder: Path) -> list[Path]:
     """Return the cache files of a folder, those of earlier layouts too."""
     return sorted(folder.glob("answers*.sqlite*"))

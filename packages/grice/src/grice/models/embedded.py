@@ -26,7 +26,7 @@ from grice.models.batching import (
     padded,
     run_batches,
 )
-from grice.models.cache import cache_key
+from grice.models.cache import NO_CACHE, cache_key
 from grice.models.loader import NoSettings, Settings, model_type, read_settings
 from grice.models.protocols import Encoder, Generated, TextScorer
 from grice.models.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
@@ -78,7 +78,7 @@ class EmbeddedEncoder:
     """
 
     def __init__(
-        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache | None = None
+        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache = NO_CACHE
     ) -> None:
         settings = read_settings(folder, EncoderSettings)
         arithmetic = settings.arithmetic or _COMPUTE[mode]
@@ -88,7 +88,7 @@ class EmbeddedEncoder:
         self._tokenizer = open_tokenizer(folder)
         self._max_tokens = settings.max_tokens
         self._threads = threads
-        self._cache = cache
+        self.cache = cache
         self._hooks: list[ForwardHook] = []
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
@@ -105,21 +105,18 @@ class EmbeddedEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector of half precision per text; zeros for a text without a word."""
-        if self._cache is None:
-            return self._vectors(texts)
-        return self._cache.cached_arrays(self.identity, texts, self._vectors, np.float16)
+        return self.cache.cached_arrays(self.identity, texts, self._vectors, np.float16)
 
     def hidden_states(self, texts: Sequence[str], *, hooks: bool = True) -> list[HiddenStates]:
         """Return the hidden states of each text, and cache the vectors that come with them."""
         answers = self._forward(
             texts, lambda states, offsets: (HiddenStates(states.copy(), offsets), _pool(states))
         )
-        if self._cache is not None:
-            vectors = {
-                cache_key(self.identity, text): vector.astype(np.float16).tobytes()
-                for text, (_, vector) in zip(texts, answers, strict=True)
-            }
-            self._cache.put(vectors)
+        vectors = {
+            cache_key(self.identity, text): vector.astype(np.float16).tobytes()
+            for text, (_, vector) in zip(texts, answers, strict=True)
+        }
+        self.cache.put(vectors)
         hidden = [states for states, _ in answers]
         for hook in self._hooks if hooks else ():
             hook(texts, hidden)
@@ -214,7 +211,7 @@ class EmbeddedGenerator:
     """
 
     def __init__(
-        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache | None = None
+        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache = NO_CACHE
     ) -> None:
         self.identity = f"{folder.identity}/{mode}/ct2-{ctranslate2.__version__}"
         self._settings = read_settings(folder, GeneratorSettings)
@@ -222,7 +219,7 @@ class EmbeddedGenerator:
         self._tokenizer = open_tokenizer(folder)
         self._alone = arithmetic != "int8"
         self._threads = threads
-        self._cache = cache
+        self.cache = cache
         self._engine = ctranslate2.Translator(
             str(folder.path),
             device="cpu",
@@ -240,10 +237,8 @@ class EmbeddedGenerator:
         def compute(items: Sequence[tuple[str, str]]) -> list[tuple[Generated, ...]]:
             return self._generated(items, count)
 
-        if self._cache is None:
-            return compute(items)
         identity = f"{self.identity}/generate {count}"
-        return self._cache.cached(identity, items, compute, tuple[Generated, ...])
+        return self.cache.cached(identity, items, compute, tuple[Generated, ...])
 
     def log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
@@ -260,17 +255,14 @@ class EmbeddedGenerator:
             scored = self._token_log_probabilities(items)
             return [float(np.mean([value for _, value in tokens])) for tokens in scored]
 
-        if self._cache is None:
-            return compute(items)
-        return self._cache.cached(f"{self.identity}/score", items, compute, float)
+        return self.cache.cached(f"{self.identity}/score", items, compute, float)
 
     def piece_log_probabilities(
-        self, prompts: Sequence[str], texts: Sequence[str]
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
     ) -> list[list[tuple[str, float]]]:
         """Return the tokens of each text, its end included, each with its log probability."""
-        return self._token_log_probabilities(
-            [(prompt, text, "") for prompt, text in zip(prompts, texts, strict=True)]
-        )
+        starts = _starts(begin, len(prompts))
+        return self._token_log_probabilities(list(zip(prompts, texts, starts, strict=True)))
 
     def _generated(
         self, items: Sequence[tuple[str, str]], count: int

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import ModelFolderError
+from grice.models.cache import NO_CACHE
 from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
@@ -112,7 +113,7 @@ class SpanHead:
         folder: Path,
         hidden_states: Callable[[Sequence[str]], Sequence[State]],
         identity: str,
-        cache: Cache | None = None,
+        cache: Cache = NO_CACHE,
     ) -> None:
         self.identity = identity
         self._hidden_states = hidden_states
@@ -134,8 +135,6 @@ class SpanHead:
         The confidence of a span is its probability under the chain: that exactly these
         characters are a span, whatever the rest of the text is.
         """
-        if self._cache is None:
-            return self._tagged(texts)
         form = tuple[TaggedSpan, ...]
         return self._cache.cached(self.identity, texts, self._tagged, form)
 
