@@ -166,20 +166,19 @@ class Mirror:
             handler.wfile.write(content or b"")
 
 
-def convert(source: Path, target: Path) -> types.SimpleNamespace:
+def convert(source: Path, target: Path) -> int:
     """Stand in for the conversion: write what the model was made of."""
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     made = "".join(f"{file.name} {sha256(file.read_bytes())}\n" for file in files)
     (target / "model.bin").write_text(made)
     (target / "tokenizer.json").write_text("{}")
-    return types.SimpleNamespace(positions=2048)
+    return 2048
 
 
 def stand_in() -> types.ModuleType:
     """Return the module of the conversion, with :func:`convert` in it."""
     module = types.ModuleType("grice.models.conversion")
     module.convert = convert  # type: ignore[attr-defined]
-    module.convert_states = None  # type: ignore[attr-defined]
     return module
 
 

@@ -177,7 +177,7 @@ def test_what_an_output_stands_for(tmp_path):
 ELSEWHERE = {
     "readers/_reading.py": "in the example of a docstring",
     "models/mlp.py": "writes where its caller made room with grice.files",
-    "models/conversion/convert.py": "into an empty folder that its caller has made",
+    "models/conversion.py": "into an empty folder that its caller has made",
 }
 WRITES = re.compile(
     r"\.(write_text|write_bytes|touch|rename)\(|\bnp\.savez?\w*\(|open\([^)]*[\"'][wax]\+?b?[\"']"

@@ -9,7 +9,7 @@ import pytest
 from grice import Conversation, Turn
 from grice.errors import ModelFolderError
 from grice.metrics.registry import find_metrics
-from grice.models.conversion import convert, convert_states
+from grice.models.conversion import convert
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
@@ -53,7 +53,7 @@ def causal(folder):
 def states_of(folder, name, exponents):
     target = folder / name
     target.mkdir()
-    convert_states(write_folder(folder / "source"), target, LAYERS - 1, exponents)
+    convert(write_folder(folder / "source"), target, layers=LAYERS - 1, exponents=exponents)
     scale = "".join(str(exponent + 4) for exponent in exponents)
     return card(target, "causal-states", {"max_tokens": 64, "layers": LAYERS - 1, "scale": scale})
 
@@ -191,7 +191,7 @@ def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp
     source = write_folder(folder / "source")
     for layers, dimensions in ((LAYERS + 1, HIDDEN), (1, HIDDEN + 1), (0, HIDDEN)):
         with pytest.raises(ModelFolderError, match=f"{layers} layers and {dimensions} exponents"):
-            convert_states(source, tmp_path, layers, [0] * dimensions)
+            convert(source, tmp_path, layers=layers, exponents=[0] * dimensions)
 
 
 def test_heads_of_another_model_are_refused(folder, models):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from grice.models.conversion.convert import MAX_PAIR, largest_pair, without_saturation
+from grice.models.conversion import MAX_PAIR, largest_pair, without_saturation
 from grice.models.folder import shipped_models
 
 MODELS = sorted(name for name, folder in shipped_models().items()

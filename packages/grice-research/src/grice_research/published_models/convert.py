@@ -18,8 +18,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from grice.errors import ModelError, ModelFolderError
-from grice.models.conversion import convert
-from grice.models.conversion.checkpoint import FAMILIES, needed, read_config, read_tensors
+from grice.models.conversion import FAMILIES, convert, needed, read_config, read_tensors
 from grice.models.embedded import encoder
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from ctranslate2.specs import ModelSpec
 
-    from grice.models.conversion.checkpoint import Tensors
+    from grice.models.conversion import Tensors
     from grice.models.folder import CardValue
 
 PICKLES = "pytorch_model*.bin"
@@ -102,9 +101,9 @@ def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
     config = read_config(source)
     if config.get("model_type") in FAMILIES:
         with checkpoint(source) as whole:
-            shape = convert(whole, target, quantization=FLOAT32)
+            positions = convert(whole, target, quantization=FLOAT32)
         return {
-            "positions": shape.positions,
+            "positions": positions,
             "separator": SEPARATOR,
             "end": str(read_config(target)["eos_token"]),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.models.conversion.checkpoint import read_config
+from grice.models.conversion import read_config
 from grice.models.loader import model_type
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.seq2seq import EmbeddedSeq2Seq, Search, Seq2SeqSettings

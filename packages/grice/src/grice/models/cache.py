@@ -42,7 +42,11 @@ class Cache:
 
     def __init__(self, folder: Path | None) -> None:
         self._lock = threading.Lock()
-        self._connection = _temporary() if folder is None else _shared(folder)
+        try:
+            self._connection = _connect(folder)
+        except (OSError, sqlite3.Error) as error:
+            _warn(error)
+            self._connection = _connect(None)
 
     def close(self) -> None:
         """Close the file."""
@@ -50,37 +54,39 @@ class Cache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the answers that are there, and delete damaged ones."""
-        query = "SELECT value FROM answers WHERE key = ?"
         answers, damaged = {}, []
-        with self._lock:
-            try:
-                for key in keys:
-                    if (row := self._connection.execute(query, (key,)).fetchone()) is None:
-                        continue
-                    value = row[0] if isinstance(row[0], bytes) else b""
-                    if _checksum(key, value[:-CHECKSUM]) == value[-CHECKSUM:]:
-                        answers[key] = value[:-CHECKSUM]
-                    else:
-                        damaged.append((key,))
-                if damaged:
-                    with self._connection:
-                        self._connection.executemany("DELETE FROM answers WHERE key = ?", damaged)
-            except sqlite3.Error as error:
-                self._replace(error)
+        for key, value in self._run(
+            "SELECT key, value FROM answers WHERE key = ?", [(key,) for key in keys]
+        ):
+            answer = value[:-CHECKSUM] if isinstance(value, bytes) else b""
+            if value == answer + _checksum(key, answer):
+                answers[key] = answer
+            else:
+                damaged.append((key,))
+        if damaged:
+            self._run("DELETE FROM answers WHERE key = ?", damaged)
         return answers
 
     def put(self, answers: Mapping[bytes, bytes]) -> None:
         """Add answers; the first answer to a key stays."""
-        insert = "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)"
         rows = [(key, answer + _checksum(key, answer)) for key, answer in answers.items()]
+        self._run("INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", rows)
+
+    def _run(self, statement: str, rows: Sequence[tuple[bytes, ...]]) -> list[tuple[bytes, object]]:
         with self._lock:
             try:
-                with self._connection:
-                    self._connection.executemany(insert, rows)
+                return self._execute(statement, rows)
             except sqlite3.Error as error:
-                self._replace(error)
-                with self._connection:
-                    self._connection.executemany(insert, rows)
+                _warn(error)
+                self._connection.close()
+                self._connection = _connect(None)
+                return self._execute(statement, rows)
+
+    def _execute(
+        self, statement: str, rows: Sequence[tuple[bytes, ...]]
+    ) -> list[tuple[bytes, object]]:
+        with self._connection as connection:
+            return [found for row in rows for found in connection.execute(statement, row)]
 
     def cached(
         self,
@@ -129,11 +135,6 @@ class Cache:
             answers.update(fresh)
         return [answers[item] for item in items]
 
-    def _replace(self, error: Exception) -> None:
-        _warn(error)
-        self._connection.close()
-        self._connection = _temporary()
-
 
 class NoCache(Cache):
     """A cache that stores nothing."""
@@ -179,28 +180,19 @@ def _warn(error: Exception) -> None:
     warnings.warn(f"the cache cannot be used and is left out: {error}", stacklevel=3)
 
 
-def _shared(folder: Path) -> sqlite3.Connection:
-    path = folder / FILE
-    try:
+def _connect(folder: Path | None) -> sqlite3.Connection:
+    """Open the file of a folder, or a private one on disk that SQLite deletes when closed."""
+    if folder is None:
+        connection = sqlite3.connect("", check_same_thread=False)
+    else:
         folder.mkdir(parents=True, exist_ok=True)
+        path = folder / FILE
         if path.exists() and path.stat().st_size > LIMIT:
             for file in cache_files(folder):
                 file.unlink()
         connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        return _with_table(connection)
-    except (OSError, sqlite3.Error) as error:
-        _warn(error)
-        return _temporary()
-
-
-def _temporary() -> sqlite3.Connection:
-    # The empty name is SQLite's for a private file on disk that it deletes when closed.
-    return _with_table(sqlite3.connect("", check_same_thread=False))
-
-
-def _with_table(connection: sqlite3.Connection) -> sqlite3.Connection:
     with connection:
         connection.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB UNIQUE, value BLOB)")
     return connection

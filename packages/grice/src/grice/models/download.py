@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import (
     InputError,
@@ -406,13 +406,12 @@ def make_model(
         made = model_type.convert(source, target)
     else:
         # Here, not above: naming or listing models needs no engine.
-        from grice.models.conversion import convert, convert_states
+        from grice.models.conversion import convert
 
+        options: dict[str, Any] = {}
         if kind == STATES:
-            scale = [int(digit) - MIDDLE for digit in str(settings["scale"])]
-            shape = convert_states(source, target, int(str(settings["layers"])), scale)
-        else:
-            shape = convert(source, target)
-        made = {"max_tokens": min(WINDOW, shape.positions)}
+            exponents = [int(digit) - MIDDLE for digit in str(settings["scale"])]
+            options = {"layers": int(str(settings["layers"])), "exponents": exponents}
+        made = {"max_tokens": min(WINDOW, convert(source, target, **options))}
     names = sorted(path.name for path in target.iterdir())
     write_card(target, facts, {"data": [training]}, {**made, **settings}, files=names)

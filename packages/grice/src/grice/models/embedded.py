@@ -1,7 +1,7 @@
 """The shipped engine: CTranslate2 on int8 files, without torch.
 
 Two modes. ``fast`` computes in int8: sums of integers are exact in any order, and the weights are
-such that they saturate on no processor (``conversion/convert.py``). What is left in floating
+such that they saturate on no processor (``conversion.py``). What is left in floating
 point reads one token, or the tokens of one text, in arrays of a fixed width. ``exact`` computes in
 float32, one text at a time, since there the bits of a row depend on the rows beside it. So in both
 the bits of a text's answer are the same in every batch.

@@ -47,11 +47,6 @@ class Columns:
         return sums.astype(np.float32)
 
 
-def product(rows: Array, weight: Array) -> Array:
-    """Return ``rows @ weight``, float32, for a weight that is used once; see :class:`Columns`."""
-    return Columns(weight).product(rows)
-
-
 def _integers(rows: Array, bits: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return rows as integers of so many bits, and the power of 2 that each row counts in."""
     largest = np.abs(rows).max(axis=1, initial=0, keepdims=True)

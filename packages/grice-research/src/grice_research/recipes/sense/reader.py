@@ -17,8 +17,16 @@ from ctranslate2.specs import ModelSpec
 from numpy.typing import NDArray
 
 from grice.errors import ModelFolderError
-from grice.models.conversion.checkpoint import EMBEDDING, HEAD, Checkpoint, read_checkpoint
-from grice.models.conversion.convert import desaturate, int8_matrices, state_network, write_network
+from grice.models.conversion import (
+    EMBEDDING,
+    HEAD,
+    Checkpoint,
+    desaturate,
+    int8_matrices,
+    read_checkpoint,
+    state_network,
+    write_network,
+)
 from grice.models.download import MIDDLE, WINDOW
 from grice.models.folder import write_card
 from grice.models.store import known_models
@@ -29,7 +37,7 @@ NAME = "reader"
 LAYERS, VOCABULARY = 12, 24_576
 LEVELS, STEP = 16, 4
 """Of each sign, and how far they are apart: two neighbours never exceed 128, so that no sum
-saturates (:mod:`grice.models.conversion.convert`)."""
+saturates (:mod:`grice.models.conversion`)."""
 LARGEST = np.arange(1.0, 0.59, -0.1)
 """Of a row's largest weight, what the outermost level stands for; the best for the row is taken."""
 
@@ -74,7 +82,6 @@ def with_first_tokens(checkpoint: Checkpoint, count: int) -> Checkpoint:
         for name, read in checkpoint.tensors.items()
     }
     return checkpoint._replace(
-        shape=checkpoint.shape._replace(vocabulary=count),
         tensors=tensors,
         tokens=checkpoint.tokens[:count],
         tokenizer=json.dumps(tokenizer, ensure_ascii=False),
