@@ -10,7 +10,7 @@ import platform
 import time
 from contextlib import suppress
 from importlib import metadata, resources
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,13 +23,11 @@ from grice.models.store import stored_models
 from grice.scoring.api import load_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from grice.metrics.registry import Registry
     from grice.models.loader import Mode
-
-    Scores: TypeAlias = Mapping[str, Sequence[Score]]
 
 OURS = ("grice", "grice-models", "grice-tasks", "grice-annotate", "grice-research")
 """Distributions whose versions must agree; those that are not installed are left out."""
@@ -100,13 +98,16 @@ def diagnose(
             problems.append(str(error))
     found = (distributions.mismatch(metadata.distribution(n)) for n in OURS if n in versions)
     problems += [problem for problem in found if problem]
-    talks = _conversations()
+    # Conversations of many lengths, so that batches hold padding and different texts.
+    text = resources.files("grice").joinpath("data", "doctor_talks.json").read_bytes()
+    talks = [
+        Conversation(f"doctor-{i:02}", tuple(Turn("AB"[j % 2], t) for j, t in enumerate(texts)))
+        for i, texts in enumerate(msgspec.json.decode(text, type=list[list[str]]))
+    ]
     start = time.perf_counter()
     arrangements: list[Arrangement] = []
     try:
-        together = _scores(registry, wanted, mode, [talks])
-        arrangements = _compare(registry, wanted, mode, talks, together)
-        problems += _failures(together)
+        arrangements += _compare(registry, wanted, mode, talks, problems)
     except Exception as error:  # noqa: BLE001 - whatever breaks here is reported
         reason = error if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
         problems.append(f"nothing can be scored: {reason}")
@@ -134,66 +135,38 @@ def cache_size(folder: Path) -> int:
     return size
 
 
-def _conversations() -> list[Conversation]:
-    """Return conversations of many lengths, so that batches hold padding and different texts."""
-    text = resources.files("grice").joinpath("data", "doctor_talks.json").read_bytes()
-    talks = msgspec.json.decode(text, type=list[list[str]])
-    return [
-        Conversation(
-            f"doctor-{i:02}", tuple(Turn("AB"[j % 2], text) for j, text in enumerate(talk))
-        )
-        for i, talk in enumerate(talks)
-    ]
-
-
 def _compare(
     registry: Registry,
     names: Sequence[str],
     mode: Mode,
     talks: list[Conversation],
-    together: Scores,
-) -> list[Arrangement]:
-    """Score the conversations in other arrangements, and compare with all of them together."""
-    arrangements = []
+    problems: list[str],
+) -> Iterator[Arrangement]:
+    """Compare scores of several arrangements; add scores that fail to the problems."""
+    together: dict[str, list[Score]] = {}
     for arrangement, batches, workers in (
+        ("together", [talks], 1),
         ("alone", [[talk] for talk in talks], 1),
         ("reversed", [talks[::-1]], 1),
         ("two workers", [talks], 2),
     ):
-        again = _scores(registry, names, mode, batches, workers)
+        with load_from(registry, names, mode=mode, workers=workers) as grader:
+            groups = [group for batch in batches for group in grader.scorer.score(batch)]
+        found = sorted((s for group in groups for s in group), key=lambda s: s.conversation)
+        scores = {name: [score for score in found if score.metric == name] for name in names}
+        together = together or scores
         for metric, expected in together.items():
-            pairs = list(zip(expected, again[metric], strict=True))
+            if arrangement == "together":
+                reasons = [score.reason for score in expected if score.status == "failed"]
+                if reasons:
+                    failed = f"{len(reasons)} of {plural(len(expected), 'score')}"
+                    problems.append(f"{metric}: {failed} failed: {reasons[0]}")
+                continue
+            pairs = list(zip(expected, scores[metric], strict=True))
             gaps = [
                 abs(a.value - b.value)
                 for a, b in pairs
                 if a.value is not None and b.value is not None
             ]
             differing = sum(a != b for a, b in pairs)
-            largest = max(gaps, default=0.0)
-            arrangements.append(Arrangement(metric, arrangement, len(pairs), differing, largest))
-    return arrangements
-
-
-def _scores(
-    registry: Registry,
-    names: Sequence[str],
-    mode: Mode,
-    batches: Sequence[list[Conversation]],
-    workers: int = 1,
-) -> Scores:
-    """Return scores by metric, in an order that does not depend on the arrangement."""
-    with load_from(registry, names, mode=mode, workers=workers) as grader:
-        groups = [group for batch in batches for group in grader.scorer.score(batch)]
-    scores = sorted((s for group in groups for s in group), key=lambda score: score.conversation)
-    return {name: [score for score in scores if score.metric == name] for name in names}
-
-
-def _failures(together: Scores) -> list[str]:
-    """Return a line for each metric that failed on some of the conversations."""
-    problems = []
-    for metric, scores in together.items():
-        reasons = [score.reason for score in scores if score.status == "failed"]
-        if reasons:
-            failed = f"{len(reasons)} of {plural(len(scores), 'score')}"
-            problems.append(f"{metric}: {failed} failed: {reasons[0]}")
-    return problems
+            yield Arrangement(metric, arrangement, len(pairs), differing, max(gaps, default=0.0))
