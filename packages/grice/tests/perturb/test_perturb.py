@@ -12,8 +12,8 @@ from grice.cli import main
 from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.perturb import Material, Perturbed, perturbation
-from grice.perturb.negation import negated
 from grice.perturb.run import MIXTURES, Mixture, find_perturbations, mixture, perturb
+from grice.perturb.wording import negated
 from grice.testing import broken_pairs, check_prefers_intact
 
 TALK = (

@@ -231,7 +231,7 @@ def _whole_scores(
         return values
     asked = [i for i in eventful if any(turn.text.strip() for turn in responses[i].history)]
     novel = [
-        novelty(responses[i].text, (turn.text for turn in responses[i].history)) for i in asked
+        novelty(responses[i].text, [turn.text for turn in responses[i].history]) for i in asked
     ]
     pairs = [
         Pair(tuple(turn.text for turn in responses[i].history[-TURNS:]), new.text)

@@ -126,7 +126,7 @@ def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[
 def _item(response: Response) -> tuple[Pair, float]:
     """Return the last turn that can be read and the new part of the reply; its share of words."""
     before = next(turn.text for turn in reversed(response.history) if not unreadable(turn.text))
-    novel = novelty(response.text, (turn.text for turn in response.history))
+    novel = novelty(response.text, [turn.text for turn in response.history])
     return Pair((before,), novel.text), novel.novel_fraction
 
 

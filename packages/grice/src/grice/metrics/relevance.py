@@ -132,7 +132,7 @@ class _Item(NamedTuple):
 
 
 def _item(response: Response, history: int) -> _Item:
-    novel = novelty(response.text, (turn.text for turn in response.history))
+    novel = novelty(response.text, [turn.text for turn in response.history])
     turns = tuple(turn.text for turn in response.history[-history:])
     without = [turns[:i] + turns[i + 1 :] for i in range(len(turns)) if len(turns) > 1]
     pairs = tuple(Pair(left, novel.text) for left in (turns, *without))

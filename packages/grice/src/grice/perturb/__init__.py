@@ -1,7 +1,4 @@
-"""Breaks conversations on purpose, and notes what was broken where.
-
-A perturbation is a function that changes a conversation and says what it changed.
-"""
+"""Perturbations: functions that break a conversation on purpose and list the changes."""
 
 from __future__ import annotations
 
@@ -61,11 +58,11 @@ if TYPE_CHECKING:
 
 
 class Perturbation(NamedTuple):
-    """A perturbation with its name and where it was published.
+    """A perturbation with its name and publication.
 
     Attributes:
-        apply: Takes a conversation, a source of chance and material; returns the broken
-            conversation, or None if it finds nothing to break.
+        apply: Function of a conversation, a random generator and material; None if there is
+            nothing to break.
         prepare: Opens the resources that ``apply`` reads; called once per run.
     """
 

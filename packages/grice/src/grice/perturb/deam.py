@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.perturb import Change, Perturbed, perturbation, some_turns, with_texts
-from grice.perturb.negation import negated
-from grice.perturb.wording import agreeing, antonyms, cased_as, lemma, replace, sentences, words
+from grice.perturb.wording import (
+    agreeing,
+    antonyms,
+    cased_as,
+    lemma,
+    negated,
+    replace,
+    sentences,
+    words,
+)
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS, QUESTIONS
@@ -47,8 +55,6 @@ PERSONS = {
     "they": Forms("they", "them", "their", "are", "were", third=False),
 }
 CASES = ("subject", "object", "possessive")
-
-
 _CASES = {
     word: (person, CASES[words.index(word)] if words.count(word) == 1 else "")
     for person, forms in PERSONS.items()

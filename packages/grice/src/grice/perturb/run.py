@@ -30,11 +30,7 @@ GROUP = "grice.perturbations"
 
 
 class Mixture(NamedTuple):
-    """The number of perturbations of a conversation, ``least`` to ``most``, of some kinds.
-
-    Attributes:
-        kinds: Perturbations in the order they are applied.
-    """
+    """``least`` to ``most`` perturbations of some kinds, in the order of these."""
 
     name: str
     kinds: tuple[str, ...]
@@ -60,11 +56,7 @@ MIXTURES = {
 
 @cache  # looking through all installed packages takes longer than breaking a conversation
 def find_perturbations() -> Mapping[str, Perturbation]:
-    """Return all perturbations by name: built-in first, then installed ones.
-
-    Raises:
-        InputError: If an installed one cannot be loaded or takes a name that is taken.
-    """
+    """Return all perturbations by name: built-in first, then installed ones."""
     modules = pkgutil.iter_modules([str(Path(__file__).parent)])
     values = (
         value
@@ -100,39 +92,24 @@ def mixture(chosen: Mixture) -> Perturbation:
     parts = [named(kind) for kind in chosen.kinds]
 
     def apply(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
-        return some_of(parts, chosen.least, chosen.most, conversation, draw, material)
+        # Kinds that find nothing to break are passed over, and others are tried in their place.
+        wanted = draw.randint(chosen.least, min(chosen.most, len(parts)))
+        order = draw.sample(range(len(parts)), len(parts))
+        for tried in (sorted(order[:wanted]), *([i] for i in order[wanted:])):
+            broken = conversation
+            changes: list[Change] = []
+            for i in tried:
+                if perturbed := parts[i].apply(broken, draw, material):
+                    broken = perturbed.conversation
+                    changes += perturbed.changes
+            if changes:
+                return Perturbed(broken, tuple(changes))
+        return None
 
     level = "semantic" if any(part.level == "semantic" for part in parts) else "text"
     count = "one" if chosen.most == 1 else f"{chosen.least} to {chosen.most}"
     summary = f"{chosen.source}: {count} of {', '.join(chosen.kinds)}."
     return Perturbation(chosen.name, level, chosen.source, summary, apply)
-
-
-def some_of(
-    parts: Sequence[Perturbation],
-    least: int,
-    most: int,
-    conversation: Conversation,
-    draw: Random,
-    material: Material,
-) -> Perturbed | None:
-    """Apply ``least`` to ``most`` of several perturbations, in their order.
-
-    The number is drawn first, then the kinds; kinds that find nothing to break are passed over, and
-    others are tried in their place.
-    """
-    wanted = draw.randint(least, min(most, len(parts)))
-    order = draw.sample(range(len(parts)), len(parts))
-    for tried in (sorted(order[:wanted]), *([i] for i in order[wanted:])):
-        broken = conversation
-        changes: list[Change] = []
-        for i in tried:
-            if perturbed := parts[i].apply(broken, draw, material):
-                broken = perturbed.conversation
-                changes += perturbed.changes
-        if changes:
-            return Perturbed(broken, tuple(changes))
-    return None
 
 
 def perturb(
@@ -142,11 +119,7 @@ def perturb(
     seed: int = 0,
     material: Material = Material(),  # noqa: B008 - it cannot be changed
 ) -> Perturbed | None:
-    """Break a conversation.
-
-    The same conversation, kind and seed give the same result, on any machine. What is drawn from
-    ``material.others`` depends on those others as well.
-    """
+    """Break a conversation; the seed and the material decide the result, on any machine."""
     chosen = named(kind) if isinstance(kind, str) else kind
     draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
     perturbed = chosen.apply(conversation, draw, material)
@@ -178,11 +151,11 @@ def perturb_all(
     for conversation in conversations:
         if perturbed := perturb(conversation, kind, seed=seed, material=material):
             broken = perturbed.conversation
-            notes = {
+            meta = {
+                **broken.meta,
                 "original": conversation.id,
                 "perturbation": kind.name,
                 "seed": seed,
                 "changes": msgspec.to_builtins(perturbed.changes),
             }
-            meta = {**broken.meta, **notes}
             yield msgspec.structs.replace(broken, id=f"{broken.id}/{kind.name}", meta=meta)

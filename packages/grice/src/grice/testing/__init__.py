@@ -26,16 +26,10 @@ def broken_pairs(
     seed: int = 0,
     material: Material = NOTHING,
 ) -> Iterator[tuple[Conversation, Perturbed]]:
-    """Yield each conversation with a broken twin, where there is something to break.
+    """Yield each conversation that can be broken with its perturbed version.
 
-    Args:
-        conversations: Ordinary conversations; turns from elsewhere come from among them.
-        kind: A perturbation or mixture, such as ``contradiction`` or ``deam``.
-        seed: Another seed, other twins.
-        material: AMR graphs for the kinds that need them.
-
-    Raises:
-        InputError: If there is no such kind.
+    Turns of other conversations come from among them, if the material has none. ``kind`` is a
+    perturbation or mixture, such as ``contradiction`` or ``deam``.
     """
     chosen = named(kind)
     if not material.others:
@@ -55,19 +49,18 @@ def check_prefers_intact(
     seed: int = 0,
     material: Material = NOTHING,
 ) -> None:
-    """Assert that conversations score higher than their broken twins; chance is 0.5.
+    """Assert that conversations score higher than their perturbed versions; chance is 0.5.
 
     Args:
-        score: Your metric or judge: a conversation to a number, higher is better.
+        score: Metric or judge: a conversation to a number, higher is better.
         conversations: Ordinary conversations.
         kind: A perturbation or mixture.
-        at_least: The share of pairs that must be ranked right, equal scores counting half.
-        seed: Another seed, other twins.
-        material: AMR graphs for the kinds that need them.
+        at_least: Least share of pairs in the right order; equal scores count half.
+        seed: Seed of the perturbation.
+        material: Other conversations and resources of the perturbation.
 
     Raises:
-        AssertionError: If fewer are ranked right, or nothing could be broken; the message holds
-            the pair that was missed by most, with what was broken in it.
+        AssertionError: If fewer pairs are in the right order, or nothing could be broken.
         InputError: If there is no such kind.
     """
     margins = []

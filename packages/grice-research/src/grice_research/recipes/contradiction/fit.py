@@ -29,7 +29,7 @@ from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.perturb.deam import opposite
-from grice.perturb.negation import negated
+from grice.perturb.wording import negated
 from grice.text.content import sentences
 from grice_research.places import MODELS
 from grice_research.recipes.common import Steps, figure_of, layers_of, parser_of, rows_of, table_of
