@@ -1,7 +1,6 @@
 """Engines that score files on many machines, each file into a shard of Parquet.
 
-A worker of any engine gets one task, a file, and scores it with one thread. A shard is named by a
-hash of its input and of the settings, so that a repeated run skips the shards that are there.
+A shard is named by a hash of its input and of the settings; a repeated run skips finished shards.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 import socket
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +26,7 @@ from grice.errors import GriceError, InputError, did_you_mean, excerpt, os_reaso
 from grice.files import make_folder, renaming
 from grice.readers import check_arrow, files_of, from_file, read
 from grice.scoring.api import load
-from grice.scoring.arrow import score_records, write_lines_as
+from grice.scoring.arrow import score_records, write_table
 from grice.scoring.presets import SMALL
 from grice.stores import files_under, is_url, version_of, writing_url
 
@@ -45,11 +45,10 @@ DASK = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
 }
-"""By default every large array is given back to the system at once, which doubles the cost of
-scoring, threads are profiled a hundred times a second, and the event loop wakes fifty times."""
+"""The defaults return every large array to the system at once, which doubles the cost of scoring,
+and wake the process a hundred times a second."""
 SHARE = 0.5
-"""Part of a core that an actor of Ray reserves. It uses a whole one, but if all were reserved, the
-tasks that hand it its input would wait for ever."""
+"""Part of a core that an actor of Ray reserves: with all reserved, its input would wait forever."""
 SPARK = {
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
@@ -88,12 +87,12 @@ class Shard(msgspec.Struct, frozen=True):
     """A file that was scored.
 
     Attributes:
-        source: The file as it was named.
-        shard: The file of its scores.
+        source: Name of the input.
+        shard: File of its scores.
         scores: Number of scores; None if an earlier run has written them.
         failed: Number of failed scores and of records that could not be read.
-        problem: Why the file could not be scored; None if it was.
-        worker: The version of grice that scored it.
+        problem: The error of a file that could not be scored.
+        worker: Version of grice that scored it.
     """
 
     source: str
@@ -151,26 +150,24 @@ def score_on(
 
 
 def _check_listens(address: str) -> None:
-    """Refuse an address that does not answer: Ray and Spark try it again for minutes.
-
-    Of several places, as Spark has them for standby masters, one is enough.
-    """
-    problems = []
+    """Refuse an address of which no place answers: Ray and Spark retry it for minutes."""
+    problem = ""
     for text in address.rpartition("//")[2].split(","):
         try:
             parts = urlsplit(f"//{text}")
-            if parts.hostname is None or parts.port is None:
-                return  # such as auto or local[2]
+            place = parts.hostname, parts.port
         except ValueError:
             return
+        if None in place:
+            return  # such as auto or local[2]
         try:
-            socket.create_connection((parts.hostname, parts.port), PATIENCE).close()
+            socket.create_connection(place, PATIENCE).close()
         except OSError as error:
-            problems.append(os_reason(error))
+            problem = problem or os_reason(error)
         else:
             return
     raise InputError(
-        f"{address}: nobody listens here: {problems[0]}; start the cluster, or leave out "
+        f"{address}: nobody listens here: {problem}; start the cluster, or leave out "
         "--address for workers on this machine"
     )
 
@@ -181,7 +178,7 @@ def _check_listens(address: str) -> None:
 def planned(
     paths: Sequence[str | Path], folder: str | Path, grading: Grading
 ) -> tuple[list[Task], list[Shard]]:
-    """Return the files to score, and those whose shards are in the folder."""
+    """Return the files to score, and the shards that are in the folder."""
     check_arrow()
     files = [file for path in paths for file in files_of(str(path))]
     if is_url(str(folder)):
@@ -222,10 +219,7 @@ def _digest(file: str, grading: Grading) -> str:
 
 
 def score_encoded(task: bytes) -> bytes:
-    """Score a file as :func:`score_shard` does; task and shard are JSON.
-
-    A worker with another version of grice scores nothing and returns its version.
-    """
+    """Score a file, task and shard as JSON; another version of grice only returns itself."""
     stated = msgspec.json.decode(task)
     if stated["grading"]["version"] != __version__:
         return json_line(Shard(stated["source"], stated["shard"], worker=__version__))
@@ -248,25 +242,26 @@ def score_shard(task: Task) -> Shard:
     """Score a file into its shard, which appears when it is complete; return an error of it."""
     grading, statuses = task.grading, Counter[str]()
 
-    def lines(scores: Iterable[Score]) -> Iterator[bytes]:
+    def counted(scores: Iterable[Score]) -> Iterator[Score]:
         for score in scores:
             statuses[score.status] += 1
-            yield json_line(score) + b"\n"
+            yield score
 
     try:
         with read(task.source, format=grading.format, columns=grading.columns) as reading:
             records = from_file(reading) if task.named else reading
-            judged = lines(score_records(_grader(json_line(grading)).scorer, records))
-            if is_url(task.shard):
-                with writing_url(task.shard) as file:
-                    write_lines_as(".parquet", judged, file)
-            else:
-                with renaming(Path(task.shard)) as fresh, fresh.open("wb") as file:
-                    write_lines_as(".parquet", judged, file)
+            scores = counted(score_records(_grader(json_line(grading)).scorer, records))
+            with ExitStack() as stack:
+                if is_url(task.shard):
+                    file = stack.enter_context(writing_url(task.shard))
+                else:
+                    fresh = stack.enter_context(renaming(Path(task.shard)))
+                    file = stack.enter_context(fresh.open("wb"))
+                write_table(".parquet", scores, file)
     except GriceError as error:
         return Shard(task.source, task.shard, problem=str(error), worker=__version__)
-    scores, failed = statuses.total(), statuses["failed"]
-    return Shard(task.source, task.shard, scores, failed, worker=__version__)
+    total, failed = statuses.total(), statuses["failed"]
+    return Shard(task.source, task.shard, total, failed, worker=__version__)
 
 
 @cache  # a worker process loads models once

@@ -28,12 +28,10 @@ class Evaluation(NamedTuple):
     """Result of one metric for a reply or a conversation.
 
     Attributes:
-        metric: Its name.
-        value: The score, or the mean over the replies that were judged; None where the metric
-            abstained or failed for all of them.
-        passed: Whether the value reaches the minimum; None without a minimum, or without a value.
-        reason: The shortest reason, or why there is no value.
-        signature: Version, options and models of the metric.
+        value: The score, or the mean over the judged replies; None if the metric abstained or
+            failed for all of them.
+        passed: Whether the value reaches the minimum; None without a minimum or a value.
+        reason: A short reason for the value, or for its absence.
     """
 
     metric: str
@@ -75,11 +73,7 @@ class Evaluator:
             )
 
     def reply(self, messages: object, name: str = "conversation") -> list[Evaluation]:
-        """Evaluate the last message as a reply to those before.
-
-        The messages may be of any tool: :func:`grice.readers.from_messages` reads them, or raises
-        RecordError. The name becomes the id of the conversation.
-        """
+        """Evaluate the last message, as any tool writes them, as a reply to those before."""
         return self.of(from_messages(messages, name))
 
     def conversation(self, messages: object, name: str = "conversation") -> list[Evaluation]:
@@ -87,11 +81,7 @@ class Evaluator:
         return self.of(from_messages(messages, name, whole=True))
 
     def logged(self, records: Sequence[Mapping[str, Any]], form: str) -> list[Evaluation]:
-        """Evaluate the conversation that a tool has logged as records of a format.
-
-        Raises:
-            RecordError: If the first of them cannot be read, or nothing was said.
-        """
+        """Evaluate the conversation that a tool has logged as records of a format."""
         [first, *_] = from_logs(records, form, "log") or [RecordError("no reply", file="log")]
         if isinstance(first, RecordError):
             raise first
@@ -142,11 +132,7 @@ def of_library(package: str, written_for: str) -> Iterator[None]:
 
 
 def scores_to_write(file: str | Path) -> Iterator[tuple[str, Score]]:
-    """Yield each score that has a value, with a key that does not change.
-
-    Raises:
-        InputError: If the file holds none.
-    """
+    """Yield each score that has a value, with a stable key; InputError if the file has none."""
     none = True
     for _, score in read_scores(str(file)):
         if score.status == "ok" and score.value is not None:

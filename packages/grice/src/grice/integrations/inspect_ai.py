@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def grice_scorer(
     metrics: str = METRICS, *, whole: bool = False, models: str | None = None
 ) -> Scorer:
-    """Score the reply of a sample by metrics of grice.
+    """Score the last reply of a sample, or all with ``whole``, by metrics of :class:`Evaluator`.
 
-    ``metrics`` and ``models`` are those of :class:`Evaluator`; ``whole`` judges all replies of the
-    sample and not the last alone. A metric that abstains leaves its value unscored, which Inspect
-    keeps out of means.
+    The value of a metric that abstains is not a number, which Inspect keeps out of means.
     """
     evaluator = Evaluator(metrics, models=models)
 

@@ -11,10 +11,7 @@ with of_library("inspect-scout", "0.6.1"):
 
 @scanner(messages="all")  # type: ignore[untyped-decorator]
 def grice_scanner(metrics: str = METRICS, *, models: str | None = None) -> Scanner[Transcript]:
-    """Scan a transcript by metrics of grice; its arguments are those of :class:`Evaluator`.
-
-    The value holds the mean of each metric over the replies; null where it abstained.
-    """
+    """Scan a transcript by metrics of :class:`Evaluator`; values are means, null if abstained."""
     evaluator = Evaluator(metrics, models=models)
 
     async def scan(transcript: Transcript) -> Result:

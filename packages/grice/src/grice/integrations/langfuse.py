@@ -16,18 +16,10 @@ def write_scores(
     *,
     to: Literal["session", "trace"] = "session",
 ) -> int:
-    """Write the scores of a file, and return how many.
+    """Write the values of a score file to Langfuse, and return their number.
 
-    A score is named by what it judges and by its signature, so that writing a file again changes
-    nothing. What failed or abstained is left out.
-
-    Args:
-        file: Scores, by ``grice score``, of conversations that were exported from Langfuse.
-        client: ``langfuse.get_client()``.
-        to: What the ids of the conversations name: traces where they had no session.
-
-    Raises:
-        InputError: If the file holds no scores.
+    The ids of the conversations are those of sessions or traces. Writing a file again changes
+    nothing. ``client`` is ``langfuse.get_client()``.
     """
     count = 0
     for key, score in scores_to_write(file):

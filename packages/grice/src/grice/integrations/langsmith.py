@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 def grice_evaluator(
     metrics: str = METRICS, *, models: str | None = None
 ) -> Callable[..., list[dict[str, Any]]]:
-    """Return an evaluator of replies; nothing of LangSmith is imported.
+    """Return an evaluator of ``inputs`` and ``outputs`` by metrics of :class:`Evaluator`.
 
-    ``metrics`` and ``models`` are those of :class:`Evaluator`. The evaluator takes ``inputs`` and
-    ``outputs`` and gives for each metric ``key``, ``score`` (None where it abstained), ``comment``
-    and ``metadata``.
+    Its results have ``key``, ``score`` (None if it abstained), ``comment`` and ``metadata``.
     """
     evaluator = Evaluator(metrics, models=models)
 

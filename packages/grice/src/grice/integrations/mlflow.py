@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 def grice_scorer(metrics: str = METRICS, *, models: str | None = None) -> Scorer:
-    """Return a scorer for ``mlflow.genai.evaluate``, called once for each session.
+    """Return a scorer of sessions for ``mlflow.genai.evaluate``, by metrics of :class:`Evaluator`.
 
-    ``metrics`` and ``models`` are those of :class:`Evaluator`. Each metric gives a feedback: its
-    mean over the replies of the session, and the reason; without a value where it abstains.
+    A feedback is the mean of a metric over the replies; None if it abstains.
     """
     evaluator = Evaluator(metrics, models=models)
 

@@ -18,14 +18,10 @@ EVENT = "gen_ai.evaluation.result"
 
 
 def emit_scores(scores: Iterable[Score], *, attributes: dict[str, Any] | None = None) -> int:
-    """Emit an event for each score by the logger provider that is set, and return how many.
+    """Emit an event of the current span for each score, and return their number.
 
-    Args:
-        scores: What ``Grader.score`` returns; those without a value are emitted without one, with
-            the reason.
-        attributes: Further attributes of each event, such as ``gen_ai.response.id``.
-
-    Events belong to the span that is current.
+    ``attributes`` are further ones of each event, such as ``gen_ai.response.id``. An event without
+    a value has the reason.
     """
     logger = get_logger("grice")
     count = 0

@@ -16,10 +16,7 @@ def write_scores(
     *,
     to: Literal["session", "trace"] = "session",
 ) -> int:
-    """Write the scores of a file, and return how many.
-
-    It works as :func:`grice.integrations.langfuse.write_scores` does.
-    """
+    """Write a score file to Phoenix, as :func:`grice.integrations.langfuse.write_scores` does."""
     count = 0
     for key, score in scores_to_write(file):
         count += 1

@@ -29,15 +29,10 @@ MINIMUM = 0.5
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    """Judge the output of a test as a reply to its prompt.
+    """Return promptfoo's grading result of an output, a text or message, as a reply to its prompt.
 
-    Args:
-        output: The reply: a text, or a message.
-        context: ``prompt``, ``vars`` and ``config`` with ``metrics``, ``minimum`` and ``models``.
-
-    Returns:
-        Promptfoo's grading result: ``pass``, ``score`` (the mean), ``reason``, ``namedScores`` and
-        a component for each metric. What abstains passes, and says so.
+    ``context["config"]`` may hold ``metrics``, ``minimum`` and ``models``; the score is the mean.
+    A metric that abstains passes, with the reason.
     """
     config = context.get("config") or {}
     try:

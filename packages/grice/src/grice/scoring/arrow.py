@@ -121,8 +121,8 @@ def as_table(scores: Sequence[Score]) -> pyarrow.Table:
     return pa.Table.from_pylist(rows, schema())
 
 
-def write_lines_as(suffix: str, lines: Iterable[bytes], file: BinaryIO) -> None:
-    """Write lines of scores as a Parquet file, or as an Arrow file for the suffix ``.arrow``."""
+def write_table(suffix: str, scores: Iterable[Score], file: BinaryIO) -> None:
+    """Write scores as a Parquet file, or as an Arrow file for the suffix ``.arrow``."""
     import pyarrow.ipc
     import pyarrow.parquet
 
@@ -131,9 +131,9 @@ def write_lines_as(suffix: str, lines: Iterable[bytes], file: BinaryIO) -> None:
     else:
         options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
         writer = pyarrow.ipc.new_file(file, schema(), options=options)
-    scores = map(msgspec.json.Decoder(Score).decode, lines)
+    rows = iter(scores)
     with writer:
-        while batch := list(islice(scores, BATCH_ROWS)):
+        while batch := list(islice(rows, BATCH_ROWS)):
             writer.write_table(as_table(batch))
 
 

@@ -400,14 +400,10 @@ class ScoreFile(Sink):
         try:
             self._file.close()
             if self.path.suffix in TABLES:
-                from grice.scoring.arrow import write_lines_as
+                from grice.scoring.arrow import write_table
 
-                with (
-                    os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as lines,
-                    renaming(self._target) as fresh,
-                    fresh.open("wb") as table,
-                ):
-                    write_lines_as(self.path.suffix, lines, table)
+                with renaming(self._target) as fresh, fresh.open("wb") as table:
+                    write_table(self.path.suffix, self.replay(), table)
                 self._partial.unlink(missing_ok=True)
             else:
                 self._partial.replace(self._target)

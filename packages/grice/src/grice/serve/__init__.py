@@ -15,15 +15,12 @@ __all__ = ["Limits", "check_installed"]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of a service; a request beyond one is refused with the bound.
+    """Bounds of a service: bytes, turns and seconds of a request, and requests at once.
 
     Attributes:
-        head: Bytes of the head of a request.
-        body: Bytes of its body.
         turns: Turns of all conversations, or candidates, of one request.
-        concurrency: Requests in progress at once; further ones get status 429.
-        body_seconds: Seconds in which the body must arrive.
-        seconds: Seconds that a request waits for its scores.
+        body_seconds: Time in which the body must arrive.
+        seconds: Time in which scores must be there.
     """
 
     head: int = 16 << 10

@@ -205,11 +205,8 @@ def application(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        service.engine.start()
-        try:
+        async with service.engine:
             yield
-        finally:
-            await service.engine.close()
 
     app = FastAPI(
         title="grice",

@@ -40,7 +40,7 @@ class _Job:
 
 
 class Engine:
-    """Scores requests, a batch at a time."""
+    """Scores requests, a batch at a time, while its context is open."""
 
     def __init__(self, scorer: Scorer, seconds: float, counts: CollectorRegistry) -> None:
         self.scorer = scorer
@@ -60,17 +60,16 @@ class Engine:
         """Whether requests are taken and scored."""
         return self._open and self._task is not None and not self._task.done()
 
-    def start(self) -> None:
-        """Begin to score, in the running event loop."""
+    async def __aenter__(self) -> None:
         self._jobs = asyncio.Queue()
         self._open = True
         self._task = asyncio.create_task(self._work())
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Finish all accepted requests, and take no more."""
+        self._open = False
+        self._jobs.put_nowait(None)
         if self._task is not None:
-            self._open = False
-            self._jobs.put_nowait(None)
             await self._task
 
     async def score(
